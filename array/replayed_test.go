@@ -13,6 +13,8 @@ type witness struct {
 	before, after          error
 }
 
+func (w *witness) Freed(*Graph) {}
+
 func (w *witness) Captured(*Graph)             { w.captured++ }
 func (w *witness) Before(*device.Stream) error { w.begun++; return w.before }
 

@@ -114,10 +114,15 @@ func takeElements[I int32 | int64](s span, size, length, scale int) bool {
 	return takeSpan[complex128, I](s, length, scale)
 }
 
-// place returns an index counted from the front. It has no branch, because the signs of
-// indices may be random.
+// place returns an index counted from the front, -1 for one that int does not hold. It has no branch where
+// int has 64 bits, because the signs of indices may be random.
 func place[I int32 | int64](i I, length int) int {
-	return int(i) + length&(int(i)>>63)
+	j := int64(i)
+	j += int64(length) & (j >> 63)
+	if int64(int(j)) != j {
+		return -1
+	}
+	return int(j)
 }
 
 func takeSpan[T any, I int32 | int64](s span, length, scale int) bool {

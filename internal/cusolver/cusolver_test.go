@@ -150,7 +150,7 @@ func TestRefusedCalls(t *testing.T) {
 		"no info":    func(c *Call) { c.Info = nil },
 		"short info": func(c *Call) { c.Batch = 3 },
 		"sigma":      func(c *Call) { c.Kind = Gesvdp },
-		"wide":       func(c *Call) { c.Kind, c.M = Gesvdj, math.MaxInt32+1 },
+		"wide":       func(c *Call) { c.Kind, c.M = Gesvdj, math.MaxInt },
 	} {
 		c := *good
 		change(&c)
