@@ -30,10 +30,10 @@ func (p *share) compactArray(x *gpk.Array, set int) (*gpk.Array, error) {
 	for _, t := range p.sets[set] {
 		parts = append(parts, x.Slice(0, t*p.side, t*p.side+p.extent(t, n)))
 	}
-	if len(parts) == 0 {
-		return x.Slice(0, 0, 0), nil
+	out := x.Slice(0, 0, 0).Clone() // not a view: the caller frees it
+	if len(parts) > 0 {
+		out = gpk.Concat(0, parts...)
 	}
-	out := gpk.Concat(0, parts...)
 	if err := gpk.Eval(out); err != nil {
 		return nil, fmt.Errorf("the samples of a rank: %w", err)
 	}

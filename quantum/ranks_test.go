@@ -86,6 +86,23 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestShareWithoutTiles frees the samples of a rank that computes no tile. The user's samples remain.
+func TestShareWithoutTiles(t *testing.T) {
+	x := arrayOf(randomSamples(testrand.New(t), 20, 3), 3)
+	p, err := compiled(t, entangled(), Auto).newPart(20, 0, Options{}, 3, 4, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := p.compact(&samples{n: 20, features: 3, array: x}, 0)
+	if err != nil || s.n != 0 || !slices.Equal(s.array.Shape(), []int{0, 3}) || s.array.DType() != x.DType() {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	s.free()
+	if _, err := gpk.ToSlice[float64](x); err != nil {
+		t.Error(err)
+	}
+}
+
 // rankCases are kernels of every kind.
 func rankCases(t *testing.T) map[string]struct {
 	c    *Circuit
