@@ -68,15 +68,14 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 		return p, err
 	}
 	p.Result, p.PeakBytes = kept, p.PeakBytes+kept
-	need := int64(0)
-	if d.Kind == device.CUDA {
-		if p.side < pt.side {
-			need = math.MaxInt64
-		}
-	} else {
+	need := int64(0) // on a GPU the plan has counted products
+	switch {
+	case d.Kind != device.CUDA:
 		need = k.workspace(o.Precision, pt.side, p.workers)
-	}
-	if d.Kind == device.CUDA && o.File == "" && len(pt.index) > 1 {
+	case p.side < pt.side:
+		return p, fmt.Errorf("%w: products of %d by %d samples do not fit beside the states (Tile is %d; a smaller one takes less); the budget is %s",
+			gpk.ErrOutOfMemory, pt.side, pt.side, asked, bytesize.Format(p.Budget))
+	case o.File == "" && len(pt.index) > 1:
 		k.overlap(&p, n, m, o)
 	}
 	if p.PeakBytes > p.Budget || need > p.Workspace {
