@@ -44,16 +44,16 @@ func (f *gramFlags) launch(ctx context.Context, std streams, o quantum.Options) 
 	if o.Shard.Of > 0 {
 		return f.onCPU(ctx, std, o, cpu)
 	}
-	var opts []dist.Option
-	switch f.device {
-	case "":
-		opts = append(opts, dist.OnDevice(cpu))
-	case "cuda": // the one of the local rank
-	default:
-		d, err := device.Open(f.device)
-		if err != nil {
+	d := cpu
+	if f.device != "" {
+		if d, err = device.Open(f.device); err != nil {
 			return fmt.Errorf("-device: %w", err)
 		}
+	}
+	var opts []dist.Option
+	if f.device == "cuda" { // Join chooses the GPU of the local rank if the default device is a GPU
+		defer device.SetDefault(device.SetDefault(d))
+	} else {
 		opts = append(opts, dist.OnDevice(d))
 	}
 	g, err := dist.Join(ctx, opts...)

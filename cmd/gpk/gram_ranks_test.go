@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
@@ -91,5 +94,24 @@ func TestGramMPI(t *testing.T) {
 				t.Errorf("%v; the file differs from that of one process", err)
 			}
 		})
+	}
+}
+
+// TestGramRankWithoutGPU asks for a GPU on a machine without one. The rank says so before it waits for the others, and
+// does not compute on the CPU.
+func TestGramRankWithoutGPU(t *testing.T) {
+	if _, err := device.Open("cuda"); err == nil {
+		t.Skip("NOT RUN: a GPU is here")
+	}
+	t.Setenv("GPK_RANK", "1")
+	t.Setenv("GPK_SIZE", "2")
+	t.Setenv("GPK_ADDR", "127.0.0.1:1")
+	t.Setenv("GPK_TOKEN", t.Name())
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	var out, errs bytes.Buffer
+	status := run(ctx, []string{"gram", "-x", filepath.Join(gramFolder(t), "x.npy"), "-out", filepath.Join(t.TempDir(), "K.npy"), "-device", "cuda"}, streams{&out, &errs})
+	if status != exitFailed || !strings.Contains(errs.String(), "-device") {
+		t.Errorf("status %d: %s", status, &errs)
 	}
 }
