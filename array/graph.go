@@ -153,6 +153,9 @@ func (g *Graph) Free() {
 	if g.run != nil {
 		_ = g.run.Close() // fails only where the driver is gone
 		unfix(schedulerOf(g.stream.Device()), g.fixed)
+		for _, t := range g.told {
+			t.Freed(g)
+		}
 		g.run, g.written, g.unset, g.fixed, g.told = nil, nil, nil, nil, nil
 	}
 }

@@ -12,6 +12,8 @@ import (
 type Replayed interface {
 	// Captured is called once the graph is made. g may be used later.
 	Captured(g *Graph)
+	// Freed is called when g is freed.
+	Freed(g *Graph)
 	// Before is called before a Replay starts work on s. With an error, the Replay starts no work.
 	Before(s *device.Stream) error
 	// After is called when the Replay has started its work, which writes the given buffers, or with the error

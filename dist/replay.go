@@ -3,6 +3,7 @@ package dist
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gpk-go/gpk"
@@ -46,6 +47,9 @@ func (k *call) sequence() (int, error) {
 // Captured implements array.Replayed. NCCL's communicator cannot end before the graphs that use it.
 func (r *replays) Captured(g *array.Graph) { r.c.gpu.keep(g) }
 
+// Freed implements array.Replayed.
+func (r *replays) Freed(g *array.Graph) { r.c.gpu.drop(g) }
+
 // Before implements array.Replayed.
 func (r *replays) Before(s *device.Stream) error {
 	if err := r.c.check(); err != nil {
@@ -78,6 +82,13 @@ func (g *graphs) keep(one *array.Graph) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.list = append(g.list, one)
+}
+
+// drop forgets a graph that is freed: the list would keep its outputs.
+func (g *graphs) drop(one *array.Graph) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.list = slices.DeleteFunc(g.list, func(x *array.Graph) bool { return x == one })
 }
 
 // free frees all graphs. A Replay afterwards is ErrFreed.

@@ -50,6 +50,12 @@ func TestNCCLCaptured(t *testing.T) {
 			if _, err := gpk.ToSlice[float32](graph.Outputs()[0]); err != nil {
 				return err
 			}
+			if number == 1 {
+				graph.Free()
+			}
+			if n := len(c.gpu.list); n != number-1 {
+				return fmt.Errorf("%d graphs are kept", n)
+			}
 		}
 		_, err := gpk.Capture([]*gpk.Array{x}, func(in []*gpk.Array) []*gpk.Array {
 			if err := c.Send(ctx, in[0], 1-c.Rank()); !errors.Is(err, gpk.ErrUnsupported) {
