@@ -70,10 +70,10 @@ func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...)
 func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and
-// Bool give Int64 and wrap. Float32, half types and Complex64 are computed in twice the
-// width and rounded once. It is a scan of log2 n passes, the k-th of which multiplies
-// elements 2^k apart (Hillis and Steele, Communications of the ACM 29 (1986) 1170), so that
-// the order of the factors is one of the length alone.
+// Bool give Int64, Uint16, Uint32 and Uint64 give Uint64, and wrap. Float32, half types and
+// Complex64 are computed in twice the width and rounded once. It is a scan of log2 n passes,
+// the k-th of which multiplies elements 2^k apart (Hillis and Steele, Communications of the
+// ACM 29 (1986) 1170), so that the order of the factors is one of the length alone.
 func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
 
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
@@ -270,9 +270,8 @@ func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes..
 // halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other, those of Float32 in Float64. On a GPU
-// they are sorted by index, and a scan of log2 of their number passes adds those of equal
-// indices (Hillis and Steele, Communications of the ACM 29 (1986) 1170).
+// On the CPU the values are added one after the other, on a GPU they are sorted by index and added
+// in runs of 32; those of Float32 and Complex64 are added in double precision and rounded once.
 func ScatterAdd(a, indices, values *Array, axis int) *Array {
 	return a.ScatterAdd(indices, values, axis)
 }
@@ -367,8 +366,8 @@ func VectorNorm(a *Array, p float64, axes ...int) *Array { return a.VectorNorm(p
 
 // Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an
 // *Array or a number, which takes the array's type. Two numbers have the type that Go gives
-// them: Float64 for 1.5, Float32 for float32(1), Int64 for 1, which is any other number's
-// type beside one. Two other types are ErrDType.
+// them: Float64 for 1.5, Float32 for float32(1), Uint64 for uint(1), Int64 for 1, which is any
+// other number's type beside one. Two other types are ErrDType.
 func Where(cond *Array, x, y any) *Array {
 	return compose.Where(array.NewOperation("Where", []*Array{cond}), cond, x, y)
 }

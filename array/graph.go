@@ -123,14 +123,14 @@ func (g *Graph) Replay() error {
 	}
 	stream := open(g.stream)
 	sched := schedulerOf(stream.Device())
-	return c.wrap(sched.writePlaces(&c, stream, g.written, nil, func([]device.View) error {
+	var late error
+	err := sched.writePlaces(&c, stream, g.written, nil, func([]device.View) (err error) {
 		before := make([]error, len(g.unset))
 		for i, b := range g.unset {
 			before[i] = b.Err()
 			b.State().Heal()
 		}
-		err := g.launch(stream)
-		if err != nil {
+		if late, err = g.launch(stream); err != nil {
 			for i, b := range g.unset {
 				b.State().Fail(before[i])
 			}
@@ -138,7 +138,11 @@ func (g *Graph) Replay() error {
 		}
 		g.unset = nil
 		return nil
-	}))
+	})
+	if err == nil {
+		err = late
+	}
+	return c.wrap(err)
 }
 
 // Free gives the graph and its memory back once its replays have run. The outputs keep

@@ -37,8 +37,8 @@ type form struct {
 
 // Pack returns a snapshot of w, [..., k, n] for use as MatMul's right operand or [out, in]
 // as the weight of Linear, in the layout that kernels read without a prepare pass. The
-// packed form is made at the first use in a role and kept; on the CPU at the first product
-// that packs its operands, in Float32 and Float64. Any other use of the result is
+// packed form is made at the first use in a role and kept. On the CPU, Float32 and Float64 are
+// packed by the first product that packs its operands. Any other use of the result is
 // ErrUnsupported. A precision among opts applies to the products that name none themselves.
 func Pack(w *Array, opts ...matmul.Option) *Array {
 	c := call{"Pack", here()}

@@ -7,8 +7,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Replayed is told of the replays of a graph, by an operation of the sequence whose work involves more than the
-// device, such as other ranks. Its methods must not use the graph, except where they say so.
+// Replayed is notified of the replays of a graph. An operation of the sequence registers it, by OnReplay, if its work
+// involves more than the device, such as other ranks. The methods must not use the graph, except where they say so.
 type Replayed interface {
 	// Captured is called once the graph is made. g may be used later.
 	Captured(g *Graph)
@@ -17,11 +17,11 @@ type Replayed interface {
 	// Before is called before a Replay starts work on s. With an error, the Replay starts no work.
 	Before(s *device.Stream) error
 	// After is called when the Replay has started its work, which writes the given buffers, or with the error
-	// because of which it has not.
+	// because of which it has not. Its own error becomes the Replay's: the work has started all the same.
 	After(s *device.Stream, writes []*device.Buffer, err error) error
 }
 
-// OnReplay has r told of the replays of the sequence that is being captured on s.
+// OnReplay registers r for the replays of the sequence that is being captured on s.
 func (o *Operation) OnReplay(s *device.Stream, r Replayed) error {
 	rec := recordingOn(s)
 	if rec == nil {
@@ -33,17 +33,16 @@ func (o *Operation) OnReplay(s *device.Stream, r Replayed) error {
 	return nil
 }
 
-// launch starts the graph's work, and tells those who asked for it. mu is held, and the places in written are
-// being written.
-func (g *Graph) launch(s *device.Stream) error {
+// launch starts the graph's work, and notifies what OnReplay has registered. With err, no work was started; late is an
+// error that does not prevent it. mu is held, and the places in written are being written.
+func (g *Graph) launch(s *device.Stream) (late, err error) {
 	if len(g.told) == 0 {
-		return g.run.Launch(s)
+		return nil, g.run.Launch(s)
 	}
 	writes := make([]*device.Buffer, len(g.written))
 	for i, p := range g.written {
 		writes[i] = p.old.mem.buf
 	}
-	var err error
 	begun := 0
 	for ; begun < len(g.told) && err == nil; begun++ {
 		err = g.told[begun].Before(s)
@@ -54,9 +53,9 @@ func (g *Graph) launch(s *device.Stream) error {
 		err = g.run.Launch(s)
 	}
 	for _, r := range g.told[:begun] {
-		if e := r.After(s, writes, err); err == nil {
-			err = e
+		if e := r.After(s, writes, err); late == nil {
+			late = e
 		}
 	}
-	return err
+	return late, err
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// collective is a collective function. The longer one of its operand and its result has so many bytes of float32.
+// collective is a call of a collective function. bytes is the size of its operand or its result, whichever is larger.
 type collective struct {
 	op           string
 	bytes, ranks int

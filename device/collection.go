@@ -7,9 +7,9 @@ package device
 //     pool's floor (64 MiB on the CPU, 1/64 of a GPU's memory), but no more than half of
 //     the room below the limit.
 //   - These collections take at most a tenth of the time (collector.due). Only a request
-//     that would fail collects whatever the last collections cost (Device.block): with
-//     little room below the limit and much for the collector to look at, collecting
-//     earlier took a fifth of the time.
+//     that would otherwise fail collects regardless of that (Device.block). Collecting
+//     earlier took a fifth of the time with little room below the limit and 400 MB of
+//     pointers to scan.
 //   - Beyond one and a half times the threshold a request for new memory waits for the
 //     collection in progress. So the memory in use stays below 2.5 times the surviving
 //     memory, or 96 MiB more than it. If the one-tenth rule has postponed the collection,

@@ -10,8 +10,8 @@ import (
 
 // The collective functions evaluate their operand, move data on the line that calls them, and
 // return an array on the rank's device, of the operand's scope. With NCCL they return when the work
-// is enqueued on the array's stream, and the ranks compare their calls meanwhile. All ranks give arrays
-// of one type and shape. An error is that of the first rank that has one: of its array (an error travels
+// is enqueued on the array's stream. Ranks in different processes compare their calls meanwhile, and ranks
+// of one process before. All ranks give arrays of one type and shape. An error is that of the first rank that has one: of its array (an error travels
 // with an array to all ranks), or because its call differs from that of rank 0, which is ErrUnsupported,
 // ErrDType or ErrShape. With NCCL it ends the group.
 
@@ -173,14 +173,14 @@ func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 	return k.Own(out)
 }
 
-// announce tells the other ranks of the call. With NCCL it does not wait for them.
+// announce tells the other ranks of the call. With NCCL it does not wait for ranks in other processes.
 func (k *call) announce() error {
 	c := k.c
 	if c.compare == nil {
 		k.key = c.next()
 		return c.agree(c.ctx, k.key, k.head)
 	}
-	if err := c.compare.add(k.head); err != nil {
+	if err := c.compare.announce(c, k.head); err != nil {
 		return c.end(err)
 	}
 	if k.err == nil && !k.onGPU() { // no elements: all ranks that make this call name it

@@ -77,6 +77,16 @@ func (p *comparison) add(head heading, done ...chan error) error {
 	return nil
 }
 
+// announce adds a call of c. It waits for the other ranks only if this process holds some of them: while NCCL's kernel
+// waits on one GPU for that of another, the driver can block what the other rank still has to do, such as loading a
+// module, in the whole process.
+func (p *comparison) announce(c *Comm, head heading) error {
+	if c.r.beside {
+		return p.wait(c.ctx, head)
+	}
+	return p.add(head)
+}
+
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

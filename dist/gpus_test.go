@@ -28,16 +28,6 @@ func testGPUs(t *testing.T) []string {
 	return strings.Split(names, ",")
 }
 
-// worksAfterwards computes something on a device and says so.
-func worksAfterwards(d *device.Device) error {
-	got, err := gpk.Item[float32](gpk.FromSliceOn(d, []float32{1, 2, 4}).Sum())
-	if err != nil || got != 7 {
-		return fmt.Errorf("after the group %v computes %v, %w", d, got, err)
-	}
-	fmt.Println("the device works afterwards")
-	return nil
-}
-
 // startGPUs starts a process a GPU, each with a program.
 func startGPUs(t *testing.T, devices []string, program string) (ranks []*process) {
 	t.Helper()

@@ -46,7 +46,7 @@ func Local(devices ...*device.Device) (*Group, error) {
 	}
 	g := &Group{how: []string{fmt.Sprintf("%d ranks in this process", len(devices)), "data moves in memory"}}
 	for i, n := range nodes {
-		g.ranks = append(g.ranks, &rank{node: n, device: devices[i], move: relay{n}, engine: "memory"})
+		g.ranks = append(g.ranks, &rank{node: n, device: devices[i], move: relay{n}, engine: "memory", beside: len(devices) > 1})
 	}
 	if len(devices) == 1 {
 		return g, nil

@@ -56,7 +56,7 @@ func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	return nil
 }
 
-var errCapturedMessage = fmt.Errorf("%w: a message in a captured sequence: both sides wait for each other", gpk.ErrUnsupported)
+var errCapturedMessage = fmt.Errorf("%w: Send and Recv cannot be captured, because each waits for the other side", gpk.ErrUnsupported)
 
 // sendOnGPU sends an array by NCCL once the receiver has called Recv. Enqueued earlier, the send could
 // block work behind it for which the receiver waits, and neither would end.

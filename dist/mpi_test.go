@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 )
 
 // child is the variable that tells the test binary, started as a rank, what to run.
@@ -64,6 +65,16 @@ func asRank(what string) error {
 		fmt.Println("all ranks are done:", g.Size())
 	}
 	return errors.Join(err, g.Close())
+}
+
+// worksAfterwards computes something on a device and says so.
+func worksAfterwards(d *device.Device) error {
+	got, err := gpk.Item[float32](gpk.FromSliceOn(d, []float32{1, 2, 4}).Sum())
+	if err != nil || got != 7 {
+		return fmt.Errorf("after the group %v computes %v, %w", d, got, err)
+	}
+	fmt.Println("the device works afterwards")
+	return nil
 }
 
 var programs = map[string]func(ctx context.Context, c *Comm) error{

@@ -115,8 +115,9 @@ func (g *gpuComm) abort(err error) {
 	<-marked
 }
 
-// markFailed fails the results that are not complete. What is enqueued beside it either was noted before the failure
-// is set, and complete waits for it, or note fails it. After an abort, complete work may be work that was aborted.
+// markFailed fails the results that are not complete. Work that is enqueued at the same time is either noted before
+// failure is set, and then complete waits for it, or note fails it. After an abort, work that is complete may have
+// been aborted.
 func (g *gpuComm) markFailed(err error, aborted *atomic.Bool) {
 	g.mu.Lock()
 	g.failure = err

@@ -19,6 +19,7 @@ type rank struct {
 	move   mover
 	gpu    *gpuComm // nil: arrays are copied through the host
 	engine string
+	beside bool // the process holds other ranks, too
 
 	background sync.WaitGroup // goroutines of this Run
 

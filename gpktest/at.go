@@ -109,7 +109,7 @@ func (s *suite) whereNumbers(t *testing.T) {
 		{1i, 2, gpk.Complex128},
 		{uint16(7), 8, gpk.Uint16},
 		{uint64(1) << 63, 8, gpk.Uint64},
-		{uint(7), 8, gpk.Int64},
+		{uint(1) << 31, 8, gpk.Uint64},
 	} {
 		want := read(t, gpk.Where(c.array(), gpk.Full(n.dt, n.x), gpk.Full(n.dt, n.y)))
 		equal(t, name("Where", n.x, n.y), evaluate(t, gpk.Where(s.arranged(c), n.x, n.y)), want)

@@ -12,7 +12,7 @@ import (
 func testCast(t *testing.T, s *suite) {
 	for _, from := range allTypes {
 		x := s.random(from, 37, 29)
-		for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e30, -1e30, 255.5, -128.5, 127.5, 65519, 65520, 0x1p-24, 0x1p-25, 0x1.8p-24, 1 + 0x1p-9, 1 + 0x3p-9, 0x1p62, 1e-40, 3e9, -1} {
+		for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1e30, -1e30, 255.5, -128.5, 127.5, 65519, 65520, 0x1p-24, 0x1p-25, 0x1.8p-24, 1 + 0x1p-9, 1 + 0x3p-9, 0x1p62, 0x1p63, 0x1.8p63, 1e-40, 3e9, -1} {
 			if !exact(from) {
 				x.values[i*7] = round(from, complex(v, 0))
 			}

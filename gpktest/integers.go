@@ -129,7 +129,7 @@ func divided[T integer](x, y T) (q, r T) {
 	return q, r
 }
 
-// sameWhole fails unless a holds the elements, densely and as a strided view.
+// sameWhole fails unless a holds the elements.
 func sameWhole[T gpk.Elem](t *testing.T, what string, a *gpk.Array, want []T) {
 	t.Helper()
 	got, err := gpk.ToSlice[T](a)

@@ -206,7 +206,7 @@ func (s *suite) reduced(t *testing.T, what string, op expr.Op, got, x tensor, ax
 	})
 	for j, list := range terms {
 		if exact(x.dt) {
-			if want := reducedInts(op, x.ints, list); got.ints[j] != want {
+			if want := reducedInts(op, x.dt, x.ints, list); got.ints[j] != want {
 				t.Fatalf("%s: element %d is %d, want %d", what, j, got.ints[j], want)
 			}
 			continue
@@ -228,8 +228,13 @@ func (s *suite) reduced(t *testing.T, what string, op expr.Op, got, x tensor, ax
 	}
 }
 
-func reducedInts(op expr.Op, v []int64, list []int) int64 {
-	var r int64
+// reducedInts is the reduction of some elements of an integer type or Bool. v has the bits of those of Uint64.
+func reducedInts(op expr.Op, dt gpk.DType, v []int64, list []int) int64 {
+	var r, sign int64
+	if dt == gpk.Uint64 {
+		sign = math.MinInt64 // numbers of 64 bits without a sign have the order of these with the top bit flipped
+	}
+	less := func(x, y int64) bool { return x^sign < y^sign }
 	if op == expr.Prod || op == expr.All {
 		r = 1
 	}
@@ -237,11 +242,11 @@ func reducedInts(op expr.Op, v []int64, list []int) int64 {
 		x := v[i]
 		switch op {
 		case expr.Max, expr.Min:
-			if k == 0 || op == expr.Max && x > r || op == expr.Min && x < r {
+			if k == 0 || op == expr.Max && less(r, x) || op == expr.Min && less(x, r) {
 				r = x
 			}
 		case expr.ArgMax, expr.ArgMin:
-			if best := v[list[r]]; op == expr.ArgMax && x > best || op == expr.ArgMin && x < best {
+			if best := v[list[r]]; op == expr.ArgMax && less(best, x) || op == expr.ArgMin && less(x, best) {
 				r = int64(k)
 			}
 		case expr.Sum:

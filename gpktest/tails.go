@@ -135,8 +135,8 @@ func testTailCasts(t *testing.T, s *suite) {
 	}
 	var tails []tail
 	for _, in := range dtype.All {
-		if in == gpk.Bool {
-			continue // no products
+		if !in.HasProducts() {
+			continue
 		}
 		x, y := s.random(in, 19, 33).array(), s.random(in, 33, 21).array()
 		stored := x.MatMul(y)

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -41,7 +42,7 @@ func adjoint(a *gpk.Array) *gpk.Array {
 	return a.T()
 }
 
-// small reports matrices that are one block: they are computed on the CPU as a whole.
+// small reports matrices that are one block.
 func (b blocked) small(a *gpk.Array) bool {
 	s := a.Shape()
 	return a.Size() == 0 || min(s[len(s)-1], s[len(s)-2]) <= b.columns
@@ -84,6 +85,15 @@ func (b blocked) finite(a *gpk.Array, which triangle) error {
 		return err
 	}
 	return b.nonFinite("a", a)
+}
+
+// finiteSide names the first element of right-hand sides that is NaN or infinite.
+func (b blocked) finiteSide(y *gpk.Array) error {
+	err := b.finite(y, allElements)
+	if errors.Is(err, gpk.ErrNonFinite) {
+		return b.nonFinite("b", y)
+	}
+	return err
 }
 
 // inverseTimes returns X b for a triangular block t with the computed inverse X, and corrects it once
@@ -221,7 +231,7 @@ func (b blocked) triangular(op *operation, a, y *gpk.Array, lead []int) (*gpk.Ar
 	if err := b.finite(a, op.triangle()); err != nil {
 		return nil, err
 	}
-	if err := b.finite(y, allElements); err != nil {
+	if err := b.finiteSide(y); err != nil {
 		return nil, err
 	}
 	if !op.has(Unit) {

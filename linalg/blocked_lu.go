@@ -145,7 +145,7 @@ func (b blocked) solve(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, 
 	if b.onHost(op, a) {
 		return b.engine.solve(op, a, y, lead)
 	}
-	if err := b.finite(y, allElements); err != nil {
+	if err := b.finiteSide(y); err != nil {
 		return nil, err
 	}
 	x, err := b.solved(op, a, flat(y), lead)

@@ -17,22 +17,11 @@ const divideOrder = 32
 // eigenvectors of Gu and Eisenstat (A stable and efficient algorithm for the rank-one modification of
 // the symmetric eigenproblem, SIAM J. Matrix Anal. Appl. 15, 1994).
 func divideAndConquer(d, e []float64) (values []float64, q matrix[float64], err error) {
-	scale := 0.0
-	for _, v := range d {
-		scale = max(scale, math.Abs(v))
-	}
-	for _, v := range e {
-		scale = max(scale, math.Abs(v))
-	}
+	scale := maxAbs(d, e)
 	if scale == 0 {
 		return d, identity[float64](len(d)), nil
 	}
-	for i := range d {
-		d[i] /= scale
-	}
-	for i := range e {
-		e[i] /= scale
-	}
+	divideBy(scale, d, e)
 	values, q, err = conquer(d, e)
 	for i := range values {
 		values[i] *= scale

@@ -14,11 +14,11 @@
 // own type, and solve that in float64, also for float32, by divide and conquer; values without vectors
 // come from gonum's implementation of LAPACK.
 //
-// On a GPU, matrices of more than 64 rows and columns are factored by NVIDIA's cuSOLVER, which `gpk setup
-// -with cusolver` installs where there is no CUDA toolkit, in the matrices' own type. Cholesky's factorization of
-// large matrices of float32 and complex64, small matrices, triangular systems and, without cuSOLVER, LU run on gpk's
-// own kernels and products. Results may be transposed views. What has neither, copies blocks of few columns or
-// whole matrices to the CPU and the result back. Explain of the result says which.
+// On a GPU, gpk's own kernels and products compute Cholesky, triangular systems, and LU of small matrices or
+// without cuSOLVER. NVIDIA's cuSOLVER computes the rest for matrices of more than 64 rows and columns, in the
+// matrices' own type. `gpk setup -with cusolver` installs it where there is no CUDA toolkit. For anything else,
+// panels or whole matrices are copied to the CPU and the result back. Explain of the result says which. Results
+// may be transposed views.
 //
 // The functions mean the same as in numpy.linalg, with these differences: a right side with one axis is a vector and
 // any other a stack of matrices, as in NumPy 2; SVD without Complete is the reduced one; NaN

@@ -13,8 +13,8 @@ import (
 //
 // The matrix is brought to a real tridiagonal one by reflectors in its own type (Golub and Van
 // Loan, Matrix Computations, 2013, algorithm 8.3.1). That is solved in float64 by divide and conquer
-// (Cuppen 1981, Gu and Eisenstat 1994), and the results are rounded. On a GPU cuSOLVER does so in the
-// matrix's own type.
+// (Cuppen 1981, Gu and Eisenstat 1994), and the results are rounded. On a GPU cuSOLVER computes
+// all of it in the matrix's own type.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {
@@ -33,7 +33,7 @@ func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {
 }
 
 // EigvalsH returns the eigenvalues of Eigh without the vectors, which is faster: by the QL method of
-// gonum's implementation of LAPACK. Options and errors are those of Eigh.
+// gonum's implementation of LAPACK, and on a GPU by cuSOLVER. Options and errors are those of Eigh.
 func EigvalsH(a *gpk.Array, opts ...Option) *gpk.Array {
 	op, err := begin("EigvalsH", opts, Upper, a)
 	if err == nil {

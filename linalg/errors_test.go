@@ -133,6 +133,12 @@ func TestNonFiniteLarge(t *testing.T) {
 					t.Errorf("%s: %v does not name the element", name, err)
 				}
 			}
+			one := gpk.Eye(dt, n)
+			for name, x := range map[string]*gpk.Array{"Solve": Solve(one, a), "Solve, Positive": Solve(one, a, Positive), "SolveTriangular": SolveTriangular(one, a)} {
+				if err := x.Err(); !errors.Is(err, gpk.ErrNonFinite) || !strings.Contains(err.Error(), "b[1 15 3] is ") {
+					t.Errorf("%s: %v does not name the element", name, err)
+				}
+			}
 			for name, x := range map[string]*gpk.Array{"Cholesky": Cholesky(a, Upper), "SolveTriangular": SolveTriangular(a, b, Upper), "Solve": Solve(a.T(), b, Positive)} {
 				if x.Err() != nil {
 					t.Errorf("%s reads the other triangle: %v", name, x.Err())

@@ -1,7 +1,7 @@
 package linalg
 
-// halves is an orthogonal matrix that divide and conquer has put together from those of two
-// halves: a column of one of them is zero in the rows of the other.
+// halves is an orthogonal matrix that divide and conquer has assembled from the matrices of two
+// halves. A column that belongs to one half is zero in the rows of the other.
 type halves struct {
 	matrix[float64]
 	split int     // the first row of the second half

@@ -22,6 +22,7 @@ func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, v
 		}
 		return u, d, vh, nil
 	}
+	factor := normalize(a)
 	var first []reflectors[T]
 	b := a
 	if 3*m > 5*n && n > 1 { // R has the singular values of a
@@ -36,12 +37,14 @@ func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, v
 		if !gonumLapack.Dbdsqr(blas.Upper, n, 0, 0, 0, d, e, nil, 1, nil, 1, nil, 1, make([]float64, 4*n)) {
 			return u, nil, vh, ErrNoConvergence
 		}
+		divideBy(factor, d)
 		return u, d, vh, nil
 	}
 	d, left, right, err := bidiagonalSVD(d, e)
 	if err != nil {
 		return u, nil, vh, err
 	}
+	divideBy(factor, d)
 	k := n
 	if full {
 		k = m

@@ -114,15 +114,6 @@ func (r *report) first() (member, value int, found bool) {
 	return i, int(r.values[i]), true
 }
 
-// finiteSide names the first element of right-hand sides that is NaN or infinite.
-func (s solver) finiteSide(b *gpk.Array) error {
-	err := s.finite(b, allElements)
-	if errors.Is(err, gpk.ErrNonFinite) {
-		return s.nonFinite("b", b)
-	}
-	return err
-}
-
 // fill copies src to dst, conjugated where that is asked for.
 func fill(s *device.Stream, dst, src device.View, conjugated bool) error {
 	if conjugated && src.DType.IsComplex() {

@@ -13,7 +13,7 @@ func (s solver) factor(op *operation, a *gpk.Array) (*solverSystem, error) {
 	f.lead, _, f.n, _ = shapeOf(a)
 	var err error
 	if f.positive {
-		if s.leavesCholesky(a) {
+		if s.leavesCholesky(op, a) {
 			return nil, nil
 		}
 		f.packed, err = s.potrf(op, a, false, true)

@@ -16,9 +16,8 @@ import (
 // The matrix is brought to a real bidiagonal one by reflectors in its own type (Golub and Kahan
 // 1965). That is solved in float64 by divide and conquer (Gu and Eisenstat, A divide-and-conquer
 // algorithm for the bidiagonal SVD, SIAM J. Matrix Anal. Appl. 16, 1995), and the results are rounded. On a GPU
-// cuSOLVER computes in the matrix's own type: by polar decomposition (Nakatsukasa and Higham 2013), the factors of
-// which are multiplied, and where a backward error is above 4 n eps, by Jacobi's method, and where that does not
-// converge, by the QR method.
+// cuSOLVER computes in the matrix's own type, by polar decomposition (Nakatsukasa and Higham 2013). If a backward
+// error of its factors is above 4 n eps, Jacobi's method follows, and if that does not converge, the QR method.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {
@@ -38,7 +37,7 @@ func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {
 
 // SVDVals returns the singular values of SVD without the vectors, which is faster: by the method of
 // Fernando and Parlett (Accurate singular values and differential qd algorithms, Numer. Math. 67, 1994)
-// in gonum's implementation of LAPACK.
+// in gonum's implementation of LAPACK. On a GPU cuSOLVER computes them by Jacobi's method.
 func SVDVals(a *gpk.Array) *gpk.Array {
 	op, err := begin("SVDVals", nil, 0, a)
 	if err == nil {

@@ -1,5 +1,7 @@
 package linalg
 
+import "math"
+
 // tridiagonal replaces the Hermitian matrix a by the real symmetric tridiagonal Q^H a Q with
 // diagonal d and off-diagonal e, and returns the reflectors of Q (LAPACK's hetrd). Of a both
 // triangles are read and written, so that a row is contiguous in memory.
@@ -94,18 +96,40 @@ func eigh[T number](a matrix[T], vectors bool) (values []float64, z matrix[T], e
 	if n == 0 {
 		return d, a, nil
 	}
+	factor := normalize(a)
 	blocks := tridiagonal(a, d, e)
-	if !vectors {
-		if !gonumLapack.Dsterf(n, d, e) {
-			return nil, z, ErrNoConvergence
+	if vectors {
+		var q matrix[float64]
+		if d, q, err = divideAndConquer(d, e); err == nil {
+			z = convert[T](q)
+			applyAll(blocks, z, false)
 		}
-		return d, z, nil
+	} else {
+		err = tridiagonalValues(d, e)
 	}
-	d, q, err := divideAndConquer(d, e)
-	if err != nil {
-		return nil, z, err
+	divideBy(factor, d)
+	return d, z, err
+}
+
+// tridiagonalValues replaces the diagonal d of a symmetric tridiagonal matrix with the off-diagonal e by the
+// eigenvalues, ascending. gonum's Dsterf panics where it scales a part of the matrix: so the largest
+// element is made 1, and elements beside the diagonal far below its rounding error are made 0.
+func tridiagonalValues(d, e []float64) error {
+	scale := maxAbs(d, e)
+	if scale == 0 {
+		return nil
 	}
-	z = convert[T](q)
-	applyAll(blocks, z, false)
-	return d, z, nil
+	divideBy(scale, d, e)
+	for i, v := range e {
+		if math.Abs(v) < 0x1p-300 {
+			e[i] = 0
+		}
+	}
+	if !gonumLapack.Dsterf(len(d), d, e) {
+		return ErrNoConvergence
+	}
+	for i := range d {
+		d[i] *= scale
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package matmul
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/gpk-go/gpk/device"
@@ -35,8 +36,8 @@ func (k *panels) bytes() int64 {
 }
 
 // panelsFor returns the panels of a product's right operand if the product reads them, else
-// nil. st is the first stack of the product. During a capture no panels are made: the
-// operand may not be computed yet.
+// nil. st is the first stack of the product. No panels are made if there is no memory for
+// them, or during a capture: the operand may not be computed yet.
 func (p *Packed) panelsFor(s *device.Stream, product *Product, st *stack, offsets [][3]int) (*device.Buffer, error) {
 	if p == nil || p.View.Buffer == nil || p.View.Layout.NDim() != 2 || st.batch > 1 && st.b.batchStride != 0 {
 		return nil, nil
@@ -59,6 +60,9 @@ func (p *Packed) panelsFor(s *device.Stream, product *Product, st *stack, offset
 	}
 	dev := s.Device()
 	buf, err := dev.Alloc(cpu.PanelBytes(product.B.DType, k, n), s)
+	if errors.Is(err, device.ErrOutOfMemory) { // the product packs the operand itself
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,12 @@ func (p *Product) runCPU(s *device.Stream) error {
 		if r.reads[3], err = p.Packed.panelsFor(s, p, &r.first, r.offsets); err != nil {
 			return err
 		}
-		if err := s.Device().LaunchWork(s, reads, r.writes[:], r); err != nil {
+		err = s.Device().LaunchWork(s, reads, r.writes[:], r)
+		if err != nil && r.reads[3].Freed() { // since panelsFor
+			r.reads[3] = nil
+			err = s.Device().LaunchWork(s, reads, r.writes[:], r)
+		}
+		if err != nil {
 			return err
 		}
 	case r.offsets == nil:

@@ -123,7 +123,7 @@ func (m machine) examine() []check {
 		lib, err := m.library()
 		checks = append(checks, libraryCheck(lib, err), m.compilerCheck(),
 			optionalCheck("libcufft", "transforms on a GPU are computed on the CPU", m.cufft),
-			optionalCheck("libcusolver", "factorizations on a GPU are computed by blocks, which the CPU factors, and eigenvalues and singular values on the CPU", m.solver),
+			optionalCheck("libcusolver", "the CPU factors the panels of QR of matrices on a GPU, and computes their eigenvalues and singular values", m.solver),
 			optionalCheck("libnccl", "arrays of ranks on several GPUs are copied through the host", m.nccl))
 		for _, t := range m.tools() {
 			checks = append(checks, check{name: "setup: " + t.Name, detail: t.Detail, err: t.Err, note: true})

@@ -99,8 +99,8 @@ func takenAlong[A Operand](o Operation[A], a, indices A, axis int) A {
 
 // Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an
 // *Array or a number, which takes the array's type. Two numbers have the type that Go gives
-// them: Float64 for 1.5, Float32 for float32(1), Int64 for 1, which is any other number's
-// type beside one. Two other types are ErrDType.
+// them: Float64 for 1.5, Float32 for float32(1), Uint64 for uint(1), Int64 for 1, which is any
+// other number's type beside one. Two other types are ErrDType.
 func Where[A Operand](o Operation[A], cond A, x, y any) A {
 	_, left := x.(A)
 	_, right := y.(A)
@@ -142,8 +142,10 @@ func numberType(v any) (dtype.DType, error) {
 		return dt, nil
 	}
 	switch v.(type) {
-	case int, int16, uint, uint16, uint32, uint64:
+	case int:
 		return dtype.Int64, nil
+	case uint:
+		return dtype.Uint64, nil
 	}
 	return dtype.Invalid, fmt.Errorf("%w: %T is neither an *Array nor a number", dtype.ErrDType, v)
 }

@@ -50,7 +50,7 @@ type distinct[A any] struct {
 	sorted, order, starts A // order has the index of every sorted element
 }
 
-// uniqueOf sorts the elements; withOrder: and says where each was.
+// uniqueOf sorts the elements. With withOrder it also returns where each element was.
 func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], err error) {
 	if err = o.Check(); err == nil {
 		err = supports(expr.Sort, a.DType())

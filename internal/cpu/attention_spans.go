@@ -20,8 +20,8 @@ const (
 	attentionSpans = 16  // the most spans of a sequence
 )
 
-// spans returns the number of spans of every sequence, and their length, which the last one
-// may lack. Sequences of a ragged batch have one: they have as many keys as queries.
+// spans returns the number of spans of every sequence, and their length. The last span
+// may be shorter. Sequences of a ragged batch have one span: they have as many keys as queries.
 func (a *Attention) spans() (count, length int) {
 	_, _, down, _ := a.cut(a.Queries)
 	count = min(a.Keys/attentionSpan, attentionSpans)

@@ -79,16 +79,13 @@ func gemms(t, out dtype.DType, lo, hi, m, n, k int, a Operand, aStep int, b Oper
 // checkGemm returns the errors that Gemm documents.
 func checkGemm(t, out dtype.DType, ep *Epilogue) error {
 	want := t
-	switch t {
-	case dtype.Int8, dtype.Uint8:
+	switch {
+	case t == dtype.Int8, t == dtype.Uint8:
 		want = dtype.Int32
-	case dtype.Bool, dtype.Invalid:
-		want = dtype.Invalid
-	}
-	if t.IsHalf() && out == dtype.Float32 {
+	case t.IsHalf() && out == dtype.Float32:
 		want = out
 	}
-	if !want.Valid() || out != want {
+	if !t.HasProducts() || out != want {
 		return errPair(t, out)
 	}
 	if !ep.isNone() && !t.IsFloat() {

@@ -28,7 +28,7 @@ func ScatterAdd(c ScatterCall) (outside [2]int64, err error) {
 	if c.DType.IsComplex() {
 		c.DType, c.Width = c.DType.Real(), 2*c.Width
 	}
-	ok := true
+	var ok bool
 	switch c.DType {
 	case dtype.Float32:
 		ok = scatterOf(&c, scatterSums[float32, float64, int32], scatterSums[float32, float64, int64])

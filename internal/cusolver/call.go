@@ -68,7 +68,7 @@ type Call struct {
 	Sigma      []float64      // of Gesvdp, one for every member
 }
 
-var errCall = errors.New("no call of cuSOLVER")
+var errCall = errors.New("invalid call of cuSOLVER")
 
 // types are cudaDataType of the element types: CUDA_R_32F, CUDA_R_64F, CUDA_C_32F and CUDA_C_64F.
 var types = map[dtype.DType]int{dtype.Float32: 0, dtype.Float64: 1, dtype.Complex64: 4, dtype.Complex128: 5}

@@ -216,8 +216,8 @@ Whole programs, written for both libraries under the same names: [benchmark/peer
 | ` + "`a == 0.5`" + ` for an integer array is False | a number that the type cannot hold is ErrDType, in comparisons too |
 | integers divide to float64; means of integers are float64 | Div, Mean and Var of integers are ErrDType; Cast first |
 | a product of Bool arrays is Bool | ErrDType: Cast says what it should count in |
-| int8 products are int8 | MatMul of two Int8 or two Uint8 gives Int32; of Int16, Uint16, Uint32 and Uint64 there are no products: Cast to Int64 |
-| sums of uint8 are uint64 | Sum, Prod and CumSum of Uint8 give Int64; of Uint16, Uint32 and Uint64 they give Uint64, of the signed types and Bool Int64 |
+| int8 products are int8 | MatMul of two Int8 or two Uint8 gives Int32; MatMul, Einsum, TensorDot and VecDot of Int16, Uint16, Uint32 and Uint64 are ErrDType: Cast to Int64 |
+| sums of uint8 are uint64 | Sum, Prod, CumSum and CumProd of Uint8 give Int64, as of the signed types and Bool; of Uint16, Uint32 and Uint64 they give Uint64, as in NumPy |
 | float32 products have float32's error | TF32 by default, with an error of about 2^-11; gpk.FullPrecision asks for float32's |
 | views see writes | so here; what was computed before a write keeps its values, also where it is evaluated later |
 | warnings for 0/0 | IEEE results, no warnings |

@@ -99,8 +99,8 @@ func (c *Comm) leave() {
 // callTime is longer than a call of NCCL that does not wait for another rank.
 const callTime = 50 * time.Millisecond
 
-// awaitCalls waits for calls that are about to return: NCCL frees what they use. It gives up those that wait for
-// another rank.
+// awaitCalls waits up to callTime for running calls to return, because an abort frees what they use. A call that
+// takes longer waits for another rank, and only the abort ends it.
 func (c *Comm) awaitCalls() {
 	c.mu.Lock()
 	if c.running == 0 {

@@ -19,7 +19,7 @@
 // fails, ends the program.
 //
 // Element types are those of gpk except complex128, which the format lacks: writing it is
-// ErrDType. The format has types that gpk lacks, such as I16, U32 and F8_E4M3: Info
+// ErrDType. The format has types that gpk lacks, such as F8_E4M3 and F4: Info
 // reports them, and Load returns ErrDType. A nonzero byte of BOOL is true, and is 1 in
 // the array.
 //

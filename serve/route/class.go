@@ -144,4 +144,4 @@ func (o *Op) work(c class) float64 {
 }
 
 // types is one more than the largest element type.
-const types = int(dtype.Complex128) + 1
+const types = int(dtype.Uint64) + 1

@@ -138,7 +138,7 @@ func meaningful(c class, dt dtype.DType) bool {
 	case order:
 		return !dt.IsComplex()
 	case product:
-		return dt != dtype.Bool
+		return dt.HasProducts()
 	case raggedReduction, raggedProduct:
 		return meaningful(c.whole(), dt) && dt.Size() < alignment
 	}

@@ -1,0 +1,29 @@
+package linalg
+
+import "math"
+
+// normalize multiplies a by a power of two where its largest element is so far from 1 that squares or
+// sums of its elements may leave the range of T, as LAPACK's drivers do. It returns the power, by which the
+// eigenvalues and singular values are to be divided; 1 for most matrices.
+func normalize[T number](a matrix[T]) (factor float64) {
+	largest := 0.0
+	for i := range a.rows {
+		for _, v := range a.row(i) {
+			re, im := parts(v)
+			largest = max(largest, math.Abs(re), math.Abs(im))
+		}
+	}
+	far, most := 400, 1000 // exponents; 2^-most and 2^most are normal numbers of T
+	if epsilon[T]() > eps64 {
+		far, most = 40, 100
+	}
+	_, exponent := math.Frexp(largest)
+	if largest == 0 || -far <= exponent && exponent <= far {
+		return 1
+	}
+	factor = math.Ldexp(1, -max(-most, min(exponent, most)))
+	for i := range a.rows {
+		scale(of2[T](factor, 0), a.row(i))
+	}
+	return factor
+}
