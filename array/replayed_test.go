@@ -9,13 +9,14 @@ import (
 
 // witness is a Replayed that counts its calls and answers with errors.
 type witness struct {
-	captured, begun, ended int
-	before, after          error
+	captured, freed, begun, ended int
+	before, after                 error
 }
 
 func (w *witness) Freed(*Graph) {}
 
 func (w *witness) Captured(*Graph)             { w.captured++ }
+func (w *witness) Freed(*Graph)                { w.freed++ }
 func (w *witness) Before(*device.Stream) error { w.begun++; return w.before }
 
 func (w *witness) After(*device.Stream, []*device.Buffer, error) error {
@@ -53,7 +54,9 @@ func TestReplayErrors(t *testing.T) {
 	wants(t, above, 3, 5)
 	wants(t, below, 1, 3)
 	wants(t, out, 10, 10)
-	if *first != (witness{1, 3, 3, nil, first.after}) || *second != (witness{1, 3, 2, nil, nil}) {
+	g.Free()
+	g.Free()
+	if *first != (witness{1, 1, 3, 3, nil, first.after}) || *second != (witness{1, 1, 3, 2, nil, nil}) {
 		t.Errorf("calls: %+v, %+v", *first, *second)
 	}
 }

@@ -59,6 +59,9 @@ func (r *replays) Before(s *device.Stream) error {
 		return err
 	}
 	if err := r.c.compare.announce(r.c, heading{Call: "Replay", Sequence: r.number}); err != nil {
+		if failed := r.c.check(); failed != nil {
+			return failed
+		}
 		return errors.Join(errReplayed, err)
 	}
 	return nil

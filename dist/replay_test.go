@@ -107,6 +107,9 @@ func TestNCCLReplayDifferent(t *testing.T) {
 					return f.rank1(c, x, graph)
 				}
 				if err := graph.Replay(); err != nil {
+					if errors.Is(err, errReplayed) {
+						t.Errorf("rank %d: the Run has not ended: %v", c.Rank(), err)
+					}
 					return err
 				}
 				return c.Barrier(ctx)
