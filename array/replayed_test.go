@@ -13,8 +13,6 @@ type witness struct {
 	before, after                 error
 }
 
-func (w *witness) Freed(*Graph) {}
-
 func (w *witness) Captured(*Graph)             { w.captured++ }
 func (w *witness) Freed(*Graph)                { w.freed++ }
 func (w *witness) Before(*device.Stream) error { w.begun++; return w.before }
