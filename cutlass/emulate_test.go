@@ -12,7 +12,7 @@ import (
 // after the other, and compares what they compute with the definitions.
 func TestEmulated(t *testing.T) {
 	if testing.Short() {
-		t.Skip("compiles C++ for some seconds")
+		t.Skip("NOT RUN with -short: it compiles C++ for some seconds")
 	}
 	compiler, err := exec.LookPath("g++")
 	if err != nil {

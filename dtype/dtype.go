@@ -163,9 +163,9 @@ func (d DType) Real() DType {
 	return d
 }
 
-// SumType returns the type of a sum or a product of elements of type d. For Bool and the
-// integer types that is Int64, for Uint16, Uint32 and Uint64 it is Uint64, and for every
-// other type d itself. The sum of Uint8 was Int64 before there was Uint64.
+// SumType returns the type of a sum or a product of elements of type d: Uint64 for Uint16, Uint32
+// and Uint64, Int64 for Bool and all other integer types, and d itself for every other type. The
+// sum of Uint8 is Int64, because it was so before gpk had Uint64.
 func (d DType) SumType() DType {
 	switch {
 	case d.IsUnsigned() && d != Uint8:

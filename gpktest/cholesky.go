@@ -82,7 +82,7 @@ func (s *suite) definite(t *testing.T, dt gpk.DType, kind string, n int) *gpk.Ar
 	return h
 }
 
-// frobeniusOf is the norm of all elements of an array on the CPU.
+// frobeniusOf returns the Frobenius norm of a, computed in Go.
 func frobeniusOf(t *testing.T, a *gpk.Array) float64 {
 	t.Helper()
 	data, err := gpk.ToSlice[complex128](a.Cast(gpk.Complex128))

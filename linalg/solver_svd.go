@@ -12,8 +12,8 @@ import (
 
 // svdKinds lists the functions for singular values that are tried in turn, for matrices of p rows and q
 // columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge. square says
-// that U is square. checked says that the caller checks the factors: then the polar decomposition comes
-// first, which shifts singular values where one is close to 0.
+// that U is square. checked says that the caller checks the factors. Then the polar decomposition is
+// tried first. It is faster, but changes singular values if one of them is close to 0.
 func svdKinds(p, q, batch int, square, checked bool) []cusolver.Kind {
 	switch {
 	case batch > 1 && p <= jacobiBatch && (square || p == q):

@@ -101,7 +101,7 @@ func TestGramMPI(t *testing.T) {
 // does not compute on the CPU.
 func TestGramRankWithoutGPU(t *testing.T) {
 	if _, err := device.Open("cuda"); err == nil {
-		t.Skip("NOT RUN: a GPU is here")
+		t.Skip("NOT RUN: it needs a machine without a GPU")
 	}
 	t.Setenv("GPK_RANK", "1")
 	t.Setenv("GPK_SIZE", "2")

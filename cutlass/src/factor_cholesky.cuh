@@ -244,7 +244,7 @@ struct Blocks {
   int n;  // columns of the matrix
 };
 
-// Copies the lower triangles of factored diagonal blocks to their places. Grid: blocks by the batch.
+// Copies the lower triangles of factored diagonal blocks into the matrices. Grid: x counts diagonal blocks, y the batch.
 template <class T>
 __global__ void __launch_bounds__(256) place_blocks(Blocks p) {
   constexpr int N = block<T>;

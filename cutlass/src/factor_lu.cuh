@@ -189,8 +189,9 @@ struct Moves {
 
 constexpr int move_threads = 128;
 
-// Moves the rows of all columns but the panel's, and replaces those of the columns behind it by U = L^-1 A. A thread
-// has a column. Grid: pieces of columns and one CTA for the order, by the batch.
+// Exchanges the rows of all columns outside the panel. In the columns to its right it also computes the block row
+// U = L^-1 A. Each thread handles one column. Grid: x counts pieces of columns, and one CTA more for the order of the
+// rows; y counts the batch.
 template <class T>
 __global__ void __launch_bounds__(move_threads) move_rows(Moves p) {
   constexpr int N = panel_columns<T>;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int run = 32;
 
-// The type in which values are added, and its neutral element: -0 for floating-point numbers.
+// The accumulator type of T, and its identity of addition, which is -0 for floating-point numbers.
 template <class T>
 struct Sum {
   using type = typename wrapping<T>::type;

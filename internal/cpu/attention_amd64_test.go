@@ -49,7 +49,7 @@ func TestFourVectors(t *testing.T) {
 // in float64.
 func TestWeighColumns(t *testing.T) {
 	if !vectorAVX512 {
-		t.Skip("needs AVX-512")
+		t.Skip("NOT RUN: this processor has no AVX-512")
 	}
 	rng := testrand.New(t)
 	inf := float32(math.Inf(-1))

@@ -22,8 +22,8 @@ type ScatterCall struct {
 // from the end. Each element is the sum of one of X and the values in the order of the indices,
 // however many goroutines add. float32 is added in float64. For float64 a second sum collects the
 // rounding errors (Neumaier, Zeitschrift für Angewandte Mathematik und Mechanik 54 (1974) 39).
-// Complex types are added part by part; integers wrap. If an index lies outside, nothing is
-// written, and outside is the result of CheckIndices.
+// Real and imaginary parts are added separately. Integers wrap around. If an index is out of range,
+// ScatterAdd writes nothing, and outside is the result of CheckIndices.
 func ScatterAdd(c ScatterCall) (outside [2]int64, err error) {
 	if c.DType.IsComplex() {
 		c.DType, c.Width = c.DType.Real(), 2*c.Width

@@ -63,7 +63,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s (%d)", e.Call, name, e.Code)
 }
 
-// allocFailed is the result where the device has no memory for what cuSOLVER allocates itself.
+// allocFailed is CUSOLVER_STATUS_ALLOC_FAILED: the device has no memory for cuSOLVER's own allocations.
 const allocFailed = 2
 
 func isAllocFailed(err error) bool {

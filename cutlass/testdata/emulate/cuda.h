@@ -1,6 +1,6 @@
-// cuda.h: runs the threads of a CTA one after the other on the host, each until it waits for others, for the kernels
-// of factor_*.cuh. What one thread writes between two barriers may be visible to threads that run later and not to
-// those before, as on a GPU; the order of the threads can be reversed. Shared memory is poisoned for every CTA.
+// cuda.h: runs the kernels of factor_*.cuh on the host. The threads of a CTA run one after the other, each until its
+// next barrier. Between two barriers a thread sees what earlier threads wrote, but not what later ones will write, as
+// can happen on a GPU. The order of the threads can be reversed. Shared memory is poisoned for every CTA.
 #pragma once
 #include <math.h>
 #include <setjmp.h>

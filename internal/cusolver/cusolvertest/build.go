@@ -15,8 +15,8 @@ import (
 var sources embed.FS
 
 // Build compiles the library into a folder with the system's C compiler, and returns its file. If it
-// cannot, why is the reason. flags are more of the compiler's, such as -DOLD for a version that lacks
-// SyevBatched, and -DPART for a library that lacks a function.
+// cannot, why is the reason. flags are passed to the compiler: -DOLD leaves SyevBatched out, as older
+// versions do, and -DPART leaves out a function that gpk needs.
 func Build(dir string, flags ...string) (file, why string) {
 	if err := cutlass.Built(); err != nil {
 		return "", err.Error()
