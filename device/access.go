@@ -11,7 +11,7 @@ type access struct {
 func (x access) lock() {
 	if x.write {
 		x.a.content.Lock()
-		x.a.written = true
+		x.a.touch()
 	} else {
 		x.a.content.RLock()
 	}

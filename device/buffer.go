@@ -30,7 +30,7 @@ type allocation struct {
 	// content excludes readers and writers of the contents from each other on the CPU,
 	// where work runs in the calling goroutine. Several are locked in the order of id.
 	content sync.RWMutex
-	written bool // on the CPU, by any work; guarded by content
+	touched atomic.Bool // on the CPU: work may have written the contents, or Ptr has shown them
 	id      uint64
 
 	// Guarded by dev.mu.
@@ -166,7 +166,16 @@ func (b *Buffer) Ptr() unsafe.Pointer {
 	if b.none() || b.a.dev.info.Kind != CPU {
 		return nil
 	}
+	b.a.touch()
 	return b.a.mem.host
+}
+
+// touch records that the contents may have been written. The load keeps a pointer that many
+// goroutines ask for from moving the cache line between their processors.
+func (a *allocation) touch() {
+	if !a.touched.Load() {
+		a.touched.Store(true)
+	}
 }
 
 // Err returns the error of the contents, or the known errors that they depend on.

@@ -96,19 +96,10 @@ func (b *Buffer) isFresh() bool {
 	return b.a.fresh()
 }
 
-// fresh is Buffer.isFresh; dev.mu is held. On the CPU, memory that work is writing is not fresh.
+// fresh is Buffer.isFresh; dev.mu is held. On the CPU, memory that work is writing, and memory that Ptr
+// has shown, is not fresh.
 func (a *allocation) fresh() bool {
-	if a.block == nil || a.write.stream != nil {
-		return false
-	}
-	if a.dev.info.Kind != CPU {
-		return true
-	}
-	if !a.content.TryRLock() {
-		return false
-	}
-	defer a.content.RUnlock()
-	return !a.written && !a.exposed
+	return a.block != nil && a.write.stream == nil && !a.touched.Load() && !a.exposed
 }
 
 // resolveOf waits for the deferred errors of all buffers.

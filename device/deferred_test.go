@@ -124,7 +124,7 @@ func TestDeferredEnd(t *testing.T) {
 }
 
 // TestFreshOnTheCPU: memory of the CPU is fresh until work writes it, also while that runs. Reading
-// leaves it so, and memory that is exposed may have been written by anybody.
+// leaves it so. Memory that Ptr has shown, or that is exposed, may have been written by anybody.
 func TestFreshOnTheCPU(t *testing.T) {
 	d, err := Open("cpu")
 	if err != nil {
@@ -152,6 +152,7 @@ func TestFreshOnTheCPU(t *testing.T) {
 			return nil
 		},
 		"Expose": func(b *Buffer) error { b.Expose(); return nil },
+		"Ptr":    func(b *Buffer) error { *(*byte)(b.Ptr()) = 1; return nil },
 	} {
 		b := alloc(t, d, 64, nil)
 		if err := d.Launch(nil, []*Buffer{b}, nil, func(int, uint64) error { return nil }); err != nil {
