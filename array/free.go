@@ -1,14 +1,12 @@
 package array
 
-import (
-	"errors"
-	"fmt"
-)
+import "slices"
 
 // Free says that the program no longer needs the array and its views, and gives the memory
-// back to the pool. Pending arrays that read it are computed first. Any later use of the
-// array is ErrFreed. So is a read of an array that was computed from this one only as a
-// step of another array, because it was never stored.
+// back to the pool. Pending arrays that read it are computed first. If there is no memory for
+// one of them, it stays pending, and the memory that it reads is given back once it is computed.
+// Any later use of the freed array is ErrFreed. So is a read of an array that was computed from
+// this one only as a step of another array, because it was never stored.
 func (a *Array) Free() {
 	switch {
 	case a == nil || a.stream == nil:
@@ -28,19 +26,24 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 	defer s.mu.Unlock()
 	for st.ended == nil {
 		c := st.cur
+		left := s.startReaders(c, c.mem)
 		m := c.mem
-		if s.startReader(c, m) {
-			continue
-		}
 		if st.writing || m == nil && c.node.state == running || m != nil && (m.pins > 0 || m.busy) {
 			s.wait()
 			continue
 		}
 		st.ended = by
-		if m == nil && c.node.state == pending {
+		switch {
+		case len(left) > 0:
+			if c.superseded = m == nil; m != nil {
+				m.outlive(left)
+			}
+			gone := newNode(*by) // so that the array does not keep the memory alive
+			gone.state, gone.err = freed, freedBy(by)
+			st.cur = gone.out
+		case m == nil && c.node.state == pending:
 			s.end(c.node, freed, nil, by)
-		}
-		if m != nil && (st.rec == nil || !st.rec.ended) { // a graph keeps its memory
+		case m != nil && (st.rec == nil || !st.rec.ended): // a graph keeps its memory
 			handOver = m.free(by)
 		}
 	}
@@ -48,20 +51,43 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 	return handOver
 }
 
-// errNotComputed is the cause if a reader of freed memory could not be computed first.
-var errNotComputed = errors.New("what it reads was freed before it could be computed")
-
-// startReader stores one pending node that reads contents, or any contents in a memory,
-// before they are lost. It reports false if there is no such node.
-func (s *scheduler) startReader(c *contents, m *memory) bool {
-	for _, n := range append(s.waiting(s.outdated), s.waiting(s.pending)...) {
-		if n.out != c && n.refersTo(func(x *contents) bool { return x == c || m != nil && x.mem == m }) > 0 {
-			if err := s.start(n); err != nil && n.state == pending {
-				// Not %w: with the next try there may be memory, and n stays failed.
-				s.end(n, failed, n.fail(fmt.Errorf("%w: %v", errNotComputed, err)), nil)
-			}
-			return true
+// startReaders stores the pending nodes that read contents, or any contents in a memory, before
+// the program frees these. It returns the nodes that are still pending, because there was no
+// memory for them or the device refused the work.
+func (s *scheduler) startReaders(c *contents, m *memory) (left []*node) {
+	for {
+		n := s.readerExcept(left, c, m)
+		if n == nil {
+			return slices.DeleteFunc(left, func(n *node) bool { return n.state != pending })
+		}
+		if s.start(n) != nil {
+			left = append(left, n)
 		}
 	}
-	return false
+}
+
+// readerExcept returns a pending node that reads contents, or any contents in a memory, and is
+// not in a list; nil if there is none.
+func (s *scheduler) readerExcept(list []*node, c *contents, m *memory) *node {
+	for _, n := range append(s.waiting(s.outdated), s.waiting(s.pending)...) {
+		if n.out != c && !slices.Contains(list, n) && n.refersTo(func(x *contents) bool { return x == c || m != nil && x.mem == m }) > 0 {
+			return n
+		}
+	}
+	return nil
+}
+
+// outlive keeps a memory, whose storage the program has freed, for pending nodes that read it. It
+// is freed with the last of them.
+func (m *memory) outlive(readers []*node) {
+	m.current = false
+	for _, n := range readers {
+		n.refersTo(func(c *contents) bool {
+			if c.mem == m && c.version == m.version && !c.superseded {
+				c.superseded = true
+				m.remember(c)
+			}
+			return false
+		})
+	}
 }

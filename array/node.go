@@ -16,7 +16,7 @@ import (
 //	running  stored   they are in memory
 //	running  failed   the elements cannot be computed: an index of Take, a failed operand
 //	running  pending  there was no memory, or the device refused the work: the next try may succeed
-//	pending  failed   an operand has failed, or is freed before there is memory to compute the node
+//	pending  failed   an operand has failed
 //	any      freed    the array was freed, or its scope closed; a running node finishes first
 type state uint8
 

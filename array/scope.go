@@ -241,15 +241,20 @@ func (s *Scope) close(c *call) error {
 func (s *scheduler) leave(m *memory, of *Scope) (handOver func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for m.scope == of && s.startReader(nil, m) { // pending readers in newer scopes
+	var left []*node
+	if m.scope == of {
+		left = s.startReaders(nil, m) // in newer scopes
 	}
 	for m.pins > 0 || m.busy {
 		s.wait()
 	}
-	if m.scope == of && m.current {
-		handOver = m.free(of.closed.Load())
-	} else {
+	switch {
+	case m.scope != of || !m.current:
 		m.tidy()
+	case len(left) > 0:
+		m.outlive(left)
+	default:
+		handOver = m.free(of.closed.Load())
 	}
 	s.changed.Broadcast()
 	return handOver
