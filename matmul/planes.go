@@ -155,3 +155,21 @@ func (p *Product) scaled(s *device.Stream, st stack, q Problem, c *candidate, a,
 func (r *scaledRun) prepare(lib *cutlass.Library, ordinal int, stream uint64, t dtype.DType, form cutlass.Form, q Problem) error {
 	return lib.Prepare(ordinal, stream, t, form, q.K, q.Batch, r.prepareA, r.prepareB, r.workspace, r.need)
 }
+
+// withoutFreed runs a product, and runs it again without the planes of a packed B if another
+// goroutine has freed these since the product was planned: the product then makes its own. A
+// launch refuses freed planes before it reads them.
+func (p *Product) withoutFreed(s *device.Stream, run func(*Product, *device.Stream) error) error {
+	err := run(p, s)
+	if err == nil || !p.Packed.Planes().Freed() {
+		return err
+	}
+	q := *p
+	q.Packed, q.planned = nil, planned{}
+	if t := q.EpilogueArgs; t.Steps { // the kernel without planes must take them too
+		if q.EpilogueArgs = (EpilogueArgs{}); !q.Takes(s, t) {
+			return err
+		}
+	}
+	return run(&q, s)
+}

@@ -14,8 +14,11 @@ import (
 // manifest lists the kernels. It is built once.
 var manifest = cutlass.Kernels()
 
-// runCUDA plans the stacks and launches each of them.
-func (p *Product) runCUDA(s *device.Stream) error {
+// runCUDA computes every matrix of the product.
+func (p *Product) runCUDA(s *device.Stream) error { return p.withoutFreed(s, (*Product).runStacks) }
+
+// runStacks plans the stacks and launches each of them.
+func (p *Product) runStacks(s *device.Stream) error {
 	if x := p.planned; x.c != nil && x.stack.batch == 1 && p.D.Layout.NDim() == 2 {
 		return p.execute(s, x.stack, x.q, x.c)
 	}
