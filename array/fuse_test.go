@@ -1,6 +1,7 @@
 package array
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // pair is two arrays of two elements.
@@ -24,13 +26,24 @@ func allocs(f func()) uint64 {
 	return after.Allocs + after.Reuses - before.Allocs - before.Reuses
 }
 
+// compiled waits until the kernel of a's chain is there, and returns a. On a GPU the steps of a chain run
+// one by one, each into a buffer of its own, until its kernel is compiled.
+func compiled(t testing.TB, a *Array) *Array {
+	t.Helper()
+	if s := a.Explain(); strings.HasPrefix(s, "failed") { // Explain starts the compiler
+		t.Fatal(s)
+	}
+	must(t, devicetest.AwaitCompiled(a.on(), context.Background()))
+	return a
+}
+
 // TestChain: a chain takes no memory but its result's.
 func TestChain(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, y := pair()
 	n := allocs(func() {
-		z := x.Add(y).Mul(2).Sub(x).Cast(dtype.Float64).Sqrt()
-		w := where(z.Gt(0), 1, z) // z twice
+		z := compiled(t, x.Add(y).Mul(2).Sub(x).Cast(dtype.Float64).Sqrt())
+		w := compiled(t, where(z.Gt(0), 1, z)) // z twice
 		if err := Eval(w); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +53,7 @@ func TestChain(t *testing.T) {
 		t.Errorf("%d buffers, want 2", n)
 	}
 	n = allocs(func() {
-		wants(t, x.Add(y).Mul(2).Clamp(0, 30).Sum().Neg(), -52)
+		wants(t, compiled(t, x.Add(y).Mul(2).Clamp(0, 30).Sum()).Neg(), -52)
 	})
 	if n != 2 { // the sum is stored: a reduction is no step
 		t.Errorf("%d buffers, want 2", n)
@@ -67,7 +80,7 @@ func TestSecondReader(t *testing.T) {
 	wants(t, second, 33, 66)
 	// Two uses in one operation are one.
 	w := x.Add(y)
-	if n := allocs(func() { wants(t, w.Mul(w), 121, 484) }); n != 1 {
+	if n := allocs(func() { wants(t, compiled(t, w.Mul(w)), 121, 484) }); n != 1 {
 		t.Errorf("%d buffers, want 1", n)
 	}
 	if !w.isPending() {
@@ -226,7 +239,7 @@ func TestChainViews(t *testing.T) {
 		"summed":     {func() *Array { return x.Add(row).T().Sum(0) }, []float32{66, 75}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if n := allocs(func() { wants(t, c.make(), c.want...) }); n != 1 {
+			if n := allocs(func() { wants(t, compiled(t, c.make()), c.want...) }); n != 1 {
 				t.Errorf("%d buffers, want 1", n)
 			}
 		})
