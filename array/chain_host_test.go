@@ -21,7 +21,7 @@ func onCompiling(t testing.TB) (x, y, dst *Array) {
 				time.Sleep(10 * time.Millisecond) // compiled must wait: the device has no kernels for the steps
 				return nil, ""
 			},
-			Start:   func(string, device.Launch, []byte) error { return nil },
+			Start: func(string, device.Launch, []byte) error { return nil },
 		})
 	t.Cleanup(func() { schedulers.Delete(d) })
 	var as [3]*Array
