@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/internal/layers"
+	"github.com/gpk-go/gpk/internal/userkernel"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -410,17 +411,17 @@ func Stack(axis int, as ...*Array) *Array { return array.Stack(axis, as...) }
 func Flip(a *Array, axes ...int) *Array { return a.Flip(axes...) }
 
 // UserKernel is a kernel of the program's own, compiled from CUDA C++ by Kernel.
-type UserKernel = array.UserKernel
+type UserKernel = userkernel.UserKernel
 
 // LaunchOptions says how a UserKernel starts; the zero value is good for a kernel
 // that computes an element a thread.
-type LaunchOptions = array.LaunchOptions
+type LaunchOptions = userkernel.LaunchOptions
 
 // Kernel compiles CUDA C++ and returns its __global__ function of that name, to be
 // launched on Arrays. A source that does not compile is a *device.CompileError,
 // with the compiler's log; without a GPU the error is ErrNoGPU, without a run-time
 // compiler ErrUnsupported, each with the reasons.
-func Kernel(source, name string) (*UserKernel, error) { return array.Kernel(source, name) }
+func Kernel(source, name string) (*UserKernel, error) { return userkernel.Kernel(source, name) }
 
 // Pinned returns a slice of n elements, all zero, in memory that a GPU reads and
 // writes without a copy, and a function that gives the memory back.

@@ -52,6 +52,18 @@ func SameType(as ...*Array) error {
 // Failed returns an array that carries err as an error of the operation.
 func (o *Operation) Failed(err error) *Array { return o.failed(err, o.operands...) }
 
+// Wrap makes err an error of the operation, unless it is nil or names an operation already.
+func (o *Operation) Wrap(err error) error { return o.wrap(err, o.operands...) }
+
+// Stream returns the stream on which the operation runs, or the first error that an operand
+// carries. Without operands it is the default stream of the default device.
+func (o *Operation) Stream() (*device.Stream, error) {
+	if err := check(o.operands...); err != nil || len(o.operands) == 0 {
+		return device.Default().DefaultStream(), err
+	}
+	return open(streamOf(o.operands...)), nil
+}
+
 // Failure returns a function that wraps an error of the device as an error of the
 // operation, for Device.NewDeferredError. The function may be called after the operands
 // were freed.

@@ -145,6 +145,27 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 	return nil
 }
 
+// Write starts work on s that writes some operands of o in place and reads the others. f is given
+// the buffers of all operands, in their order, and those that it writes. Arrays that were computed
+// from the written ones before keep their values. With an error of f nothing was written.
+func (o *Operation) Write(s *device.Stream, writes, reads []*Array, f func(all, written []*device.Buffer) error) error {
+	list := placesOf(writes)
+	return schedulerOf(s.Device()).writePlaces(&o.call, s, list, reads, func(views []device.View) error {
+		all, written := make([]*device.Buffer, len(o.operands)), make([]*device.Buffer, len(list))
+		for i := range list {
+			written[i] = views[len(reads)+i].Buffer
+		}
+		for i, a := range o.operands {
+			if r := slices.Index(reads, a); r >= 0 {
+				all[i] = views[r].Buffer
+			} else {
+				all[i] = written[slices.IndexFunc(list, func(p *place) bool { return p.to.st == a.st })]
+			}
+		}
+		return f(all, written)
+	})
+}
+
 // preparePlaces pins the memories that the work uses, or returns the step that must come
 // first. The mutex is held.
 func (s *scheduler) preparePlaces(j *job, rec *recording, stream *device.Stream, list []*place, reads []*Array) (views []device.View, err error) {

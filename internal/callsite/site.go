@@ -81,7 +81,7 @@ func Search(packages ...string) (s Site) {
 }
 
 // isUser reports whether f is a frame of the user's program: it is not a frame of
-// gpk, of array, layers, compose, linalg or fft, of the given packages, of the runtime or of a package that prints.
+// gpk, of one of the packages in own, of the given packages, of the runtime or of a package that prints.
 func isUser(f runtime.Frame, packages []string) bool {
 	if f.Function == "" || generated(f) {
 		return false
@@ -95,10 +95,12 @@ func isUser(f runtime.Frame, packages []string) bool {
 	if strings.HasSuffix(f.File, "_test.go") {
 		return true
 	}
-	return !inPackage(f, module) && !inPackage(f, module+"/array") && !inPackage(f, module+"/internal/layers") && !inPackage(f, module+"/internal/compose") &&
-		!inPackage(f, module+"/linalg") && !inPackage(f, module+"/fft") && !inPackage(f, module+"/dist") &&
+	return !slices.ContainsFunc(own[:], func(p string) bool { return inPackage(f, module+p) }) &&
 		!slices.ContainsFunc(packages, func(p string) bool { return inPackage(f, p) })
 }
+
+// own lists the packages of this module whose frames are never the user's.
+var own = [...]string{"", "/array", "/internal/layers", "/internal/compose", "/internal/random", "/internal/userkernel", "/linalg", "/fft", "/dist"}
 
 func inPackage(f runtime.Frame, path string) bool {
 	rest, ok := strings.CutPrefix(f.Function, path)

@@ -1,10 +1,16 @@
-package array
+// Package userkernel has kernels of the program's own, in CUDA C++: compiling them, their arguments, and
+// launching them on arrays. Users import package gpk, which re-exports everything here.
+//
+// What belongs here: the rules of a launch. What does not: compiling and loading code (package device), and
+// what a write in place does to an array's readers (package array).
+package userkernel
 
 import (
 	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
@@ -36,20 +42,20 @@ type LaunchOptions struct {
 // the source does not compile; ErrNoGPU if there is no GPU; ErrUnsupported if there is no
 // run-time compiler. The last two give the reasons.
 func Kernel(source, name string) (*UserKernel, error) {
-	c := call{"Kernel", here()}
+	op := array.NewOperation("Kernel", nil)
 	d := device.Default()
 	if err := d.Err(); err != nil {
-		return nil, c.fail(err)
+		return nil, op.Wrap(err)
 	}
 	if d.Kind() == device.CPU {
 		var err error
 		if d, err = device.Open(device.CUDA.String()); err != nil {
-			return nil, c.fail(fmt.Errorf("a kernel in CUDA C++ needs a GPU: %w", err))
+			return nil, op.Wrap(fmt.Errorf("a kernel in CUDA C++ needs a GPU: %w", err))
 		}
 	}
 	k := &UserKernel{code: device.Code{Source: source, Kernel: name, Options: []string{"--std=c++17"}, Headers: true}}
 	if _, err := k.on(d); err != nil {
-		return nil, c.fail(err)
+		return nil, op.Wrap(err)
 	}
 	return k, nil
 }
@@ -80,27 +86,29 @@ func (k *UserKernel) on(d *device.Device) (*device.Function, error) {
 // device, such as writing outside an array, is returned by the next call that waits, and
 // may leave the device unusable.
 func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
-	var arrays []*Array
+	var arrays []*array.Array
 	for _, a := range args {
-		if x, ok := a.(*Array); ok {
+		if x, ok := a.(*array.Array); ok {
 			arrays = append(arrays, x)
 		}
 	}
-	c := call{"Launch", here()}
 	if k == nil || k.code.Kernel == "" {
-		return c.fail(fmt.Errorf("%w: a nil or zero UserKernel", expr.ErrUnsupported), arrays...)
+		return array.NewOperation("Launch", arrays).Wrap(fmt.Errorf("%w: a nil or zero UserKernel", expr.ErrUnsupported))
 	}
-	c.name = "Launch of " + k.code.Kernel
-	return c.wrap(k.launch(&c, o, args, arrays), arrays...)
+	op := array.NewOperation("Launch of "+k.code.Kernel, arrays)
+	return op.Wrap(k.launch(op, o, args, arrays))
 }
 
-// launch is Launch for a call. arrays are the arrays among args.
-func (k *UserKernel) launch(c *call, o LaunchOptions, args []any, arrays []*Array) error {
-	if err := check(arrays...); err != nil {
+// launch is Launch as an operation. arrays are the arrays among args.
+func (k *UserKernel) launch(op *array.Operation, o LaunchOptions, args []any, arrays []*array.Array) error {
+	s, err := op.Stream()
+	if err != nil {
 		return err
 	}
-	s, err := k.stream(o.Stream, arrays)
-	if err != nil {
+	if o.Stream != nil {
+		s = o.Stream
+	}
+	if err := runs(s.Device(), arrays); err != nil {
 		return err
 	}
 	f, err := k.on(s.Device())
@@ -110,8 +118,8 @@ func (k *UserKernel) launch(c *call, o LaunchOptions, args []any, arrays []*Arra
 	elements := 0
 	for _, a := range arrays {
 		elements = max(elements, a.Size(), 1)
-		if !a.lay.IsDense() {
-			return layout.Errorf("elements of %v with strides %v do not lie dense; Contiguous copies them", a.lay.Shape, a.lay.Strides)
+		if v := array.Shown(a); !v.Dense() {
+			return layout.Errorf("elements of %v with strides %v do not lie dense; Contiguous copies them", v.Layout.Shape, v.Layout.Strides)
 		}
 	}
 	l, err := f.Fit(device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}, elements)
@@ -122,19 +130,7 @@ func (k *UserKernel) launch(c *call, o LaunchOptions, args []any, arrays []*Arra
 	if err != nil {
 		return err
 	}
-	list := placesOf(writes)
-	return schedulerOf(s.Device()).writePlaces(c, s, list, reads, func(views []device.View) error {
-		buffers, written := make([]*device.Buffer, len(arrays)), make([]*device.Buffer, len(list))
-		for i := range list {
-			written[i] = views[len(reads)+i].Buffer
-		}
-		for i, a := range arrays {
-			if r := slices.Index(reads, a); r >= 0 {
-				buffers[i] = views[r].Buffer
-				continue
-			}
-			buffers[i] = written[slices.IndexFunc(list, func(p *place) bool { return p.to.st == a.st })]
-		}
+	return op.Write(s, writes, reads, func(buffers, written []*device.Buffer) error {
 		params, err := arguments(f, args, buffers)
 		if err != nil {
 			return err
@@ -144,17 +140,17 @@ func (k *UserKernel) launch(c *call, o LaunchOptions, args []any, arrays []*Arra
 }
 
 // roles returns the arrays that a launch writes, and those that it only reads.
-func (o *LaunchOptions) roles(args []any) (writes, reads []*Array, err error) {
+func (o *LaunchOptions) roles(args []any) (writes, reads []*array.Array, err error) {
 	for _, i := range o.Written {
 		if i < 0 || i >= len(args) {
 			return nil, nil, layout.Errorf("Written names argument %d of %d", i, len(args))
 		}
-		if _, ok := args[i].(*Array); !ok {
+		if _, ok := args[i].(*array.Array); !ok {
 			return nil, nil, fmt.Errorf("%w: Written names argument %d, which is no *Array", expr.ErrUnsupported, i)
 		}
 	}
 	for i, arg := range args {
-		a, ok := arg.(*Array)
+		a, ok := arg.(*array.Array)
 		switch {
 		case !ok:
 		case o.Written == nil || slices.Contains(o.Written, i):
@@ -164,31 +160,24 @@ func (o *LaunchOptions) roles(args []any) (writes, reads []*Array, err error) {
 		}
 	}
 	// An array that is an argument twice, read and written, counts as written.
-	reads = slices.DeleteFunc(reads, func(a *Array) bool { return slices.Contains(writes, a) })
+	reads = slices.DeleteFunc(reads, func(a *array.Array) bool { return slices.Contains(writes, a) })
 	return writes, reads, nil
 }
 
-// stream returns the stream on which a launch runs.
-func (k *UserKernel) stream(s *device.Stream, arrays []*Array) (*device.Stream, error) {
-	if s == nil && len(arrays) > 0 {
-		s = open(streamOf(arrays...))
-	}
-	if s == nil {
-		s = device.Default().DefaultStream()
-	}
-	d := s.Device()
+// runs returns an error if a kernel cannot run on a device, or not on all arrays.
+func runs(d *device.Device, arrays []*array.Array) error {
 	for _, a := range arrays {
-		if a.on() != d {
-			return nil, fmt.Errorf("%w: an array on %v in a launch on %v; move it with To", device.ErrDevice, a.on(), d)
+		if a.Device() != d {
+			return fmt.Errorf("%w: an array on %v in a launch on %v; move it with To", device.ErrDevice, a.Device(), d)
 		}
 	}
 	if err := d.Err(); err != nil {
-		return nil, err
+		return err
 	}
 	if d.Kind() == device.CPU {
-		return nil, fmt.Errorf("%w: a kernel in CUDA C++ on the CPU; move the arrays to a GPU with To", expr.ErrUnsupported)
+		return fmt.Errorf("%w: a kernel in CUDA C++ on the CPU; move the arrays to a GPU with To", expr.ErrUnsupported)
 	}
-	return s, nil
+	return nil
 }
 
 // arguments returns the parameters of a launch. buffers are the buffers of the arrays among
@@ -196,10 +185,10 @@ func (k *UserKernel) stream(s *device.Stream, arrays []*Array) (*device.Stream, 
 func arguments(f *device.Function, args []any, buffers []*device.Buffer) ([]byte, error) {
 	list := slices.Clone(args)
 	for i, arg := range args {
-		if a, ok := arg.(*Array); ok {
+		if a, ok := arg.(*array.Array); ok {
 			at := buffers[0].Addr()
 			if buffers = buffers[1:]; at != 0 && a.Size() > 0 {
-				at += uint64(a.lay.Offset * a.dt.Size())
+				at += uint64(a.Offset() * a.DType().Size())
 			}
 			list[i] = device.Address(at)
 		}

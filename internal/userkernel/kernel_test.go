@@ -1,4 +1,4 @@
-package array_test
+package userkernel_test
 
 import (
 	"encoding/binary"
@@ -14,6 +14,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/devicetest"
+	"github.com/gpk-go/gpk/internal/userkernel"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -69,7 +70,7 @@ func pointer(addr uint64) *float32 { return *(**float32)(unsafe.Pointer(&addr)) 
 func TestKernelLaunch(t *testing.T) {
 	var log []launched
 	fakeGPU(t, &log)
-	k, err := array.Kernel(axpySource, "axpy")
+	k, err := userkernel.Kernel(axpySource, "axpy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestKernelLaunch(t *testing.T) {
 		data[i] = float32(i)
 	}
 	x, y := array.FromSlice(data), array.FromSlice(slices.Repeat([]float32{1}, n))
-	if err := k.Launch(array.LaunchOptions{}, float32(2), x, y, int64(n)); err != nil {
+	if err := k.Launch(userkernel.LaunchOptions{}, float32(2), x, y, int64(n)); err != nil {
 		t.Fatal(err)
 	}
 	got, err := array.ToSlice[float32](y)
@@ -99,7 +100,7 @@ func TestKernelLaunch(t *testing.T) {
 	// A view of the second half, with a grid and a block of one's own.
 	log = nil
 	half := y.Slice(0, n/2, n)
-	if err := k.Launch(array.LaunchOptions{Grid: [3]int{5}, Block: [3]int{100}}, float32(-1), half, half, int64(n/2)); err != nil {
+	if err := k.Launch(userkernel.LaunchOptions{Grid: [3]int{5}, Block: [3]int{100}}, float32(-1), half, half, int64(n/2)); err != nil {
 		t.Fatal(err)
 	}
 	got, err = array.ToSlice[float32](y)
@@ -114,12 +115,12 @@ func TestKernelLaunch(t *testing.T) {
 func TestKernelErrors(t *testing.T) {
 	var log []launched
 	d := fakeGPU(t, &log)
-	_, err := array.Kernel("line 1\n  flaot x;\n", "axpy")
+	_, err := userkernel.Kernel("line 1\n  flaot x;\n", "axpy")
 	var ce *device.CompileError
 	if !errors.As(err, &ce) || ce.Line != 2 || ce.Text != "  flaot x;" || !strings.Contains(ce.Log, "undefined") || !strings.Contains(err.Error(), "kernel_test.go") {
 		t.Errorf("%+v: %v", ce, err)
 	}
-	k, err := array.Kernel(axpySource, "axpy")
+	k, err := userkernel.Kernel(axpySource, "axpy")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestKernelErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fail := func(what string, want error, o array.LaunchOptions, args ...any) {
+	fail := func(what string, want error, o userkernel.LaunchOptions, args ...any) {
 		t.Helper()
 		err := k.Launch(o, args...)
 		var oe *array.OpError
@@ -138,7 +139,7 @@ func TestKernelErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
 	}
-	var zero array.LaunchOptions
+	var zero userkernel.LaunchOptions
 	fail("too few", dtype.ErrDType, zero, float32(1), x, x)
 	fail("int", dtype.ErrDType, zero, float32(1), x, x, 12)
 	fail("short", dtype.ErrDType, zero, float32(1), x, x, int32(12))
@@ -148,18 +149,18 @@ func TestKernelErrors(t *testing.T) {
 	fail("transposed", layout.ErrShape, zero, float32(1), x.T(), x, int64(12))
 	fail("broadcast", layout.ErrShape, zero, float32(1), array.FromSlice([]float32{1}).BroadcastTo(12), x, int64(12))
 	fail("freed", device.ErrFreed, zero, float32(1), freed, x, int64(12))
-	fail("block", device.ErrDevice, array.LaunchOptions{Block: [3]int{2048}}, float32(1), x, x, int64(12))
-	fail("threads", device.ErrDevice, array.LaunchOptions{Block: [3]int{64, 32}}, float32(1), x, x, int64(12))
-	fail("grid", device.ErrDevice, array.LaunchOptions{Grid: [3]int{1, 1 << 17}}, float32(1), x, x, int64(12))
-	fail("shared", device.ErrDevice, array.LaunchOptions{SharedBytes: 1 << 20}, float32(1), x, x, int64(12))
-	fail("negative shared", device.ErrDevice, array.LaunchOptions{SharedBytes: -1}, float32(1), x, x, int64(12))
-	fail("stream", device.ErrDevice, array.LaunchOptions{Stream: host.DefaultStream()}, float32(1), x, x, int64(12))
+	fail("block", device.ErrDevice, userkernel.LaunchOptions{Block: [3]int{2048}}, float32(1), x, x, int64(12))
+	fail("threads", device.ErrDevice, userkernel.LaunchOptions{Block: [3]int{64, 32}}, float32(1), x, x, int64(12))
+	fail("grid", device.ErrDevice, userkernel.LaunchOptions{Grid: [3]int{1, 1 << 17}}, float32(1), x, x, int64(12))
+	fail("shared", device.ErrDevice, userkernel.LaunchOptions{SharedBytes: 1 << 20}, float32(1), x, x, int64(12))
+	fail("negative shared", device.ErrDevice, userkernel.LaunchOptions{SharedBytes: -1}, float32(1), x, x, int64(12))
+	fail("stream", device.ErrDevice, userkernel.LaunchOptions{Stream: host.DefaultStream()}, float32(1), x, x, int64(12))
 	fail("array of the CPU", device.ErrDevice, zero, float32(1), x, x.To(host), int64(12))
 	fail("CPU", expr.ErrUnsupported, zero, float32(1), x.To(host), x.To(host), int64(12))
 	if len(log) != 0 {
 		t.Errorf("what failed was started: %v", log)
 	}
-	if err := (*array.UserKernel)(nil).Launch(zero); !errors.Is(err, expr.ErrUnsupported) {
+	if err := (*userkernel.UserKernel)(nil).Launch(zero); !errors.Is(err, expr.ErrUnsupported) {
 		t.Error(err)
 	}
 	// The device works on.
@@ -174,18 +175,18 @@ func TestKernelErrors(t *testing.T) {
 func TestKernelWrites(t *testing.T) {
 	var log []launched
 	fakeGPU(t, &log)
-	k, err := array.Kernel(axpySource, "axpy")
+	k, err := userkernel.Kernel(axpySource, "axpy")
 	if err != nil {
 		t.Fatal(err)
 	}
 	x := array.FromSlice([]float32{1, 2, 3})
-	again, err := array.Kernel(axpySource, "axpy")
+	again, err := userkernel.Kernel(axpySource, "axpy")
 	if err != nil {
 		t.Fatal(err)
 	}
 	view := x.Reshape(3, 1)
-	for _, k := range []*array.UserKernel{k, again} {
-		if err := k.Launch(array.LaunchOptions{}, float32(1), x, x, int64(3)); err != nil {
+	for _, k := range []*userkernel.UserKernel{k, again} {
+		if err := k.Launch(userkernel.LaunchOptions{}, float32(1), x, x, int64(3)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -198,7 +199,7 @@ func TestKernelWithoutGPU(t *testing.T) {
 	if d, err := device.Open("cuda"); err == nil {
 		t.Skipf("there is %v", d)
 	}
-	_, err := array.Kernel(axpySource, "axpy")
+	_, err := userkernel.Kernel(axpySource, "axpy")
 	var oe *array.OpError
 	if !errors.Is(err, device.ErrNoGPU) || !errors.As(err, &oe) || oe.Op != "Kernel" {
 		t.Error(err)
