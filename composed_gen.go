@@ -8,6 +8,12 @@ import (
 	"github.com/gpk-go/gpk/internal/compose"
 )
 
+// Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is
+// ErrDType; floats overflow to Inf.
+func Arange(dt dtype.DType, n int) *Array {
+	return compose.Arange[*Array](array.NewOperation("Arange", nil), dt, n)
+}
+
 // ArangeStep returns start, start + step, start + 2 step, … before stop, each of them
 // computed in float64 and rounded to dt once: ceil((stop - start)/step) numbers, none where
 // that is negative. Integer types take whole numbers that they hold, others are ErrDType. A
@@ -59,6 +65,12 @@ func BroadcastArrays(as ...*Array) []*Array {
 // length of the axis over n, rounded up, and the last what is left. An empty axis is one
 // part.
 func Chunk(a *Array, n, axis int) []*Array { return a.Chunk(n, axis) }
+
+// Concat joins arrays of one type along an axis. Their lengths may differ along this axis
+// alone.
+func Concat(axis int, as ...*Array) *Array {
+	return compose.Concat(array.NewOperation("Concat", as), axis, as...)
+}
 
 // CountNonzero returns the number of elements that differ from 0, over the given axes, which
 // the result lacks unless KeepDims is among them; no axes means all. NaN differs from 0.
@@ -112,9 +124,24 @@ func Einsum(equation string, as ...*Array) *Array {
 	return compose.Einsum(array.NewOperation("Einsum", as), equation, as...)
 }
 
+// Eye returns the identity matrix of n rows.
+func Eye(dt dtype.DType, n int) *Array {
+	return compose.Eye[*Array](array.NewOperation("Eye", nil), dt, n)
+}
+
 // Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a
 // view where the strides allow it.
 func Flatten(a *Array) *Array { return a.Flatten() }
+
+// Flip returns a view in which the named axes run backwards; no axes means all.
+func Flip(a *Array, axes ...int) *Array { return a.Flip(axes...) }
+
+// Full returns an array whose every element is value, a Go number or an Elem value, rounded
+// to dt. A number that the type cannot hold (a fraction or overflow for integers, a complex
+// number for reals) is ErrDType; floats overflow to Inf, as they do in arithmetic.
+func Full(dt dtype.DType, value any, shape ...int) *Array {
+	return compose.Full[*Array](array.NewOperation("Full", nil), dt, value, shape...)
+}
 
 // FullLike returns an array whose every element is value, as Full takes it, of the shape of
 // like, on its device; of its type, or of the one given.
@@ -162,6 +189,14 @@ func IndexSelect(a, indices *Array, axis int) *Array { return a.IndexSelect(indi
 // Kron returns the Kronecker product: every element of a times all of b, in blocks of b's
 // shape. The one with fewer axes gets leading axes of length 1. Types are as for Mul.
 func Kron(a, b *Array) *Array { return a.Kron(b) }
+
+// Linspace returns n numbers evenly spaced from lo to hi, including both: lo + i (hi -
+// lo)/(n - 1) in float64, the last exactly hi, rounded to dt once. Integer types take the
+// floor, as NumPy's linspace does, and are ErrDType if they cannot hold the floor of lo and
+// of hi. For n = 1 the number is lo.
+func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
+	return compose.Linspace[*Array](array.NewOperation("Linspace", nil), dt, lo, hi, n)
+}
 
 // LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
 // is among them; no axes means all. The largest element is subtracted first and added to
@@ -218,6 +253,11 @@ func Norm(a *Array, axes ...int) *Array { return a.Norm(axes...) }
 // integer type, names, and 0 elsewhere, of type dt. An index outside 0 to n-1 gives zeros.
 func OneHot(indices *Array, n int, dt dtype.DType) *Array {
 	return compose.OneHot(array.NewOperation("OneHot", []*Array{indices}), indices, n, dt)
+}
+
+// Ones returns an array of ones (true for Bool) on the default device.
+func Ones(dt dtype.DType, shape ...int) *Array {
+	return compose.Ones[*Array](array.NewOperation("Ones", nil), dt, shape...)
 }
 
 // OnesLike returns ones of the shape of like, on its device; of its type, or of the one
@@ -296,6 +336,12 @@ func Split(a *Array, n, axis int) []*Array { return a.Split(n, axis) }
 // front of each index of at. Negative indices count from the end; one that is outside the
 // axis, or before its predecessor, is ErrShape.
 func SplitAt(a *Array, axis int, at ...int) []*Array { return a.SplitAt(axis, at...) }
+
+// Stack joins arrays of one type and shape along a new axis, which comes before their axis
+// of that number.
+func Stack(axis int, as ...*Array) *Array {
+	return compose.Stack(array.NewOperation("Stack", as), axis, as...)
+}
 
 // Std returns the standard deviation of the elements: the square root of their variance. It
 // takes the axes and options of Var. Half types are computed in Float32 and rounded once.
@@ -377,6 +423,12 @@ func Where(cond *Array, x, y any) *Array {
 // each: [n] gives [(n - length)/step + 1, length]. A window longer than the axis and a
 // length or step below 1 are ErrShape. Windows that overlap cannot be written in place.
 func Windows(a *Array, length, axis int, step ...int) *Array { return a.Windows(length, axis, step...) }
+
+// Zeros returns an array of zeros (false for Bool) on the default device; no shape makes it
+// 0-d.
+func Zeros(dt dtype.DType, shape ...int) *Array {
+	return compose.Zeros[*Array](array.NewOperation("Zeros", nil), dt, shape...)
+}
 
 // ZerosLike returns zeros of the shape of like, on its device; of its type, or of the one
 // given.

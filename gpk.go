@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/internal/layers"
+	"github.com/gpk-go/gpk/internal/random"
 	"github.com/gpk-go/gpk/internal/userkernel"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
@@ -208,31 +209,6 @@ func Eval(as ...*Array) error { return array.Eval(as...) }
 // ErrUnsupported.
 func Synchronize(ctx context.Context) error { return array.Synchronize(ctx) }
 
-// Zeros returns an array of zeros on the default device; no shape makes it
-// 0-d.
-func Zeros(dt DType, shape ...int) *Array { return array.Zeros(dt, shape...) }
-
-// Ones returns an array of ones.
-func Ones(dt DType, shape ...int) *Array { return array.Ones(dt, shape...) }
-
-// Full returns an array whose every element is value, rounded to dt. What an integer type
-// does not hold, and a complex number in a real type, is ErrDType; floats overflow to Inf.
-func Full(dt DType, value any, shape ...int) *Array { return array.Full(dt, value, shape...) }
-
-// Eye returns the identity matrix of n rows.
-func Eye(dt DType, n int) *Array { return array.Eye(dt, n) }
-
-// Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is
-// ErrDType; floats overflow to Inf.
-func Arange(dt DType, n int) *Array { return array.Arange(dt, n) }
-
-// Linspace returns n numbers evenly spaced from lo to hi, both among them. Integer
-// types take the floor, and are ErrDType where they do not hold the two; one number is lo.
-func Linspace(dt DType, lo, hi float64, n int) *Array { return array.Linspace(dt, lo, hi, n) }
-
-// Concat joins arrays of one type along an axis.
-func Concat(axis int, as ...*Array) *Array { return array.Concat(axis, as...) }
-
 // Pack returns a snapshot of w in the form that products read without a
 // prepare pass: MatMul's right operand [k, n], or the weight [out, in] of
 // Linear. Any other use of it is ErrUnsupported.
@@ -394,21 +370,15 @@ func DivInPlace(a *Array, b any) error { return a.DivInPlace(b) }
 
 // RNG makes arrays of random numbers: a function of the seed and of the calls
 // before, with the same bits on every device.
-type RNG = array.RNG
+type RNG = random.RNG
 
 // NewRNG returns the sequence of random numbers of a seed.
-func NewRNG(seed uint64) *RNG { return array.NewRNG(seed) }
+func NewRNG(seed uint64) *RNG { return random.NewRNG(seed) }
 
 // Take returns the elements of a along an axis at indices, Int32 or Int64, in whose
 // place the axis stands; negative ones count from the end, and one outside is
 // ErrShape.
 func Take(a, indices *Array, axis int) *Array { return array.Take(a, indices, axis) }
-
-// Stack joins arrays of one type and shape along a new axis.
-func Stack(axis int, as ...*Array) *Array { return array.Stack(axis, as...) }
-
-// Flip returns a view whose axes named, or all, run backwards.
-func Flip(a *Array, axes ...int) *Array { return a.Flip(axes...) }
 
 // UserKernel is a kernel of the program's own, compiled from CUDA C++ by Kernel.
 type UserKernel = userkernel.UserKernel

@@ -101,6 +101,11 @@ func (a *Array) Diff(n, axis int) *Array {
 // view where the strides allow it.
 func (a *Array) Flatten() *Array { return compose.Flatten(NewOperation("Flatten", []*Array{a}), a) }
 
+// Flip returns a view in which the named axes run backwards; no axes means all.
+func (a *Array) Flip(axes ...int) *Array {
+	return compose.Flip(NewOperation("Flip", []*Array{a}), a, axes...)
+}
+
 // Histogram returns the number of elements of a, of a real type, in each of bins intervals of
 // one width between lo and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its
 // lower edge, and the last one hi too. NaN and elements outside are in none. With lo = hi the

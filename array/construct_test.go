@@ -7,33 +7,27 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/expr"
 )
 
 // TestNumbers: what a type does not hold is refused with advice that can be followed, and
 // floats overflow to Inf.
 func TestNumbers(t *testing.T) {
-	rng := NewRNG(1)
 	for what, c := range map[string]struct {
 		err    error
 		is     error
 		advice string
 	}{
-		"Full(uint8, -1)":      {Full(dtype.Uint8, -1, 2).Err(), dtype.ErrDType, "name a type"},
-		"Full(int32, 0.5)":     {Full(dtype.Int32, 0.5).Err(), dtype.ErrDType, "name a type"},
-		"Full(float32, i)":     {Full(dtype.Float32, 1i).Err(), dtype.ErrDType, "name a type"},
-		"Arange(int8, 129)":    {Arange(dtype.Int8, 129).Err(), dtype.ErrDType, "name a type"},
-		"uint8.Add(-1)":        {Zeros(dtype.Uint8, 2).Add(-1).Err(), dtype.ErrDType, "Cast the array"},
-		"int32.Div(2)":         {Zeros(dtype.Int32, 2).Div(2).Err(), dtype.ErrDType, "Cast(gpk.Float32)"},
-		"float32.And(1)":       {Zeros(dtype.Float32, 2).And(1).Err(), dtype.ErrDType, "Cast(gpk.Int32)"},
-		"Linspace of int8":     {Linspace(dtype.Int8, -1000, 1000, 3).Err(), dtype.ErrDType, "from -1000 to 1000"},
-		"Linspace above":       {Linspace(dtype.Int8, 0, 128, 2).Err(), dtype.ErrDType, "from 0 to 128"},
-		"Linspace of NaN":      {Linspace(dtype.Int64, math.NaN(), 0, 2).Err(), dtype.ErrDType, "NaN"},
-		"Linspace to Inf":      {Linspace(dtype.Int64, 0, math.Inf(1), 2).Err(), dtype.ErrDType, "Inf"},
-		"Normal, std -1":       {rng.Normal(dtype.Float32, 0, -1, 2).Err(), expr.ErrUnsupported, "negative"},
-		"Normal, float16 mean": {rng.Normal(dtype.Float16, 1e9, 1, 2).Err(), dtype.ErrDType, "float16 does not hold"},
-		"Normal, float16 std":  {rng.Normal(dtype.Float16, 0, 1e9, 2).Err(), dtype.ErrDType, "float16 does not hold"},
-		"Normal, float32 mean": {rng.Normal(dtype.Float32, -1e39, 1, 2).Err(), dtype.ErrDType, "float32 does not hold"},
+		"Full(uint8, -1)":   {Full(dtype.Uint8, -1, 2).Err(), dtype.ErrDType, "name a type"},
+		"Full(int32, 0.5)":  {Full(dtype.Int32, 0.5).Err(), dtype.ErrDType, "name a type"},
+		"Full(float32, i)":  {Full(dtype.Float32, 1i).Err(), dtype.ErrDType, "name a type"},
+		"Arange(int8, 129)": {Arange(dtype.Int8, 129).Err(), dtype.ErrDType, "name a type"},
+		"uint8.Add(-1)":     {Zeros(dtype.Uint8, 2).Add(-1).Err(), dtype.ErrDType, "Cast the array"},
+		"int32.Div(2)":      {Zeros(dtype.Int32, 2).Div(2).Err(), dtype.ErrDType, "Cast(gpk.Float32)"},
+		"float32.And(1)":    {Zeros(dtype.Float32, 2).And(1).Err(), dtype.ErrDType, "Cast(gpk.Int32)"},
+		"Linspace of int8":  {Linspace(dtype.Int8, -1000, 1000, 3).Err(), dtype.ErrDType, "from -1000 to 1000"},
+		"Linspace above":    {Linspace(dtype.Int8, 0, 128, 2).Err(), dtype.ErrDType, "from 0 to 128"},
+		"Linspace of NaN":   {Linspace(dtype.Int64, math.NaN(), 0, 2).Err(), dtype.ErrDType, "NaN"},
+		"Linspace to Inf":   {Linspace(dtype.Int64, 0, math.Inf(1), 2).Err(), dtype.ErrDType, "Inf"},
 	} {
 		if !errors.Is(c.err, c.is) || !strings.Contains(c.err.Error(), c.advice) || strings.Contains(c.err.Error(), "Cast the array") != (c.advice == "Cast the array") {
 			t.Errorf("%s: %v", what, c.err)
@@ -43,8 +37,6 @@ func TestNumbers(t *testing.T) {
 		"Linspace within int8":   Linspace(dtype.Int8, -128, 127.9, 9).Err(),
 		"Linspace of one number": Linspace(dtype.Int8, 3, 1000, 1).Err(),
 		"Linspace of none":       Linspace(dtype.Int8, -1000, 1000, 0).Err(),
-		"Normal with std 0":      rng.Normal(dtype.Float16, 60000, 0, 2).Err(),
-		"float64 of anything":    rng.Normal(dtype.Float64, 1e300, 1e300, 2).Err(),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)

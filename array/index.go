@@ -51,14 +51,3 @@ func (c call) take(a, indices *Array, axis int, outside error) *Array {
 	}
 	return op.result(streamOf(a, indices), a.dt, layout.Dense(shape), 0, a, indices)
 }
-
-// Stack joins arrays of one type and shape along a new axis, which comes before their axis
-// of that number.
-func Stack(axis int, as ...*Array) *Array {
-	return join(expr.Stack.String(), here(), layout.Stack, axis, as)
-}
-
-// Flip returns a view in which the named axes run backwards; no axes means all.
-func (a *Array) Flip(axes ...int) *Array {
-	return a.viewed(expr.Flip.String(), here(), func(l layout.Layout) (layout.Layout, error) { return l.Flip(axes) })
-}

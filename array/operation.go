@@ -1,6 +1,8 @@
 package array
 
 import (
+	"slices"
+
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
@@ -49,6 +51,9 @@ func SameType(as ...*Array) error {
 	return sameType(as...)
 }
 
+// SameType is SameType for an operation that does not import this package.
+func (*Operation) SameType(as ...*Array) error { return SameType(as...) }
+
 // Failed returns an array that carries err as an error of the operation.
 func (o *Operation) Failed(err error) *Array { return o.failed(err, o.operands...) }
 
@@ -58,10 +63,10 @@ func (o *Operation) Wrap(err error) error { return o.wrap(err, o.operands...) }
 // Stream returns the stream on which the operation runs, or the first error that an operand
 // carries. Without operands it is the default stream of the default device.
 func (o *Operation) Stream() (*device.Stream, error) {
-	if err := check(o.operands...); err != nil || len(o.operands) == 0 {
-		return device.Default().DefaultStream(), err
+	if err := check(o.operands...); err != nil {
+		return nil, err
 	}
-	return open(streamOf(o.operands...)), nil
+	return open(o.stream()), nil
 }
 
 // Failure returns a function that wraps an error of the device as an error of the
@@ -160,11 +165,35 @@ func (o *Operation) Result(dt dtype.DType, shape []int, how string, reads []*Arr
 	n := newNode(o.call)
 	n.strided, n.how = true, how
 	n.run = func(j *job, s *device.Stream, dst device.View) error { return run(s, dst, j.all()) }
-	s := device.Default().DefaultStream()
+	return n.result(o.stream(), dt, layout.Dense(shape), 0, reads...)
+}
+
+// stream returns the stream of the operands' results, and that of constants without operands.
+func (o *Operation) stream() *device.Stream {
 	if len(o.operands) > 0 {
-		s = streamOf(o.operands...)
+		return streamOf(o.operands...)
 	}
-	return n.result(s, dt, layout.Dense(shape), 0, reads...)
+	return device.Default().DefaultStream()
+}
+
+// Source returns a pending array that fill computes without operands. With strided, fill
+// writes to any strides. If err is not nil, the array carries it.
+func (o *Operation) Source(dt dtype.DType, shape []int, strided bool, err error, fill func(s *device.Stream, dst device.View) error) *Array {
+	if err == nil {
+		err = check(o.operands...)
+	}
+	var s *device.Stream
+	if err == nil {
+		s = o.stream()
+		_, err = room(s.Device(), dt, shape)
+	}
+	if err != nil {
+		return o.failed(err, append(slices.Clone(o.operands), shaped(dt, shape))...)
+	}
+	n := newNode(o.call)
+	n.strided, n.how = strided, "one fill"
+	n.run = func(_ *job, s *device.Stream, dst device.View) error { return fill(s, dst) }
+	return n.result(s, dt, layout.Dense(slices.Clone(shape)), 0)
 }
 
 // On returns an operand on the stream of the operation. In a capture, results computed from

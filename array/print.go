@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/compose"
 	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/textual"
 )
@@ -58,7 +59,8 @@ func (a *Array) edges(d int) *Array {
 	if n <= 2*textual.Edge {
 		return a.edges(d + 1)
 	}
-	return Concat(d, a.Slice(d, 0, textual.Edge).edges(d+1), a.Slice(d, n-textual.Edge, n).edges(d+1))
+	ends := []*Array{a.Slice(d, 0, textual.Edge).edges(d + 1), a.Slice(d, n-textual.Edge, n).edges(d + 1)}
+	return compose.Concat(NewOperation("Print", ends), d, ends...)
 }
 
 // raw returns the elements of an array as they are in memory, in row-major order.

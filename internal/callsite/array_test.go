@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 )
 
@@ -44,8 +43,8 @@ type embedding struct{ *array.Array }
 // TestCallers checks that for every form of a call, an array's error names the line that
 // the runtime reports.
 func TestCallers(t *testing.T) {
-	bad := array.Zeros(dtype.Float32, 2)
-	x := array.Zeros(dtype.Float32, 3)
+	bad := array.FromSlice(make([]float32, 2))
+	x := array.FromSlice(make([]float32, 3))
 	at := func(err error) string {
 		var oe *array.OpError
 		if !errors.As(err, &oe) {
@@ -64,7 +63,7 @@ func TestCallers(t *testing.T) {
 		"product": func() (string, error) { return line(), x.MatMul(bad).Err() },
 		"linear":  func() (string, error) { return line(), array.LinearBiasGELU(x, bad, nil).Err() },
 		"in place": func() (string, error) {
-			return line(), array.Zeros(dtype.Float32, 3).AddInPlace(bad)
+			return line(), array.FromSlice(make([]float32, 3)).AddInPlace(bad)
 		},
 		"method value": func() (string, error) {
 			f := x.Add
@@ -142,7 +141,7 @@ func TestDeferredMethodValue(t *testing.T) {
 	if os.Getenv("GPK_EAGER") == "1" {
 		t.Skip("GPK_EAGER=1 stores y, and no error names the line of Free")
 	}
-	x, dst := array.Ones(dtype.Float32, 3), array.Ones(dtype.Float32, 3)
+	x, dst := array.FromSlice(make([]float32, 3)), array.FromSlice(make([]float32, 3))
 	y := x.Add(1)
 	if err := errors.Join(array.Eval(x, dst), array.Into(dst, y)); err != nil {
 		t.Fatal(err)

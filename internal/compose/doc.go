@@ -6,7 +6,7 @@
 // package gpk from the declarations here, with their comments; a line that begins with
 // //gpk:row gives the section, result, types and meaning in docs/operations.md. A
 // function whose first operand is named a becomes a method too, and one whose first operand
-// is a Draws a method of RNG alone. A function may have several results.
+// is a Draws a method of random.RNG alone. A function may have several results.
 //
 // What belongs here: operations that consist of those of package ops. What does not: kernels
 // (package ops), layouts as values (package layout), layers (package internal/layers).

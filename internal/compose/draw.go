@@ -15,16 +15,53 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Draws is a sequence of random numbers. array.RNG implements it.
-type Draws[A any] interface {
-	// Uniform returns uniform numbers of [lo, hi).
-	Uniform(dt dtype.DType, lo, hi float64, shape ...int) A
+// Draws is a sequence of random numbers. random.RNG implements it.
+type Draws interface {
 	// Blocks takes n blocks of the sequence, and returns its seed and the number of the first.
 	Blocks(n uint64) (seed, first uint64, err error)
 }
 
+// Uniform returns numbers of [lo, hi), each equally likely, on the default device: lo + u
+// (hi - lo) with u of 24 bits (53 for float64), rounded to the type and never hi. For
+// integer types the numbers are lo, lo+1, … hi-1. For complex types both parts are such
+// numbers. Bounds that the type cannot hold, and Bool, are ErrDType. Bounds that are not
+// finite are ErrNonFinite. An interval that contains no number of the type is
+// ErrUnsupported.
+func Uniform[A Operand](o Operation[A], r Draws, dt dtype.DType, lo, hi float64, shape ...int) A {
+	p, err := ops.UniformBounds(dt, lo, hi)
+	return drawn(o, r, dt, shape, err, func(s *device.Stream, dst device.View, seed, block uint64) error {
+		return ops.Uniform(s, dst, seed, block, p)
+	})
+}
+
+// Normal returns numbers of the normal distribution with a mean and a standard deviation,
+// on the default device: up to 6.3 deviations from the mean, 8.5 for float64. Types other
+// than real floats, and a mean or deviation that the type cannot hold, are ErrDType. A
+// parameter that is not finite is ErrNonFinite, and a negative deviation ErrUnsupported.
+func Normal[A Operand](o Operation[A], r Draws, dt dtype.DType, mean, std float64, shape ...int) A {
+	return drawn(o, r, dt, shape, ops.NormalBounds(dt, mean, std), func(s *device.Stream, dst device.View, seed, block uint64) error {
+		return ops.Normal(s, dst, seed, block, mean, std)
+	})
+}
+
+// drawn takes the blocks of the sequence for an array and returns the array, which fill
+// computes. If err is not nil, it takes no blocks, and the array carries err.
+func drawn[A Operand](o Operation[A], r Draws, dt dtype.DType, shape []int, err error, fill func(s *device.Stream, dst device.View, seed, block uint64) error) A {
+	if e := begun(o, r); e != nil {
+		err = e
+	}
+	var seed, first uint64
+	if err == nil && dt.Valid() {
+		var n int
+		if n, err = layout.Size(shape); err == nil {
+			seed, first, err = r.Blocks(ops.RandomBlocks(dt, n))
+		}
+	}
+	return o.Source(dt, shape, false, err, func(s *device.Stream, dst device.View) error { return fill(s, dst, seed, first) })
+}
+
 // begun checks the operands of a call, and the sequence.
-func begun[A any](o Operation[A], r Draws[A]) error {
+func begun[A any](o Operation[A], r Draws) error {
 	err := o.Check()
 	if err == nil {
 		_, _, err = r.Blocks(0)
@@ -35,7 +72,7 @@ func begun[A any](o Operation[A], r Draws[A]) error {
 // Permutation returns 0, 1, … n-1, Int64, in random order, each order equally likely: Take of
 // it shuffles an axis. It is the order of n random numbers of 64 bits, the same on every
 // device. A negative n is ErrShape.
-func Permutation[A Operand](o Operation[A], r Draws[A], n int) A {
+func Permutation[A Operand](o Operation[A], r Draws, n int) A {
 	err := begun(o, r)
 	if err == nil {
 		_, err = layout.Size([]int{n})
@@ -46,7 +83,7 @@ func Permutation[A Operand](o Operation[A], r Draws[A], n int) A {
 	if n == 0 {
 		return filled(o, dtype.Int64, 0, []int{0})
 	}
-	return argsorted(o, r.Uniform(dtype.Int64, -0x1p62, 0x1p62, n), 0, n, false)
+	return argsorted(o, Uniform(o, r, dtype.Int64, -0x1p62, 0x1p62, n), 0, n, false)
 }
 
 // Choice returns k random ones of the numbers 0, 1, … n-1, Int64, in random order; with
@@ -64,7 +101,7 @@ func Permutation[A Operand](o Operation[A], r Draws[A], n int) A {
 // Weights without replacement compare exponential numbers over the weights (Efraimidis and
 // Spirakis, Information Processing Letters 97 (2006) 181). These numbers are computed on the
 // host, on this line, and copied to the device.
-func Choice[A Operand](o Operation[A], r Draws[A], n, k int, replace bool, weights ...A) A {
+func Choice[A Operand](o Operation[A], r Draws, n, k int, replace bool, weights ...A) A {
 	err := begun(o, r)
 	if err == nil {
 		err = checkChoice(n, k, replace, weights)
@@ -75,7 +112,7 @@ func Choice[A Operand](o Operation[A], r Draws[A], n, k int, replace bool, weigh
 	case k == 0:
 		return filled(o, dtype.Int64, 0, []int{0})
 	case len(weights) == 0 && replace:
-		return r.Uniform(dtype.Int64, 0, float64(n), k)
+		return Uniform(o, r, dtype.Int64, 0, float64(n), k)
 	case len(weights) == 0:
 		return slice(o, Permutation(o, r, n), 0, 0, k)
 	}
@@ -109,14 +146,14 @@ func checkChoice[A Operand](n, k int, replace bool, weights []A) error {
 // weighted returns k indices of weights, Float64, with replacement. All steps are exact or
 // rounded by IEEE 754, so that they are the same on every device: the weights become whole
 // numbers, of which the sums are exact.
-func weighted[A Operand](o Operation[A], r Draws[A], w A, k int) A {
+func weighted[A Operand](o Operation[A], r Draws, w A, k int) A {
 	n := w.Size()
 	largest := o.Reduce(expr.Max, w, []int{layout.KeepDims})
 	parts := math.Ldexp(1, 62-bits.Len(uint(n-1)))
 	whole := o.Cast(o.Elementwise(expr.Mul, o.Elementwise(expr.Div, w, largest), parts), dtype.Int64)
 	sums := cumulated(o, whole)
 	total := slice(o, sums, 0, n-1, n)
-	at := o.Elementwise(expr.Mul, r.Uniform(dtype.Float64, 0, 1, k), o.Cast(total, dtype.Float64))
+	at := o.Elementwise(expr.Mul, Uniform(o, r, dtype.Float64, 0, 1, k), o.Cast(total, dtype.Float64))
 	at = o.Elementwise(expr.Minimum, o.Cast(at, dtype.Int64), o.Elementwise(expr.Sub, total, 1))
 	fine := o.Elementwise(expr.And, usable(o, w), o.Elementwise(expr.Gt, largest, 0))
 	return guarded(o, searched(o, sums, at, true), o.Reduce(expr.All, fine, nil),
@@ -131,7 +168,7 @@ func cumulated[A Operand](o Operation[A], a A) A {
 }
 
 // sampled returns k indices of weights, Float64, without replacement.
-func sampled[A Operand](o Operation[A], r Draws[A], w A, k int) A {
+func sampled[A Operand](o Operation[A], r Draws, w A, k int) A {
 	n := w.Size()
 	e, err := hosted(o, r, dtype.Float64, []int{n}, cpu.Exponential)
 	if err != nil {
@@ -152,7 +189,7 @@ func usable[A Operand](o Operation[A], w A) A {
 
 // Bernoulli returns numbers, Bool, each true with probability p: whether a uniform number of 53
 // bits is below p. They are the same on every device. A p outside 0 to 1 is ErrUnsupported.
-func Bernoulli[A Operand](o Operation[A], r Draws[A], p float64, shape ...int) A {
+func Bernoulli[A Operand](o Operation[A], r Draws, p float64, shape ...int) A {
 	err := begun(o, r)
 	if err == nil && !(p >= 0 && p <= 1) {
 		err = fmt.Errorf("%w: a probability of %v", expr.ErrUnsupported, p)
@@ -163,7 +200,7 @@ func Bernoulli[A Operand](o Operation[A], r Draws[A], p float64, shape ...int) A
 	if err != nil {
 		return o.Failed(err)
 	}
-	return o.Elementwise(expr.Lt, r.Uniform(dtype.Float64, 0, 1, shape...), p)
+	return o.Elementwise(expr.Lt, Uniform(o, r, dtype.Float64, 0, 1, shape...), p)
 }
 
 // Categorical returns, for each line of logits along an axis, a random index on it, Int64: i
@@ -175,7 +212,7 @@ func Bernoulli[A Operand](o Operation[A], r Draws[A], p float64, shape ...int) A
 // It is the index of the largest sum of a logit and a Gumbel number, in Float64. The Gumbel
 // numbers are computed on the host, on this line, and copied to the device, so that the indices
 // are the same on every device.
-func Categorical[A Operand](o Operation[A], r Draws[A], logits A, axis int) A {
+func Categorical[A Operand](o Operation[A], r Draws, logits A, axis int) A {
 	d, n, err := along(o, logits, axis)
 	if err == nil {
 		err = begun(o, r)
@@ -205,7 +242,7 @@ func Categorical[A Operand](o Operation[A], r Draws[A], logits A, axis int) A {
 // number of 52 bits, times scale, in Float64. They are computed on the host, on this line, and
 // copied to the device, so that they are the same on every device. A scale that is negative or
 // not finite is ErrUnsupported.
-func Exponential[A Operand](o Operation[A], r Draws[A], dt dtype.DType, scale float64, shape ...int) A {
+func Exponential[A Operand](o Operation[A], r Draws, dt dtype.DType, scale float64, shape ...int) A {
 	return scaled(o, r, dt, scale, shape, cpu.Exponential)
 }
 
@@ -215,7 +252,7 @@ func Exponential[A Operand](o Operation[A], r Draws[A], dt dtype.DType, scale fl
 // computed on the host, on this line, and copied to the device, so that they are the same on
 // every device. Another parameter, and a scale that is negative or not finite, are
 // ErrUnsupported.
-func Gamma[A Operand](o Operation[A], r Draws[A], dt dtype.DType, parameter, scale float64, shape ...int) A {
+func Gamma[A Operand](o Operation[A], r Draws, dt dtype.DType, parameter, scale float64, shape ...int) A {
 	if !(parameter > 0 && parameter < math.Inf(1)) {
 		return o.Failed(fmt.Errorf("%w: a gamma distribution of shape %v", expr.ErrUnsupported, parameter))
 	}
@@ -227,7 +264,7 @@ func Gamma[A Operand](o Operation[A], r Draws[A], dt dtype.DType, parameter, sca
 // (Hörmann, Insurance: Mathematics and Economics 12 (1993) 39). They are computed on the host,
 // on this line, and copied to the device, so that they are the same on every device. Another
 // mean is ErrUnsupported.
-func Poisson[A Operand](o Operation[A], r Draws[A], mean float64, shape ...int) A {
+func Poisson[A Operand](o Operation[A], r Draws, mean float64, shape ...int) A {
 	err := begun(o, r)
 	if err == nil && !(mean >= 0 && mean <= 1<<32) {
 		err = fmt.Errorf("%w: a Poisson distribution of mean %v", expr.ErrUnsupported, mean)
@@ -243,7 +280,7 @@ func Poisson[A Operand](o Operation[A], r Draws[A], mean float64, shape ...int) 
 }
 
 // scaled returns Float64 numbers of the host times a scale, rounded to a type.
-func scaled[A Operand](o Operation[A], r Draws[A], dt dtype.DType, scale float64, shape []int, fill func(dst []float64, seed, block uint64)) A {
+func scaled[A Operand](o Operation[A], r Draws, dt dtype.DType, scale float64, shape []int, fill func(dst []float64, seed, block uint64)) A {
 	err := begun(o, r)
 	if err == nil && !dt.IsFloat() {
 		err = fmt.Errorf("%w: random numbers of %v, which is not a real floating-point type", dtype.ErrDType, dt)
@@ -265,7 +302,7 @@ func scaled[A Operand](o Operation[A], r Draws[A], dt dtype.DType, scale float64
 }
 
 // hosted returns numbers that fill computes on the host from one block of the sequence each.
-func hosted[A Operand, T float64 | int64](o Operation[A], r Draws[A], dt dtype.DType, shape []int, fill func(dst []T, seed, block uint64)) (out A, err error) {
+func hosted[A Operand, T float64 | int64](o Operation[A], r Draws, dt dtype.DType, shape []int, fill func(dst []T, seed, block uint64)) (out A, err error) {
 	n, err := layout.Size(shape)
 	if err == nil {
 		err = deviceapi.HostRoom(int64(n) * int64(dt.Size()))

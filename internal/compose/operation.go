@@ -27,6 +27,8 @@ type Operand interface {
 type Operation[A any] interface {
 	// Check returns the first error that an operand carries.
 	Check() error
+	// SameType returns an error if arrays differ in type.
+	SameType(as ...A) error
 	// Failed returns an array that carries an error.
 	Failed(err error) A
 	// Elementwise computes an operation of the table on arrays and numbers, broadcast.
@@ -45,6 +47,9 @@ type Operation[A any] interface {
 	// Result is computed by run, which starts work on s that writes all of dst. how says in
 	// Explain what runs.
 	Result(dt dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst device.View, reads []device.View) error) A
+	// Source is computed by fill, which reads no operand, writes all of dst and, if strided is set, writes to
+	// any strides. If err is not nil, the array carries it.
+	Source(dt dtype.DType, shape []int, strided bool, err error, fill func(s *device.Stream, dst device.View) error) A
 	// Pair computes two results of one shape as Result computes one, on the line of the call.
 	Pair(types [2]dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second A)
 	// Host returns an array of the bytes that the host has computed. how says so in Explain.
@@ -99,25 +104,8 @@ func slice[A any](o Operation[A], a A, axis, start, stop int) A {
 
 // counted returns 0, 1, … n-1 as Int64, on the stream of the operation.
 func counted[A any](o Operation[A], n int) A {
-	return o.Result(dtype.Int64, []int{n}, "one fill", nil, func(s *device.Stream, dst device.View, _ []device.View) error {
+	return o.Source(dtype.Int64, []int{n}, true, nil, func(s *device.Stream, dst device.View) error {
 		return ops.Arange(s, dst, 0, 1)
-	})
-}
-
-// filled returns an array of one number.
-func filled[A any](o Operation[A], dt dtype.DType, value any, shape []int) A {
-	x, err := ops.ScalarOf(dt, value, "name a type that does")
-	if err == nil && !dt.Valid() {
-		err = dtype.ErrDType
-	}
-	if err == nil {
-		_, err = layout.Size(shape)
-	}
-	if err != nil {
-		return o.Failed(err)
-	}
-	return o.Result(dt, slices.Clone(shape), "one fill", nil, func(s *device.Stream, dst device.View, _ []device.View) error {
-		return ops.Fill(s, dst, x)
 	})
 }
 

@@ -91,7 +91,7 @@ func composedOf(f *ast.FuncDecl) composed {
 		}
 	}
 	c.method = len(c.params) > 0 && c.params[0].name == "a" && c.params[0].typ == "*Array"
-	if c.draws = len(c.params) > 0 && c.params[0].typ == "Draws[*Array]"; c.draws {
+	if c.draws = len(c.params) > 0 && c.params[0].typ == "Draws"; c.draws {
 		c.params[0].typ = "*RNG"
 	}
 	switch list := f.Type.Results.List; {
@@ -172,17 +172,27 @@ func list(params []composedParam) string {
 	return strings.Join(parts, ", ")
 }
 
-// composedMethods writes array/composed_gen.go or, with draws, array/random_gen.go, which has the methods of RNG.
-func composedMethods(root string, draws bool) []byte {
+// composedMethods is array/composed_gen.go.
+func composedMethods(root string) []byte {
+	return methodsOf(root, "array", "", func(c composed) bool { return c.method })
+}
+
+// randomMethods is internal/random/random_gen.go, the methods of RNG.
+func randomMethods(root string) []byte {
+	return methodsOf(root, "random", "array.", func(c composed) bool { return c.draws })
+}
+
+// methodsOf prints methods of a package in which prefix stands before names of package array.
+func methodsOf(root, pkg, prefix string, has func(composed) bool) []byte {
 	all, names := composedIn(root)
 	var body bytes.Buffer
 	for _, name := range names {
-		if c := all[name]; c.draws == draws && (c.method || c.draws) {
+		if c := all[name]; has(c) {
 			receiver := c.params[0]
-			fmt.Fprintf(&body, "\n%sfunc (%s %s) %s(%s) %s { return %s }\n", c.comment, receiver.name, receiver.typ, name, list(c.params[1:]), c.result, c.call(""))
+			fmt.Fprintf(&body, "\n%sfunc (%s %s) %s(%s) %s { return %s }\n", c.comment, receiver.name, receiver.typ, name, list(c.params[1:]), c.result, c.call(prefix))
 		}
 	}
-	return composedFile("array", body.Bytes())
+	return composedFile(pkg, body.Bytes())
 }
 
 // composedFunctions is composed_gen.go.

@@ -32,14 +32,14 @@ func main() {
 func files(root string) map[string][]byte {
 	return map[string][]byte{
 		"array/methods_gen.go":   methods(root),
-		"array/composed_gen.go":  composedMethods(root, false),
-		"array/random_gen.go":    composedMethods(root, true),
+		"array/composed_gen.go":  composedMethods(root),
 		"functions_gen.go":       functions(root),
 		"composed_gen.go":        composedFunctions(root),
 		"gpktest/methods_gen.go": conformance(),
 		"docs/operations.md":     document(root),
 		"docs/numpy.md":          numpyDocument(root),
 
+		"internal/random/random_gen.go": randomMethods(root),
 		"internal/cpu/functions_gen.go": cpuFunctions(),
 		"cutlass/src/functions_gen.cuh": cudaFunctions(),
 		"gpk.go":                        facade(root),
