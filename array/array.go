@@ -184,9 +184,7 @@ func (a *Array) Err() error {
 	if a.err != nil || a.stream == nil {
 		return a.err
 	}
-	s := schedulerOf(a.on())
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer a.lock().mu.Unlock()
 	c, err := a.contents(recordingOn(a.stream))
 	if err == nil {
 		err = c.err()
@@ -208,8 +206,7 @@ func (a *Array) Explain() string {
 	case a.stream == nil:
 		return "a zero Array"
 	}
-	s := schedulerOf(a.on())
-	s.mu.Lock()
+	s := a.lock()
 	defer s.mu.Unlock()
 	c, err := a.contents(recordingOn(a.stream))
 	if err != nil {
@@ -223,7 +220,7 @@ func (a *Array) Explain() string {
 			state = "pending: starts when it is needed"
 			s.foresee(n)
 		}
-		text = n.explain()
+		text = n.explain(n.product, n.fused)
 	}
 	return fmt.Sprintf("%s\n  %v %v on %v, %s", text, a.lay.Shape, a.dt, a.on(), state)
 }

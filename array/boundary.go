@@ -67,6 +67,11 @@ func ofType[T dtype.HostElem](name string, where site, a *Array) (call, error) {
 	return c, c.wrap(err, a)
 }
 
+// readTo copies the elements into a slice of T.
+func readTo[T dtype.HostElem](c *call, dst []T, a *Array) error {
+	return c.wrap(dtype.ReadHost(dst, func(raw []byte) error { return read(c, raw, a) }), a)
+}
+
 // read copies the elements to the host. If they are not dense in memory, it makes a dense
 // copy first.
 func read(c *call, dst []byte, a *Array) error {
@@ -125,9 +130,7 @@ func (a *Array) gather(dst []byte) (done bool, err error) {
 // blame adds, to an error of queued work, the call that should have written the array's
 // elements.
 func (a *Array) blame(err error) error {
-	s := schedulerOf(a.on())
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer a.lock().mu.Unlock()
 	return a.st.cur.blame(err)
 }
 
@@ -162,7 +165,7 @@ func FromSliceInto[T dtype.HostElem](dst *Array, data []T) error {
 		return c.fail(errBroadcast(dst), dst)
 	}
 	if !dst.lay.IsDense() {
-		tmp := c.uploaded(open(dst.stream), dst.dt, hostBytes(data), slices.Clone(dst.lay.Shape))
+		tmp := c.uploaded(open(dst.stream), dst.dt, dtype.HostBytes(data), slices.Clone(dst.lay.Shape))
 		if tmp.err != nil {
 			return tmp.err
 		}
@@ -171,7 +174,7 @@ func FromSliceInto[T dtype.HostElem](dst *Array, data []T) error {
 	}
 	w := newWrite(&c, dst, dst.stream)
 	w.put = func(v device.View) error {
-		return dst.on().CopyFromHost(v.Buffer, v.Start(), hostBytes(data), w.stream)
+		return dst.on().CopyFromHost(v.Buffer, v.Start(), dtype.HostBytes(data), w.stream)
 	}
 	return c.wrap(w.do(), dst)
 }

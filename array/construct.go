@@ -3,7 +3,6 @@ package array
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -15,7 +14,7 @@ import (
 // fills shape in row-major order; no shape means one axis. Elements of Go's int become
 // Int64, those of uint Uint64. A length that does not fit the shape is ErrShape.
 func FromSlice[T dtype.HostElem](data []T, shape ...int) *Array {
-	return fromBytes(call{"FromSlice", here()}, device.Default(), dtype.Of[T](), hostBytes(data), len(data), shape)
+	return fromBytes(call{"FromSlice", here()}, device.Default(), dtype.Of[T](), dtype.HostBytes(data), len(data), shape)
 }
 
 // FromSliceOn is FromSlice on device d.
@@ -24,13 +23,7 @@ func FromSliceOn[T dtype.HostElem](d *device.Device, data []T, shape ...int) *Ar
 	if d == nil {
 		return c.failed(fmt.Errorf("%w: no device", device.ErrDevice))
 	}
-	return fromBytes(c, d, dtype.Of[T](), hostBytes(data), len(data), shape)
-}
-
-// bytesOf returns the memory of a slice as bytes, without a copy.
-func bytesOf[T dtype.HostElem](data []T) []byte {
-	var zero T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(zero)))
+	return fromBytes(c, d, dtype.Of[T](), dtype.HostBytes(data), len(data), shape)
 }
 
 func fromBytes(c call, dev *device.Device, dt dtype.DType, data []byte, n int, shape []int) *Array {

@@ -152,8 +152,6 @@ func (a *Array) Version() Version {
 	if a.check() != nil {
 		return Version{}
 	}
-	s := schedulerOf(a.on())
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer a.lock().mu.Unlock()
 	return Version{weak.Make(a.st.cur)}
 }

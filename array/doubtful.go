@@ -11,9 +11,7 @@ func Doubtful(a *Array) bool {
 	if a.check() != nil {
 		return false
 	}
-	s := schedulerOf(a.on())
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer a.lock().mu.Unlock()
 	c, err := a.contents(a.st.rec)
 	return err == nil && c.mem != nil && c.mem.buf.State().Uncertain()
 }
@@ -31,8 +29,7 @@ func storedTogether(as []*Array, and func(*memory) bool) bool {
 	if len(as) == 0 || check(as...) != nil {
 		return false
 	}
-	s := schedulerOf(as[0].on())
-	s.mu.Lock()
+	s := as[0].lock()
 	defer s.mu.Unlock()
 	for _, a := range as {
 		if a.on() != s.dev {

@@ -95,7 +95,7 @@ func elementwise(c call, k rule, dt dtype.DType, as ...*Array) *Array {
 func newElementwise(c call, k rule) *node {
 	n := newNode(c)
 	n.rule, n.fusion, n.run = k, pointwise, runElementwise
-	n.strided, n.alias, n.how = true, sameElements, oneKernel
+	n.strided, n.aliases, n.how = true, true, oneKernel
 	return n
 }
 

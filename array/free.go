@@ -84,8 +84,7 @@ func (m *memory) outlive(readers []*node) {
 	for _, n := range readers {
 		n.refersTo(func(c *contents) bool {
 			if c.mem == m && c.version == m.version && !c.superseded {
-				c.superseded = true
-				m.remember(c)
+				c.supersede()
 			}
 			return false
 		})

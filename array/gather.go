@@ -48,9 +48,7 @@ func Gathered(as []*Array) (joined *Array, ok bool) {
 // and the newest of their scopes.
 func gather(as []*Array) (u *use, from []device.View, scope *Scope, ok bool) {
 	u, from = &use{pins: make([]*memory, 0, len(as))}, make([]device.View, len(as))
-	s := schedulerOf(as[0].on())
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer as[0].lock().mu.Unlock()
 	for i, a := range as {
 		from[i] = device.View{DType: a.dt, Layout: a.lay}
 		c, err := a.contents(nil)

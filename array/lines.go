@@ -57,7 +57,7 @@ func (a *Array) along(code expr.Op, where site, axis int) *Array {
 		return c.failed(err, a)
 	}
 	op := newNode(c)
-	op.alias = sameElements
+	op.aliases = true
 	op.run = func(o *job, s *device.Stream, dst device.View) error { return ops.Along(s, code, dst, o.view(0), axis) }
 	if code != expr.CumSum && axis == a.NDim()-1 {
 		return op.line(code, &along{axis: axis}, dt, a)

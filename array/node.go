@@ -44,12 +44,12 @@ type node struct {
 	// The small fields are side by side: with them a node and its contents take 640 bytes,
 	// else 704.
 	state    state
-	consumed bool // it is a step of another node
-	computed bool // it was computed as a part of a consumer, or into another array
-	kept     bool // Scope.Keep was called: the node is stored even if a consumer computes it too
-	strided  bool // the destination need not be dense
-	headed   bool // its steps begin with a product
-	alias    alias
+	consumed bool  // it is a step of another node
+	computed bool  // it was computed as a part of a consumer, or into another array
+	kept     bool  // Scope.Keep was called: the node is stored even if a consumer computes it too
+	strided  bool  // the destination need not be dense
+	headed   bool  // its steps begin with a product
+	aliases  bool  // the destination may be an operand of the same layout; it overlaps no other
 	depth    uint8 // length of the longest chain of steps below it
 	dt       dtype.DType
 
@@ -71,8 +71,8 @@ type node struct {
 
 // rule is what an operation computes.
 type rule struct {
-	// run computes into dst, which has the node's shape and overlaps the operands
-	// only as alias allows.
+	// run computes into dst, which has the node's shape and overlaps the operands only as
+	// aliases allows.
 	run    func(j *job, s *device.Stream, dst device.View) error
 	code   expr.Op // if ops.Table has the operation
 	fusion fusion
@@ -92,14 +92,6 @@ type operand struct {
 	view device.View
 	step bool // while the contents are pending, the node's own kernel computes them
 }
-
-// alias says how the destination may overlap an operation's operands.
-type alias uint8
-
-const (
-	noOverlap    alias = iota
-	sameElements       // an operand may have the same layout as the destination
-)
 
 // newNode begins an operation. The node and its contents are one allocation.
 func newNode(c call) *node {
@@ -265,18 +257,16 @@ func (s *scheduler) obstacle(o, step *node, lay *layout.Layout, size int, again 
 	return ""
 }
 
-// explain says how the operation computes.
-func (o *node) explain() string { return o.explainAs(o.product, o.fused) }
-
-// explainAs is explain where the operation is computed as a product, or a chain.
-func (o *node) explainAs(p *product, f *fusedPlan) string {
+// explain says how the operation is computed: as a product, as a chain, or by itself.
+func (o *node) explain(p *product, f *fusedPlan) string {
+	how := o.how
 	switch {
 	case p != nil:
-		return o.name + ": " + p.explain()
+		how = p.explain()
 	case f != nil:
-		return o.name + ": " + f.explain(o)
+		how = f.explain(o)
 	case o.apart != "":
-		return o.name + ": " + o.how + "; an operand is not part of it: " + o.apart
+		how += "; an operand is not part of it: " + o.apart
 	}
-	return o.name + ": " + o.how
+	return o.name + ": " + how
 }

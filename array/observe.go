@@ -9,7 +9,7 @@ func (j *job) describe(op *observe.Operation) {
 		return
 	}
 	op.Name, op.Site = j.name, j.site
-	op.Kernel = func() string { return j.explainAs(j.product, j.fused) }
+	op.Kernel = func() string { return j.explain(j.product, j.fused) }
 	op.Writes(j.dt, j.lay.Shape)
 	op.Reads(j.views[:]...)
 	op.Reads(j.others...)

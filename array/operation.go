@@ -130,8 +130,8 @@ func (o *Operation) Host(dt dtype.DType, shape []int, how string, data []byte) *
 // Wait waits for the elements of an Int64 array and returns them.
 func (o *Operation) Wait(a *Array) ([]int64, error) { return ToSlice[int64](a) }
 
-// Own moves an array that the operation has made to the scope of the operation's results, and returns it.
-// Arrays from Result and from other operations already are in their scope.
+// Own moves an array that the operation has made to the scope of the operation's results, and
+// returns it. Arrays from Result and from other operations already are in their scope.
 func (o *Operation) Own(a *Array) *Array {
 	var s *Scope
 	for _, x := range o.operands {
@@ -142,13 +142,7 @@ func (o *Operation) Own(a *Array) *Array {
 	if s == nil || a.err != nil || !s.serves(recordingOn(a.stream)) {
 		return a
 	}
-	if err := s.check(&o.call, a); err != nil {
-		return failedArray(err)
-	}
-	if err := s.move(&o.call, a, nil, s); err != nil {
-		return failedArray(err)
-	}
-	return a
+	return s.own(&o.call, a)
 }
 
 // Step appends what to the name of o, so that Explain and errors name the current part of
@@ -204,40 +198,14 @@ func (o *Operation) On(a *Array) *Array {
 	return b
 }
 
-// Pair runs an operation with two results of one shape immediately. run starts the work, as
-// for Result.
-func (o *Operation) Pair(types [2]dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second *Array) {
-	s, scope := streamOf(o.operands...), (*Scope)(nil)
-	var views []device.View
-	for _, a := range reads {
-		v, release, err := o.On(a).acquire()
-		if err != nil {
-			return o.Failed(err), o.Failed(err)
-		}
-		defer release()
-		views, scope = append(views, v), newer(scope, a.scopeNow())
-	}
-	first = o.filled(s, types[0], shape, how, func(one device.View) error {
-		second = o.filled(s, types[1], shape, how, func(two device.View) error {
-			return run(s, [2]device.View{one, two}, views)
-		})
-		return second.err
-	})
-	if first.err != nil {
-		return first, first
-	}
-	first.ownedBy(scope)
-	second.ownedBy(scope)
-	return first, second
-}
-
 // Part is the type and shape of a result of Several.
 type Part struct {
 	DType dtype.DType
 	Shape []int
 }
 
-// Several is Pair for any number of results of any types and shapes. The results are dense.
+// Several runs an operation with several results, which are dense, immediately. run starts the
+// work, as for Result.
 func (o *Operation) Several(parts []Part, how string, reads []*Array, run func(s *device.Stream, dst, reads []device.View) error) ([]*Array, error) {
 	s, scope := streamOf(o.operands...), (*Scope)(nil)
 	var views []device.View
@@ -266,6 +234,17 @@ func (o *Operation) Several(parts []Part, how string, reads []*Array, run func(s
 		a.ownedBy(scope)
 	}
 	return results, nil
+}
+
+// Pair is Several for two results of one shape.
+func (o *Operation) Pair(types [2]dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second *Array) {
+	both, err := o.Several([]Part{{types[0], shape}, {types[1], shape}}, how, reads, func(s *device.Stream, dst, reads []device.View) error {
+		return run(s, [2]device.View(dst), reads)
+	})
+	if err != nil {
+		return o.Failed(err), o.Failed(err)
+	}
+	return both[0], both[1]
 }
 
 // Shown returns the view of an array without its buffer, which is not known yet. For nil it

@@ -15,38 +15,35 @@ import (
 // the same array, %+v adds type, shape and device, and verbs like %.3f, %e or
 // %d set the format of an element. It waits for the elements; an error is printed in their
 // place.
-func (a *Array) Format(f fmt.State, verb rune) {
-	if a == nil {
-		_, _ = io.WriteString(f, "<nil>")
-		return
+func (a *Array) Format(f fmt.State, verb rune) { _, _ = io.WriteString(f, a.text(f, verb)) }
+
+func (a *Array) text(f fmt.State, verb rune) string {
+	switch {
+	case a == nil:
+		return "<nil>"
+	case a.check() != nil:
+		return fmt.Sprintf("gpk.Array(%s)", strings.TrimSpace(a.Explain()))
+	case a.Size() > textual.SummaryOver && !textual.EdgesFit(a.lay.Shape):
+		return fmt.Sprintf("gpk.Array(%v %v: the edges of its axes have too many elements to print)", a.dt, a.lay.Shape)
 	}
-	if a.check() != nil {
-		fmt.Fprintf(f, "gpk.Array(%s)", strings.TrimSpace(a.Explain()))
-		return
-	}
-	format, by := textual.Verb(f, verb), call{"Print", callsite.Search()}
-	c := a
+	by, shown := call{"Print", callsite.Search()}, a
+	var err error
 	if a.Size() > textual.SummaryOver {
-		if !textual.EdgesFit(a.lay.Shape) {
-			fmt.Fprintf(f, "gpk.Array(%v %v: the edges of its axes have too many elements to print)", a.dt, a.lay.Shape)
-			return
-		}
-		if err := a.start(); err != nil {
-			fmt.Fprintf(f, "gpk.Array(%v)", by.wrap(err, a))
-			return
-		}
-		c = a.edges(0)
+		err = by.wrap(a.start(), a)
+		shown = a.edges(0)
 	}
-	raw, err := raw(&by, c)
+	var elements []byte
+	if err == nil {
+		elements, err = raw(&by, shown)
+	}
 	if err != nil {
-		fmt.Fprintf(f, "gpk.Array(%v)", err)
-		return
+		return fmt.Sprintf("gpk.Array(%v)", err)
 	}
-	text := textual.Array(a.dt, raw, format, c.lay.Shape, a.lay.Shape)
+	text := textual.Array(a.dt, elements, textual.Verb(f, verb), shown.lay.Shape, a.lay.Shape)
 	if verb == 'v' && f.Flag('+') {
 		text += fmt.Sprintf("\n%v %v on %v", a.dt, a.lay.Shape, a.on())
 	}
-	_, _ = io.WriteString(f, text)
+	return text
 }
 
 // edges returns the elements of a large array that are printed, from axis d on. No

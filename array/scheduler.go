@@ -56,6 +56,13 @@ func schedulerOf(d *device.Device) *scheduler {
 	return old.(*scheduler)
 }
 
+// lock locks the scheduler of the array's device, and returns it.
+func (a *Array) lock() *scheduler {
+	s := schedulerOf(a.on())
+	s.mu.Lock()
+	return s
+}
+
 // eager makes every operation start on its own line.
 var eager atomic.Bool
 

@@ -105,11 +105,15 @@ func (s *Scope) In(a *Array) *Array {
 // Own moves an array to the scope, which frees it and its views. It returns a. An array of
 // another scope is ErrUnsupported.
 func (s *Scope) Own(a *Array) *Array {
-	c := call{"Own", here()}
-	if err := s.check(&c, a); err != nil {
-		return failedArray(err)
+	return s.own(&call{"Own", here()}, a)
+}
+
+func (s *Scope) own(c *call, a *Array) *Array {
+	err := s.check(c, a)
+	if err == nil {
+		err = s.move(c, a, nil, s)
 	}
-	if err := s.move(&c, a, nil, s); err != nil {
+	if err != nil {
 		return failedArray(err)
 	}
 	return a
@@ -136,8 +140,7 @@ func (s *Scope) Keep(a *Array) *Array {
 
 // move moves the storage of an array from one scope to another; nil is none.
 func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
-	sched := schedulerOf(a.on())
-	sched.mu.Lock()
+	sched := a.lock()
 	defer sched.mu.Unlock()
 	cur, err := a.contents(recordingOn(a.stream))
 	if err != nil {
@@ -168,8 +171,8 @@ func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
 	return nil
 }
 
-// own registers a memory that Close frees.
-func (s *Scope) own(m *memory) {
+// claim registers a memory that Close frees.
+func (s *Scope) claim(m *memory) {
 	if m.scope == nil && m.current {
 		m.scope = s
 	}

@@ -137,7 +137,7 @@ func (s *scheduler) start(n *node) error {
 	case err == nil:
 		m := newMemory(buf, n.lay, n.dt)
 		m.current, m.rec = !n.out.superseded, n.rec
-		n.out.scope.own(m)
+		n.out.scope.claim(m)
 		n.out.mem, n.fused = m, j.fused
 		n.detach(j)
 		s.end(n, stored, nil, nil)
@@ -308,7 +308,7 @@ func (j *job) allowsView(v, dst *device.View) bool {
 	if !v.Overlaps(*dst) {
 		return true
 	}
-	return j.alias == sameElements && v.DType.Size() == dst.DType.Size() && v.Layout.Equal(&dst.Layout)
+	return j.aliases && v.DType.Size() == dst.DType.Size() && v.Layout.Equal(&dst.Layout)
 }
 
 // rebuild restores older contents, which an operand of a node reads, into another buffer.

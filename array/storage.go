@@ -102,9 +102,7 @@ func (a *Array) contents(rec *recording) (*contents, error) {
 
 // usable returns an error if the array was freed or its scope was closed.
 func (a *Array) usable() error {
-	s := schedulerOf(a.on())
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer a.lock().mu.Unlock()
 	_, err := a.contents(a.st.rec)
 	return err
 }
@@ -114,17 +112,14 @@ func (a *Array) scopeOf() *Scope { return newer(a.in, a.st.scope) }
 
 // scopeNow is scopeOf where the mutex is not held.
 func (a *Array) scopeNow() *Scope {
-	s := schedulerOf(a.on())
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer a.lock().mu.Unlock()
 	return a.scopeOf()
 }
 
 // acquire stores the array, and returns the view of its elements. The memory is pinned
 // until release is called.
 func (a *Array) acquire() (v device.View, release func(), err error) {
-	s := schedulerOf(a.on())
-	s.mu.Lock()
+	s := a.lock()
 	defer s.mu.Unlock()
 	u := &use{}
 	err = s.ready(func() error {
@@ -159,8 +154,7 @@ func (a *Array) start() error {
 // held. On the CPU, memory that is not lent is moved out of the pool first, because a slice
 // over it may outlive the array.
 func (a *Array) fix(use func(*device.Buffer), lent bool) error {
-	s := schedulerOf(a.on())
-	s.mu.Lock()
+	s := a.lock()
 	defer s.mu.Unlock()
 	return s.ready(func() error {
 		if a.st.writing {
@@ -212,7 +206,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 		return err
 	}
 	st.cur = &contents{mem: newMemory(buf, m.Layout, m.DType), node: c.node, origin: c.origin, scope: c.scope}
-	st.scope.own(st.cur.mem)
+	st.scope.claim(st.cur.mem)
 	c.supersede()
 	return nil
 }
@@ -353,9 +347,7 @@ func (a *Array) ownedBy(s *Scope) {
 	if s == nil || a.err != nil || recordingOn(a.stream) != nil {
 		return
 	}
-	sched := schedulerOf(a.on())
-	sched.mu.Lock()
-	defer sched.mu.Unlock()
+	defer a.lock().mu.Unlock()
 	a.st.scope = s
-	s.own(a.st.cur.mem)
+	s.claim(a.st.cur.mem)
 }

@@ -224,7 +224,7 @@ func (w *write) plan() error {
 			w.hold(w.expr.out, w.expr.lay)
 		}
 		w.copy = w.copyOf(w.from)
-		w.copy.alias = sameElements
+		w.copy.aliases = true
 	}
 	return w.sched.plan(&w.job, w.copy)
 }
@@ -374,7 +374,7 @@ func (w *write) commit() {
 		}
 		c.mem = newMemory(w.fresh, lay, w.DType)
 		c.mem.rec = w.rec
-		w.to.st.scope.own(c.mem)
+		w.to.st.scope.claim(c.mem)
 		w.old.supersede()
 	} else {
 		w.next(c)
