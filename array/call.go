@@ -1,11 +1,8 @@
 package array
 
 import (
-	"errors"
-	"slices"
-
-	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/operror"
 )
 
 type site = callsite.Site
@@ -26,28 +23,15 @@ func (c *call) fail(err error, args ...*Array) *OpError {
 	e := &OpError{Op: c.name, Site: c.site.String(), Err: err}
 	for _, a := range args {
 		if a != nil && a.err == nil {
-			e = e.with(a.lay.Shape, a.dt)
+			e = operror.With(e, a.lay.Shape, a.dt)
 		}
 	}
 	return e
 }
 
-// with adds the shape and type of an operand, or of the intended result, to an error, and
-// returns the error.
-func (e *OpError) with(shape []int, dt dtype.DType) *OpError {
-	e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(shape)), append(e.DTypes, dt)
-	return e
-}
-
-// named reports whether an error already names its call.
-func named(err error) bool {
-	var oe *OpError
-	return errors.As(err, &oe)
-}
-
 // wrap gives an error the name of this call unless it has one.
 func (c *call) wrap(err error, args ...*Array) error {
-	if err == nil || named(err) {
+	if err == nil || operror.Named(err) {
 		return err
 	}
 	return c.fail(err, args...)

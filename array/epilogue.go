@@ -7,6 +7,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/operror"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -44,11 +45,11 @@ const (
 
 // wrap gives an error the product's name unless it has one.
 func (h *gemmRoot) wrap(err error) error {
-	if err == nil || named(err) {
+	if err == nil || operror.Named(err) {
 		return err
 	}
 	a, b := &h.product.A, &h.product.B
-	return h.call.fail(err).with(a.Layout.Shape, a.DType).with(b.Layout.Shape, b.DType)
+	return operror.With(operror.With(h.call.fail(err), a.Layout.Shape, a.DType), b.Layout.Shape, b.DType)
 }
 
 // headLeaf adds a pending product, viewed through lay, as a leaf.

@@ -3,11 +3,11 @@ package array
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/operror"
 	"github.com/gpk-go/gpk/internal/submit"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
@@ -17,51 +17,7 @@ import (
 var ErrNonFinite = ops.ErrNonFinite
 
 // OpError says which operation failed, on which operands, and where the program called it.
-// It wraps the cause, one of the package's sentinel errors.
-type OpError struct {
-	Op     string
-	Shapes [][]int
-	DTypes []dtype.DType
-	Site   string // dir/file.go:line of the first frame outside gpk's packages
-	Err    error
-}
-
-// Error prints "gpk: MatMul([2 3] float32, [4 5] float32) at app/main.go:12: …".
-func (e *OpError) Error() string {
-	if e == nil {
-		return "gpk: a nil OpError"
-	}
-	var b strings.Builder
-	b.WriteString("gpk: " + e.Op)
-	if len(e.Shapes) > 0 {
-		b.WriteString("(")
-		for i, s := range e.Shapes {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			fmt.Fprint(&b, s)
-			if i < len(e.DTypes) {
-				fmt.Fprintf(&b, " %v", e.DTypes[i])
-			}
-		}
-		b.WriteString(")")
-	}
-	if e.Site != "" {
-		b.WriteString(" at " + e.Site)
-	}
-	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
-	}
-	return b.String()
-}
-
-// Unwrap returns the cause.
-func (e *OpError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
-	return e.Err
-}
+type OpError = operror.OpError
 
 // isPermanent reports whether an error is caused by the operation and its operands. Any
 // other error is caused by the state of the device, and the next try may succeed.

@@ -5,6 +5,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/internal/operror"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -117,17 +118,17 @@ func (o *node) fail(err error) *OpError {
 	e := o.call.fail(err)
 	for i := range o.n {
 		v := &o.operand(i).view
-		e = e.with(v.Layout.Shape, v.DType)
+		e = operror.With(e, v.Layout.Shape, v.DType)
 	}
 	if o.n == 0 {
-		e = e.with(o.lay.Shape, o.dt)
+		e = operror.With(e, o.lay.Shape, o.dt)
 	}
 	return e
 }
 
 // wrap adds the operation's name to an error that names no call.
 func (o *node) wrap(err error) error {
-	if err == nil || named(err) {
+	if err == nil || operror.Named(err) {
 		return err
 	}
 	return o.fail(err)

@@ -6,6 +6,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/operror"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -76,7 +77,7 @@ func (o *Operation) Failure() func(error) error {
 	what, where := &OpError{Op: o.name}, o.site
 	for _, a := range o.operands {
 		if a != nil && a.err == nil {
-			what = what.with(a.lay.Shape, a.dt)
+			what = operror.With(what, a.lay.Shape, a.dt)
 		}
 	}
 	return func(err error) error {

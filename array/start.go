@@ -8,6 +8,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/observe"
+	"github.com/gpk-go/gpk/internal/operror"
 	"github.com/gpk-go/gpk/internal/submit"
 	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
@@ -225,10 +226,10 @@ func (s *scheduler) plan(j *job, n *node) error {
 func (c *contents) blame(err error) error {
 	var queued *submit.Error
 	w := c.writer()
-	if !errors.As(err, &queued) || named(err) || w.name == "" || c.mem == nil {
+	if !errors.As(err, &queued) || operror.Named(err) || w.name == "" || c.mem == nil {
 		return err
 	}
-	return w.fail(err).with(c.mem.Layout.Shape, c.mem.DType)
+	return operror.With(w.fail(err), c.mem.Layout.Shape, c.mem.DType)
 }
 
 // mayFail reports whether the device may find an error of the job that is not known when
