@@ -161,11 +161,9 @@ func FromSliceInto[T dtype.HostElem](dst *Array, data []T) error {
 		return err
 	case len(data) != dst.Size():
 		return c.fail(layout.Errorf("%d elements into %v", len(data), dst.lay.Shape), dst)
-	case dst.lay.Repeats():
-		return c.fail(errBroadcast(dst), dst)
 	}
 	if !dst.lay.IsDense() {
-		tmp := c.uploaded(open(dst.stream), dst.dt, dtype.HostBytes(data), slices.Clone(dst.lay.Shape))
+		tmp := c.uploaded(open(dst.stream), dst.dt, dtype.HostBytes(data), slices.Clone(dst.lay.Shape), fromGo)
 		if tmp.err != nil {
 			return tmp.err
 		}
@@ -179,9 +177,11 @@ func FromSliceInto[T dtype.HostElem](dst *Array, data []T) error {
 	return c.wrap(w.do(), dst)
 }
 
+const fromGo = "data from a Go slice"
+
 // uploaded returns host data as a dense array of a shape. The array keeps the shape slice.
-func (c *call) uploaded(s *device.Stream, dt dtype.DType, data []byte, shape []int) *Array {
-	return c.filled(s, dt, shape, "data from a Go slice", func(dst device.View) error {
+func (c *call) uploaded(s *device.Stream, dt dtype.DType, data []byte, shape []int, how string) *Array {
+	return c.filled(s, dt, shape, how, nil, func(dst device.View) error {
 		return s.Device().CopyFromHost(dst.Buffer, 0, data, s)
 	})
 }

@@ -37,7 +37,7 @@ func fromBytes(c call, dev *device.Device, dt dtype.DType, data []byte, n int, s
 	if err != nil {
 		return c.failed(err, shaped(dt, shape))
 	}
-	return c.uploaded(dev.DefaultStream(), dt, data, slices.Clone(shape))
+	return c.uploaded(dev.DefaultStream(), dt, data, slices.Clone(shape), fromGo)
 }
 
 // room returns the number of elements of a new array on a device, or the reason why it

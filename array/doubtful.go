@@ -8,12 +8,7 @@ import "github.com/gpk-go/gpk/device"
 // arrays together uses it to keep the error of one from the others. Eval the array first:
 // for a pending array the answer is false.
 func Doubtful(a *Array) bool {
-	if a.check() != nil {
-		return false
-	}
-	defer a.lock().mu.Unlock()
-	c, err := a.contents(a.st.rec)
-	return err == nil && c.mem != nil && c.mem.buf.State().Uncertain()
+	return storedTogether([]*Array{a}, func(m *memory) bool { return m.buf.State().Uncertain() })
 }
 
 // Settled reports whether all arrays are stored on one device and none carries an error or

@@ -137,8 +137,10 @@ func broadcast(as []*Array) (layout.Layout, error) {
 // Cast returns the elements converted to dt. A conversion to integers truncates and
 // saturates, and turns NaN into 0; to Bool it is x != 0; from complex to real it takes the
 // real part.
-func (a *Array) Cast(dt dtype.DType) *Array {
-	c := call{"Cast", here()}
+func (a *Array) Cast(dt dtype.DType) *Array { return a.castFor(call{"Cast", here()}, dt) }
+
+// castFor is Cast as a part of a call. If a has the type, the result is a dense copy.
+func (a *Array) castFor(c call, dt dtype.DType) *Array {
 	err := a.check()
 	if err == nil && !dt.Valid() {
 		err = fmt.Errorf("%w: Cast to %v", dtype.ErrDType, dt)

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/internal/observe"
-	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
 
@@ -26,20 +24,12 @@ func Gathered(as []*Array) (joined *Array, ok bool) {
 	shape := as[0].Shape()
 	shape[0] *= len(as)
 	s, dt := open(as[0].stream), as[0].dt
-	op := observe.Begin(s, c.name, c.site)
-	op.Reads(from...)
-	op.Writes(dt, shape)
-	buf, err := filled(&c, s, dt, layout.Dense(shape), func(dst device.View) error { return ops.Concat(s, dst, 0, from) })
-	op.Done(err)
+	joined = c.filled(s, dt, shape, fmt.Sprintf("%d copies along axis 0", len(as)), from, func(dst device.View) error { return ops.Concat(s, dst, 0, from) })
 	sched := schedulerOf(s.Device())
 	sched.mu.Lock()
 	u.end()
 	sched.changed.Broadcast()
 	sched.mu.Unlock()
-	if err != nil {
-		return c.failed(err, as...), true
-	}
-	joined = storedArray(buf, dt, shape, s, c, fmt.Sprintf("%d copies along axis 0", len(as)))
 	joined.ownedBy(scope)
 	return joined, true
 }

@@ -33,9 +33,6 @@ func inPlace(code expr.Op, c call, a *Array, b any) error {
 	if last := as[len(as)-1]; err == nil && !layout.Widens(last.lay.Shape, a.lay.Shape) {
 		err = layout.Errorf("%v does not broadcast to %v", last.lay.Shape, a.lay.Shape)
 	}
-	if err == nil && a.lay.Repeats() {
-		err = errBroadcast(a)
-	}
 	if err != nil {
 		return c.wrap(err, as...)
 	}
@@ -73,9 +70,6 @@ func (a *Array) fillWith(c *call, number any) error {
 	if err == nil {
 		x, err = scalar(a.dt, number)
 	}
-	if err == nil && a.lay.Repeats() {
-		err = errBroadcast(a)
-	}
 	if err != nil {
 		return c.wrap(err, a)
 	}
@@ -112,8 +106,6 @@ func into(c *call, dst, src *Array) error {
 		return c.fail(layout.Errorf("%v into %v", src.lay.Shape, dst.lay.Shape), dst, src)
 	case dst.dt != src.dt:
 		return c.fail(sameType(dst, src), dst, src)
-	case dst.lay.Repeats():
-		return c.fail(errBroadcast(dst), dst, src)
 	case dst.on() != src.on():
 		if r := recordingOn(dst.stream); r != nil {
 			return r.refuse(c.fail(errWaits, dst, src))
@@ -132,9 +124,4 @@ func into(c *call, dst, src *Array) error {
 	w := newWrite(c, dst, streamOf(src, dst))
 	w.src = src
 	return c.wrap(w.do(), dst, src)
-}
-
-// errBroadcast refuses a write to elements that share memory.
-func errBroadcast(a *Array) error {
-	return fmt.Errorf("%w: a broadcast array of shape %v cannot be written", layout.ErrShape, a.lay.Shape)
 }

@@ -63,7 +63,7 @@ func (a *Array) decode(c call, data []byte, form func([]byte) (dtype.DType, []in
 	if err != nil {
 		return c.fail(err)
 	}
-	b := c.uploaded(dev.DefaultStream(), dt, raw, shape)
+	b := c.uploaded(dev.DefaultStream(), dt, raw, shape, fromGo)
 	if b.err != nil {
 		return b.err
 	}

@@ -94,12 +94,7 @@ func (o *Operation) Elementwise(code expr.Op, args ...any) *Array {
 
 // Cast returns a converted to a type, or a dense copy of a if it has that type, as a part
 // of o.
-func (o *Operation) Cast(a *Array, dt dtype.DType) *Array {
-	if err := a.check(); err != nil {
-		return o.Failed(err)
-	}
-	return elementwise(o.call, cast, dt, a)
-}
+func (o *Operation) Cast(a *Array, dt dtype.DType) *Array { return a.castFor(o.call, dt) }
 
 // Reduce returns the result of a reduction of ops.Table, as a part of o. Options may be
 // among the axes.
@@ -124,8 +119,7 @@ func (o *Operation) Product(a, b *Array) *Array {
 // Host returns a stored, dense array on the default device with a copy of data. how is what
 // Explain prints.
 func (o *Operation) Host(dt dtype.DType, shape []int, how string, data []byte) *Array {
-	s := device.Default().DefaultStream()
-	return o.filled(s, dt, shape, how, func(v device.View) error { return s.Device().CopyFromHost(v.Buffer, 0, data, s) })
+	return o.uploaded(device.Default().DefaultStream(), dt, data, shape, how)
 }
 
 // Wait waits for the elements of an Int64 array and returns them.
@@ -225,7 +219,7 @@ func (o *Operation) Several(parts []Part, how string, reads []*Array, run func(s
 		if i == len(parts) {
 			return run(s, dst, views)
 		}
-		results[i] = o.filled(s, parts[i].DType, parts[i].Shape, how, func(v device.View) error { return fill(append(dst, v)) })
+		results[i] = o.filled(s, parts[i].DType, parts[i].Shape, how, nil, func(v device.View) error { return fill(append(dst, v)) })
 		return results[i].err
 	}
 	if err := fill(nil); err != nil {

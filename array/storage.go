@@ -50,10 +50,11 @@ func storedArray(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stre
 	return newArray(storedContents(buf, lay, dt, origin, how), lay, dt, s)
 }
 
-// filled returns a stored array, whose elements fill writes. The array keeps the shape
-// slice.
-func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string, fill func(dst device.View) error) *Array {
+// filled returns a stored array, whose elements fill computes from reads. The array keeps the
+// shape slice.
+func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string, reads []device.View, fill func(dst device.View) error) *Array {
 	op := observe.Begin(s, c.name, c.site)
+	op.Reads(reads...)
 	op.Writes(dt, shape)
 	buf, err := filled(c, s, dt, layout.Dense(shape), fill)
 	op.Done(err)

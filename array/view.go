@@ -97,17 +97,10 @@ func (a *Array) Contiguous() *Array {
 }
 
 // Clone returns a dense copy.
-func (a *Array) Clone() *Array {
-	return a.copied(call{"Clone", here()})
-}
+func (a *Array) Clone() *Array { return a.copied(call{"Clone", here()}) }
 
 // copied returns the pending dense copy of a, for a call.
-func (a *Array) copied(c call) *Array {
-	if err := a.check(); err != nil {
-		return c.failed(err, a)
-	}
-	return elementwise(c, cast, a.dt, a)
-}
+func (a *Array) copied(c call) *Array { return a.castFor(c, a.DType()) }
 
 // To returns the array on device d: a itself if it is there, else a dense copy. For a
 // device that does not work, the array carries the device's error.
@@ -145,7 +138,7 @@ func (a *Array) to(c *call, d *device.Device) *Array {
 	}
 	defer release()
 	s := d.DefaultStream()
-	b := c.filled(s, a.dt, a.Shape(), fmt.Sprintf("copied from %v", a.on()), func(dst device.View) error {
+	b := c.filled(s, a.dt, a.Shape(), fmt.Sprintf("copied from %v", a.on()), nil, func(dst device.View) error {
 		return d.Copy(dst.Buffer, 0, src.Buffer, src.Start(), src.NBytes(), s)
 	})
 	b.ownedBy(a.scopeNow())

@@ -2,6 +2,7 @@ package array
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/observe"
@@ -42,8 +43,11 @@ func newWrite(c *call, to *Array, s *device.Stream) *write {
 	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, Part: undo.Part{Layout: to.lay, DType: to.dt}}, stream: open(s), rec: recordingOn(s)}
 }
 
-// do performs the write.
+// do performs the write. Elements that share memory cannot be written.
 func (w *write) do() error {
+	if w.Layout.Repeats() {
+		return fmt.Errorf("%w: a broadcast array of shape %v cannot be written", layout.ErrShape, w.Layout.Shape)
+	}
 	s := w.sched
 	s.mu.Lock()
 	defer s.mu.Unlock()
