@@ -29,7 +29,7 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 		left := s.startReaders(c, c.mem)
 		m := c.mem
 		if st.writing || m == nil && c.node.state == running || m != nil && (m.pins > 0 || m.busy) {
-			s.wait()
+			s.changed.Wait()
 			continue
 		}
 		st.ended = by

@@ -68,9 +68,6 @@ var eager atomic.Bool
 
 func init() { eager.Store(setting.On("GPK_EAGER")) }
 
-// wait releases the mutex until something has changed.
-func (s *scheduler) wait() { s.changed.Wait() }
-
 // waits reports whether a node must still be started by itself: it is pending, no consumer
 // computes it or a scope keeps it, and its scope and its capture are open.
 func (n *node) waits() bool {
@@ -202,7 +199,7 @@ func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 			break
 		}
 		if next.node == nil {
-			s.wait()
+			s.changed.Wait()
 		} else if s.start(next.node) != nil {
 			tried = append(tried, next.node)
 		}

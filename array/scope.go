@@ -249,7 +249,7 @@ func (s *scheduler) leave(m *memory, of *Scope) (handOver func()) {
 		left = s.startReaders(nil, m) // in newer scopes
 	}
 	for m.pins > 0 || m.busy {
-		s.wait()
+		s.changed.Wait()
 	}
 	switch {
 	case m.scope != of || !m.current:

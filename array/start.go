@@ -77,7 +77,7 @@ func (s *scheduler) prepare(u *unready) error {
 		defer s.mu.Lock()
 		return u.alloc()
 	}
-	s.wait()
+	s.changed.Wait()
 	return nil
 }
 

@@ -154,10 +154,13 @@ func (a *Array) start() error {
 // fix stores the array, fixes its memory and calls use with the buffer while the mutex is
 // held. On the CPU, memory that is not lent is moved out of the pool first, because a slice
 // over it may outlive the array.
-func (a *Array) fix(use func(*device.Buffer), lent bool) error {
+func (a *Array) fix(c call, lent bool, use func(*device.Buffer)) error {
+	if err := a.check(); err != nil {
+		return c.wrap(err, a)
+	}
 	s := a.lock()
 	defer s.mu.Unlock()
-	return s.ready(func() error {
+	return c.wrap(s.ready(func() error {
 		if a.st.writing {
 			return &unready{}
 		}
@@ -165,13 +168,14 @@ func (a *Array) fix(use func(*device.Buffer), lent bool) error {
 		if err == nil {
 			err = c.err()
 		}
+		if err == nil {
+			err = c.missing()
+		}
 		if err != nil {
 			return err
 		}
 		m := c.mem
 		switch {
-		case m == nil:
-			return &unready{node: c.node}
 		case m.busy:
 			return &unready{}
 		case !lent && a.on().Kind() == device.CPU && !a.st.fixed() && !deviceapi.Exposable(m.buf):
@@ -179,8 +183,11 @@ func (a *Array) fix(use func(*device.Buffer), lent bool) error {
 		}
 		use(m.buf)
 		a.st.holds++
+		owning.Lock()
+		defer owning.Unlock()
+		own(m.buf, a.st)
 		return nil
-	})
+	}), a)
 }
 
 // expose moves the contents of a storage to memory outside the pool, to which a slice may
@@ -216,7 +223,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 // share it.
 type owner struct{ st weak.Pointer[storage] }
 
-// owning guards the owners of all buffers.
+// owning guards the owners of all buffers. It is locked after a scheduler's mutex.
 var owning sync.Mutex
 
 // own records st as the storage of the buffer. owning is held.
@@ -301,20 +308,12 @@ func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err err
 // the elements in it. The memory is fixed from then on: every write goes to this buffer.
 // Pending arrays that read the array do not see writes to the buffer from outside: Eval
 // them before such a write.
-func (a *Array) Buffer() (*device.Buffer, error) {
-	c := call{"Buffer", here()}
-	err := a.check()
-	var buf *device.Buffer
-	if err == nil {
-		err = a.fix(func(b *device.Buffer) { buf = b; b.Expose() }, false)
-	}
-	if err != nil {
-		return nil, c.wrap(err, a)
-	}
-	owning.Lock()
-	defer owning.Unlock()
-	own(buf, a.st)
-	return buf, nil
+func (a *Array) Buffer() (buf *device.Buffer, err error) {
+	err = a.fix(call{"Buffer", here()}, false, func(b *device.Buffer) {
+		b.Expose()
+		buf = b
+	})
+	return buf, err
 }
 
 // Lend is Buffer for memory that another library uses for a limited time. The caller calls
@@ -323,24 +322,14 @@ func (a *Array) Buffer() (*device.Buffer, error) {
 // used: a write may move the array to other memory, and Free returns the memory to its pool,
 // which memory returned by Buffer never does.
 func (a *Array) Lend() (buf *device.Buffer, release func(), err error) {
-	c := call{"Lend", here()}
-	if err = a.check(); err == nil {
-		st := a.st
-		err = a.fix(func(b *device.Buffer) {
-			end := deviceapi.Hold(b)
-			buf, release = b, func() { // without the mutex, which its caller may hold
-				st.repaid.Add(1)
-				end()
-			}
-		}, true)
-	}
-	if err != nil {
-		return nil, nil, c.wrap(err, a)
-	}
-	owning.Lock()
-	defer owning.Unlock()
-	own(buf, a.st)
-	return buf, release, nil
+	err = a.fix(call{"Lend", here()}, true, func(b *device.Buffer) {
+		st, end := a.st, deviceapi.Hold(b)
+		buf, release = b, func() { // without the mutex, which its caller may hold
+			st.repaid.Add(1)
+			end()
+		}
+	})
+	return buf, release, err
 }
 
 // ownedBy gives a new, stored array to a scope.
