@@ -236,13 +236,16 @@ const (
 	twoProducts = "a chain begins with one product"
 )
 
+// takes reports whether an operation at a position of a chain can be a step of o.
+func (o *node) takes(f fusion) bool { return f == pointwise || f == gemm && !o.ends() }
+
 // obstacle returns the reason why a pending node, viewed through lay, cannot be a step of
 // o, which has size elements. again is set if the node is a step of o already.
 func (s *scheduler) obstacle(o, step *node, lay *layout.Layout, size int, again bool) string {
 	switch {
 	case (step.consumed || step.computed) && !again:
 		return readTwice
-	case step.fusion != pointwise && (step.fusion != gemm || o.ends()):
+	case !o.takes(step.fusion):
 		return notAStep
 	case o.headed && step.begins() && !again:
 		return twoProducts

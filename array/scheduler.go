@@ -218,6 +218,9 @@ func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 // nil. The mutex is held.
 func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*node) (*unready, error) {
 	n.n, n.depth, n.headed, n.scope, n.more = 0, 0, false, nil, nil
+	if extra := len(reads) - len(n.in); extra > 0 {
+		n.more = make([]operand, 0, extra)
+	}
 	for i, a := range reads {
 		c, err := a.contents(n.rec)
 		if u, ok := err.(*unready); ok {
@@ -229,34 +232,14 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 		if in := newer(n.scope, a.scopeOf()); in.serves(n.rec) {
 			n.scope = in
 		}
-		if i == len(n.in) {
-			n.more = make([]operand, 0, len(reads)-i)
-		}
-		if i >= len(n.in) {
-			n.more = append(n.more, operand{})
-		}
-		in := n.operand(i)
-		*in = operand{of: c, view: device.View{DType: a.dt, Layout: a.lay}}
-		n.n = i + 1
-		if n.fusion == gemm && i < 2 {
-			var conj bool
-			*in, conj = in.conjugate()
-			if c = in.of; i == 0 {
-				n.product.ConjA = conj
-			} else {
-				n.product.ConjB = conj
-			}
-		}
-		if c.mem != nil {
-			if c.mem.busy {
-				return &unready{}, nil
-			}
+		in := n.addOperand(c, device.View{DType: a.dt, Layout: a.lay})
+		c = in.of
+		switch {
+		case c.mem != nil && c.mem.busy:
+			return &unready{}, nil
+		case c.mem != nil || c.node.state > running:
 			continue
-		}
-		if c.node.state > running {
-			continue
-		}
-		if i < steps {
+		case i < steps:
 			again := n.isStep(c, i)
 			why := s.obstacle(n, c.node, &a.lay, size, again)
 			if why == "" {
@@ -271,6 +254,22 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 		}
 	}
 	return nil, nil
+}
+
+// addOperand adds a reference to contents. A product looks through the conjugates of its factors.
+func (n *node) addOperand(c *contents, v device.View) *operand {
+	i := n.n
+	if i >= len(n.in) {
+		n.more = append(n.more, operand{})
+	}
+	n.n++
+	in := n.operand(i)
+	*in = operand{of: c, view: v}
+	if n.fusion == gemm && i < 2 {
+		conj := [...]*bool{&n.product.ConjA, &n.product.ConjB}
+		*in, *conj[i] = in.conjugate()
+	}
+	return in
 }
 
 // isStep reports whether contents are one of the first i operands, and a step.

@@ -100,26 +100,7 @@ func (s *scheduler) ready(f func() error) error {
 // is held, and released while the node runs.
 func (s *scheduler) start(n *node) error {
 	j := &job{}
-	err := s.ready(func() error {
-		switch {
-		case n.state == running:
-			return &unready{}
-		case n.state != pending:
-			return errEnded
-		case n.rec != nil && n.rec.ended:
-			return errIntermediate
-		case n.out.scope.isClosed():
-			s.end(n, freed, nil, n.out.scope.closed.Load())
-			return errEnded
-		}
-		if n.computed {
-			if err := s.storeAgain(n); err != nil {
-				return err
-			}
-		}
-		return s.plan(j, n)
-	})
-	if err != nil {
+	if err := s.ready(func() error { return s.planPending(j, n) }); err != nil {
 		if err != errEnded && n.state == pending && isPermanent(err) {
 			s.end(n, failed, n.wrap(err), nil)
 		}
@@ -136,19 +117,7 @@ func (s *scheduler) start(n *node) error {
 	j.end()
 	switch {
 	case err == nil:
-		m := newMemory(buf, n.lay, n.dt)
-		m.current, m.rec = !n.out.superseded, n.rec
-		n.out.scope.claim(m)
-		n.out.mem, n.fused = m, j.fused
-		n.detach(j)
-		s.end(n, stored, nil, nil)
-		if n.out.scope.isClosed() { // meanwhile
-			_ = m.free(n.out.scope.closed.Load()) // memory of the pool
-		}
-		if !m.current {
-			m.remember(n.out)
-			m.tidy()
-		}
+		s.complete(j, buf)
 	case isPermanent(err):
 		s.end(n, failed, j.wrap(err), nil)
 		err = n.err
@@ -158,6 +127,45 @@ func (s *scheduler) start(n *node) error {
 		s.changed.Broadcast()
 	}
 	return err
+}
+
+// planPending makes the job of a node if it is pending. If the node has ended, it returns
+// errEnded.
+func (s *scheduler) planPending(j *job, n *node) error {
+	switch {
+	case n.state == running:
+		return &unready{}
+	case n.state != pending:
+		return errEnded
+	case n.rec != nil && n.rec.ended:
+		return errIntermediate
+	case n.out.scope.isClosed():
+		s.end(n, freed, nil, n.out.scope.closed.Load())
+		return errEnded
+	case n.computed:
+		if err := s.storeAgain(n); err != nil {
+			return err
+		}
+	}
+	return s.plan(j, n)
+}
+
+// complete gives the contents of a job's node the buffer that the job has computed.
+func (s *scheduler) complete(j *job, buf *device.Buffer) {
+	n, c := j.node, j.out
+	m := newMemory(buf, n.lay, n.dt)
+	m.current, m.rec = !c.superseded, n.rec
+	c.scope.claim(m)
+	c.mem, n.fused = m, j.fused
+	n.detach(j)
+	s.end(n, stored, nil, nil)
+	if c.scope.isClosed() { // meanwhile
+		_ = m.free(c.scope.closed.Load()) // memory of the pool
+	}
+	if !m.current {
+		m.remember(c)
+		m.tidy()
+	}
 }
 
 // errEnded says that a node is stored, failed or freed, so that there is nothing to start.
