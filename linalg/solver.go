@@ -51,8 +51,8 @@ func (s solver) leaves(a *gpk.Array, together bool) bool {
 // refuses reports whether an error is cuSOLVER's own, so that blocked has to compute. Explain names the
 // error then. A lack of memory is an error.
 func (op *operation) refuses(err error) bool {
-	e, ok := errors.AsType[*cusolver.Error](err)
-	if !ok || errors.Is(err, gpk.ErrOutOfMemory) {
+	e := cusolver.StatusOf(err)
+	if e == nil || errors.Is(err, gpk.ErrOutOfMemory) {
 		return false
 	}
 	op.refused = e
@@ -99,7 +99,7 @@ func (r *report) of(s *device.Stream, start func(buf *device.Buffer) error) erro
 	for i := range r.values {
 		r.values[i] = int32(binary.NativeEndian.Uint32(raw[4*i:]))
 		if r.values[i] < 0 {
-			return &cusolver.Error{Call: fmt.Sprintf("argument %d", -r.values[i]), Code: 3}
+			return cusolver.Failure(fmt.Sprintf("argument %d", -r.values[i]), 3)
 		}
 	}
 	return nil

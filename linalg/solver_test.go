@@ -307,7 +307,7 @@ func TestSolverMissing(t *testing.T) {
 			t.Errorf("%v, %v", err, op.refused)
 		}
 	}
-	if op.refuses(nil) || op.refuses(gpk.ErrShape) || op.refuses(errors.Join(gpk.ErrOutOfMemory, &cusolver.Error{Code: 2})) || !op.refuses(&cusolver.Error{Code: 7}) {
+	if op.refuses(nil) || op.refuses(gpk.ErrShape) || op.refuses(errors.Join(gpk.ErrOutOfMemory, cusolver.Failure("a", 2))) || !op.refuses(cusolver.Failure("a", 7)) {
 		t.Error("what is refused")
 	}
 }

@@ -86,8 +86,6 @@
 
 // The driver's functions that are used here. Package device has loaded the driver.
 #define GPK_DRIVER(F) \
-	F(cuDeviceGet, (int* device, int ordinal)) \
-	F(cuDevicePrimaryCtxRetain, (void** context, int device)) \
 	F(cuCtxSetCurrent, (void* context))
 
 #define GPK_POINTER(name, parameters) static int (*name) parameters;

@@ -19,15 +19,14 @@ type handle struct {
 // owner is the handles of a device.
 type owner struct {
 	dev  *device.Device
-	ctx  context
+	ctx  uintptr // the primary context; 0 for the CPU
 	mu   sync.Mutex
 	idle []*handle
 }
 
 var devices struct {
 	sync.Mutex
-	driver bool // its functions are bound
-	of     map[*device.Device]*owner
+	of map[*device.Device]*owner
 }
 
 // ownerOf returns the handles of a device. The CPU is a device for tests, whose library works in the
@@ -40,14 +39,8 @@ func ownerOf(d *device.Device) (*owner, error) {
 	}
 	o := &owner{dev: d}
 	if d.Kind() != device.CPU {
-		if !devices.driver {
-			if err := bindDriver(); err != nil {
-				return nil, err
-			}
-			devices.driver = true
-		}
 		var err error
-		if o.ctx, err = retain(d.Info().Index); err != nil {
+		if o.ctx, err = library.Context(d.Info().Index); err != nil {
 			return nil, err
 		}
 	}

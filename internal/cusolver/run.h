@@ -25,16 +25,6 @@ typedef struct {
 	size_t bytes, host; // of the workspaces
 } gpk_cusolver_call;
 
-// gpk_cusolver_retain retains the primary context of a device, which package device has made.
-static int gpk_cusolver_retain(int ordinal, uintptr_t* context) {
-	int device;
-	void* c = NULL;
-	GPK_DO(cuDeviceGet(&device, ordinal));
-	GPK_DO(cuDevicePrimaryCtxRetain(&c, device));
-	*context = (uintptr_t)c;
-	return 0;
-}
-
 // The current context belongs to the thread, and Go moves goroutines between threads: what follows
 // sets it first. Tests on the CPU have none.
 static int gpk_cusolver_enter(uintptr_t context) {
