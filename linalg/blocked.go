@@ -74,13 +74,8 @@ func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
 
 // finite names the first element of the matrices that is NaN or infinite.
 func (b blocked) finite(a *gpk.Array, which triangle) error {
-	switch which {
-	case lowerElements:
-		a = a.Tril()
-	case upperElements:
-		a = a.Triu()
-	}
-	bad, err := gpk.Item[bool](a.Sub(a).Ne(0).Any())
+	x := which.of(a, 0)
+	bad, err := gpk.Item[bool](x.Sub(x).Ne(0).Any())
 	if err != nil || !bad {
 		return err
 	}

@@ -48,6 +48,13 @@ func (s solver) leaves(a *gpk.Array, together bool) bool {
 	return k < s.least || k <= aloneUntil && batch > k/8
 }
 
+// leavesLU reports whether LU is left to blocked. Where the device has no kernels for it, blocked would copy many
+// matrices to the CPU. cuSOLVER factors them one after the other, where they are.
+func (s solver) leavesLU(op *operation, a *gpk.Array) bool {
+	_, _, m, n := shapeOf(a)
+	return s.leaves(a, false) && (a.Size() == 0 || min(m, n) < s.least || op.hasLU(a))
+}
+
 // refuses reports whether an error is cuSOLVER's own, so that blocked has to compute. Explain names the
 // error then. A lack of memory is an error.
 func (op *operation) refuses(err error) bool {

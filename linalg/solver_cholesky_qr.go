@@ -43,7 +43,7 @@ func (s solver) choleskyQR(op *operation, a *gpk.Array) (q, r *gpk.Array, err er
 		return nil, nil, err
 	}
 	q, r = times(first, inverse), times(r2, r1.Cast(dt)).Triu()
-	return q, r, s.stableProduct(a, q, r, q)
+	return q, r, s.stableProduct(a, q, r, 4, q)
 }
 
 // gramFactor returns the upper triangular R with R^H R = A^H A, and its inverse. ErrNoConvergence says that A^H A is

@@ -53,7 +53,7 @@ func exchanges(pivots *gpk.Array, k int) ([][]int, error) {
 }
 
 func (s solver) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err error) {
-	if s.leaves(a, false) {
+	if s.leavesLU(op, a) {
 		return s.blocked.lu(op, a)
 	}
 	packed, pivots, info, err := s.getrf(op, a)
@@ -92,7 +92,7 @@ func (s solver) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err err
 }
 
 func (s solver) determinants(op *operation, a *gpk.Array) (determinants, error) {
-	if s.leaves(a, false) {
+	if s.leavesLU(op, a) {
 		return s.blocked.determinants(op, a)
 	}
 	packed, pivots, info, err := s.getrf(op, a)
@@ -126,7 +126,7 @@ func (s solver) determinants(op *operation, a *gpk.Array) (determinants, error) 
 // norms returns |A| |A^-1| in a norm by the inverses. What is singular is left to blocked, which gives the other
 // members of its batch.
 func (s solver) norms(op *operation, a *gpk.Array, p float64) ([]float64, error) {
-	if s.leaves(a, false) {
+	if s.leavesLU(op, a) {
 		return s.blocked.norms(op, a, p)
 	}
 	f, err := s.factor(op, a)

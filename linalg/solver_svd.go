@@ -38,10 +38,19 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	if err := s.finite(a, allElements); err != nil {
 		return nil, nil, nil, err
 	}
-	for _, kind := range kinds {
-		u, values, vh, err = s.decomposed(op, a, kind, vectors)
-		if err == nil && kind == cusolver.Gesvdp {
-			err = s.stable(a, u, values, vh)
+	x, by, err := s.normalized(a, allElements)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var kind cusolver.Kind
+	for _, kind = range kinds {
+		u, values, vh, err = s.decomposed(op, x, kind, vectors)
+		switch {
+		case err != nil || !vectors:
+		case kind == cusolver.Gesvdp:
+			err = s.stable(x, u, values, vh, 4)
+		case kind == cusolver.GesvdjBatched:
+			u, vh, err = s.orthogonal(x, u, values, vh)
 		}
 		if !errors.Is(err, ErrNoConvergence) {
 			break
@@ -50,7 +59,34 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	if op.refuses(err) {
 		return s.blocked.svd(op, a, vectors)
 	}
-	return u, values, vh, err
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return u, by.undo(op, kind, values), vh, nil
+}
+
+// checkedBound is the bound of a check that itself is computed with an error of up to n eps, so that 4 n eps holds.
+const checkedBound = 3
+
+// orthogonal returns the factors u and vh that GesvdjBatched computed, with columns that are orthonormal. Its Jacobi
+// rotations end at a tolerance: for complex64 matrices of 3 x 3, U^H U - I was 4.18 n eps on an H100
+// (benchmark/results/gpktest-parts_h100_2026-11-25.txt). If a backward error is too large, a step of polar improves both
+// factors. ErrNoConvergence says that it is still too large.
+func (s solver) orthogonal(a, u, values, vh *gpk.Array) (_, _ *gpk.Array, err error) {
+	if err = s.stable(a, u, values, vh, checkedBound); errors.Is(err, ErrNoConvergence) {
+		u, vh = polar(u), adjoint(polar(adjoint(vh)))
+		err = s.stable(a, u, values, vh, checkedBound)
+	}
+	return u, vh, err
+}
+
+// polar returns Q + Q (I - Q^H Q) / 2, a step towards the nearest matrix with orthonormal columns: a departure of d from
+// orthonormal columns becomes one of at most d^2, up to rounding (Bjorck and Bowie, An iterative algorithm for computing the best
+// estimate of an orthogonal matrix, SIAM J. Numer. Anal. 8, 1971).
+func polar(q *gpk.Array) *gpk.Array {
+	columns := q.Shape()[q.NDim()-1]
+	rest := gpk.Eye(q.DType(), columns).To(q.Device()).Sub(times(adjoint(q), q))
+	return q.Add(times(q, rest.Mul(0.5)))
 }
 
 // decomposed returns the singular value decomposition by one function of cuSOLVER. By columns it is that of

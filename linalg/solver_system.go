@@ -18,7 +18,7 @@ func (s solver) factor(op *operation, a *gpk.Array) (*solverSystem, error) {
 		}
 		f.packed, err = s.potrf(op, a, false, true)
 	} else {
-		if s.leaves(a, false) {
+		if s.leavesLU(op, a) {
 			return nil, nil
 		}
 		var info *report

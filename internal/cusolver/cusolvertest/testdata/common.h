@@ -4,7 +4,8 @@
 // time on a handle. It overwrites the workspaces, and what a factorization does not define.
 //
 // GPK_FAKE_CUSOLVER is FUNCTION:RESULT:INFO, the function without its type: it returns RESULT, or, where that
-// is 0, reports INFO for the last matrix.
+// is 0, reports INFO for the last matrix. GPK_FAKE_CUSOLVER_SKEW is a number: gesvdjBatched adds so much of the second
+// column of U to the first.
 
 #include <complex.h>
 #include <math.h>
