@@ -3,6 +3,7 @@ package cusolver
 import (
 	"errors"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -98,8 +99,65 @@ func TestTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(o.idle); n < 1 || n > 8 {
+	if n := len(o.idle); n < 1 || n > maxIdle {
 		t.Errorf("%d handles", n)
+	}
+}
+
+// TestIdle: a device keeps a few idle handles, none where cuSOLVER has no memory, and ends the others, with all that
+// belongs to them.
+func TestIdle(t *testing.T) {
+	d := fake(t)
+	file := filepath.Join(t.TempDir(), "log")
+	t.Setenv("GPK_FAKE_CUSOLVER_LOG", file)
+	// live returns the number of handles, each with three more objects, that were made and not ended.
+	live := func() int {
+		log, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, ended := strings.Count(string(log), "+"), strings.Count(string(log), "-")
+		if made+ended != len(log) || (made-ended)%4 != 0 {
+			t.Fatalf("log %s", log)
+		}
+		return (made - ended) / 4
+	}
+	o, err := ownerOf(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lent []*handle
+	for range 2*maxIdle + 1 {
+		h, err := o.lend(d.DefaultStream())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.last = d.DefaultStream()
+		lent = append(lent, h)
+	}
+	for i, h := range lent {
+		o.back(h)
+		if want := max(len(lent)-i-1, 0) + min(i+1, maxIdle); live() != want {
+			t.Errorf("%d handles after %d are back, want %d", live(), i+1, want)
+		}
+	}
+	c, values, b := positive(t, d)
+	t.Setenv("GPK_FAKE_CUSOLVER", "Xpotrf:2:0")
+	if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); !errors.Is(err, device.ErrOutOfMemory) || live() != 1 {
+		t.Errorf("%d handles, %v", live(), err)
+	}
+	o.release()
+	t.Setenv("GPK_FAKE_CUSOLVER", "XsyevjSetSortEig:7:0") // a handle that cannot be completed
+	if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); err == nil {
+		t.Error("a handle is used that lacks a part")
+	}
+	log, err := os.ReadFile(file)
+	if err != nil || strings.Count(string(log), "+") != strings.Count(string(log), "-") {
+		t.Errorf("%s, %v", log, err)
+	}
+	t.Setenv("GPK_FAKE_CUSOLVER", "")
+	if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); err != nil || values[3] != 3 {
+		t.Errorf("%v, %v", values, err)
 	}
 }
 

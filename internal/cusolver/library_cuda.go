@@ -33,6 +33,9 @@ func newSession(ctx uintptr) (*session, error) {
 	return s, Failure("cusolverDnCreate", int(C.gpk_cusolver_new(C.uintptr_t(ctx), &s.c)))
 }
 
+// end ends the session, whose work is done.
+func (s *session) end(ctx uintptr) { C.gpk_cusolver_end(C.uintptr_t(ctx), s.c) }
+
 // size returns the bytes of device memory and of the host's memory that a call works in.
 func (s *session) size(ctx uintptr, c *Call) (work, host int64, err error) {
 	p := c.packed()

@@ -17,6 +17,8 @@ func Supported(Kind) bool { return false }
 // newSession answers why this program opens no libraries, as do the methods.
 func newSession(uintptr) (*session, error) { return nil, cutlass.Built() }
 
+func (*session) end(uintptr) {}
+
 func (*session) size(uintptr, *Call) (work, host int64, err error) { return 0, 0, cutlass.Built() }
 
 func (*session) run(uintptr, *Call, *request) error { return cutlass.Built() }
