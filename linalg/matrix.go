@@ -33,9 +33,7 @@ func zeros[T number](n int) []T {
 
 func identity[T number](n int) matrix[T] {
 	m := newMatrix[T](n, n)
-	for i := range n {
-		m.data[i*m.stride+i] = 1
-	}
+	setIdentity(m)
 	return m
 }
 

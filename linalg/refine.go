@@ -40,7 +40,7 @@ const refineSteps = 30
 //
 // Errors: those of Solve; gpk.ErrDType for other types.
 func Refine(a, b *gpk.Array, opts ...Option) (x *gpk.Array, report Refinement) {
-	op, err := begin("Refine", opts, Positive, a, b)
+	op, err := begin("Refine", opts, Positive, square, a, b)
 	if err == nil {
 		if dt := a.DType(); dt != gpk.Float64 && dt != gpk.Complex128 {
 			err = fmt.Errorf("%w: %v; Refine has answers in float64 and complex128: Solve has others", gpk.ErrDType, dt)

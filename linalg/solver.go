@@ -66,12 +66,26 @@ func (op *operation) refuses(err error) bool {
 	return true
 }
 
-// call computes results by a function of cuSOLVER, which Explain names. start reads the views of reads and writes those of dst, all of which
-// are dense, and info, an int32 for each matrix of the batch.
-func (op *operation) call(kind cusolver.Kind, parts []array.Part, reads []*gpk.Array, info *report, start func(s *device.Stream, dst, reads []device.View, info *device.Buffer) error) ([]*gpk.Array, error) {
+// runner is a stream on which cuSOLVER works, with what its calls read and write.
+type runner struct {
+	*device.Stream
+	kind       cusolver.Kind
+	dst, reads []device.View
+	info       *device.Buffer
+}
+
+// run starts a call of the kind and type of the results.
+func (r *runner) run(c cusolver.Call) error {
+	c.Kind, c.Type, c.Info = r.kind, r.dst[0].DType, r.info
+	return cusolver.Run(r.Stream, &c, buffers(append(r.reads[:len(r.reads):len(r.reads)], r.dst...)...), buffers(r.dst...))
+}
+
+// call computes results by a function of cuSOLVER, which Explain names. start writes the views of dst, all of which are dense, and info, an
+// int32 for each matrix of the batch. A call works where its results are; start fills the first of them first.
+func (op *operation) call(kind cusolver.Kind, parts []array.Part, reads []*gpk.Array, info *report, start func(r *runner) error) ([]*gpk.Array, error) {
 	var cause error // without the wrapping of an array's error
 	results, err := op.Several(parts, fmt.Sprintf("%v of %s on %v", kind, cusolver.Version(), op.dev), reads, func(s *device.Stream, dst, reads []device.View) error {
-		cause = info.of(s, func(buf *device.Buffer) error { return start(s, dst, reads, buf) })
+		cause = info.of(s, func(buf *device.Buffer) error { return start(&runner{s, kind, dst, reads, buf}) })
 		return cause
 	})
 	if cause != nil {

@@ -43,19 +43,18 @@ func (s solver) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.
 	}
 	info := &report{lead: lead, asked: true}
 	parts := []array.Part{{DType: a.DType(), Shape: a.Shape()}, {DType: a.DType().Real(), Shape: with(lead, n)}}
-	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(s *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(r *runner) error {
 		// The conjugate by rows is the matrix itself by columns, with the triangles exchanged.
-		if err := fill(s, dst[0], reads[0], true); err != nil {
+		if err := fill(r.Stream, r.dst[0], r.reads[0], true); err != nil {
 			return err
 		}
-		if err := realDiagonal(s, dst[0], batch, n); err != nil {
+		if err := realDiagonal(r.Stream, r.dst[0], batch, n); err != nil {
 			return err
 		}
-		c := &cusolver.Call{
-			Kind: kind, Type: a.DType(), Upper: !op.has(Upper), Vectors: vectors, N: n, Batch: batch,
-			A: stackOf(dst[0], n, n*n), B: cusolver.Operand{Addr: dst[1].Addr(), Step: n}, Info: info,
-		}
-		return cusolver.Run(s, c, buffers(dst...), buffers(dst...))
+		return r.run(cusolver.Call{
+			Upper: !op.has(Upper), Vectors: vectors, N: n, Batch: batch,
+			A: stackOf(r.dst[0], n, n*n), B: cusolver.Operand{Addr: r.dst[1].Addr(), Step: n},
+		})
 	})
 	if op.refuses(err) {
 		return s.blocked.eigh(op, a, vectors)

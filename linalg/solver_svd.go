@@ -6,7 +6,6 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
@@ -108,15 +107,14 @@ func (s solver) decomposed(op *operation, a *gpk.Array, kind cusolver.Kind, vect
 		{DType: dt, Shape: with(lead, q, p)}, {DType: dt.Real(), Shape: with(lead, q)}, {DType: dt, Shape: with(lead, columns, p)}, {DType: dt, Shape: with(lead, q, q)},
 	}
 	info := &report{lead: lead, asked: true}
-	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
-		if err := fill(st, dst[0], reads[0], wide); err != nil {
+	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(r *runner) error {
+		if err := fill(r.Stream, r.dst[0], r.reads[0], wide); err != nil {
 			return err
 		}
-		c := &cusolver.Call{
-			Kind: kind, Type: dt, Vectors: vectors, Full: columns == p && p > q, M: p, N: q, Batch: batch, Info: info, Sigma: make([]float64, batch),
-			A: stackOf(dst[0], p, p*q), B: cusolver.Operand{Addr: dst[1].Addr(), Step: q}, C: stackOf(dst[2], p, p*columns), D: stackOf(dst[3], q, q*q),
-		}
-		return cusolver.Run(st, c, buffers(dst...), buffers(dst...))
+		return r.run(cusolver.Call{
+			Vectors: vectors, Full: columns == p && p > q, M: p, N: q, Batch: batch, Sigma: make([]float64, batch),
+			A: stackOf(r.dst[0], p, p*q), B: cusolver.Operand{Addr: r.dst[1].Addr(), Step: q}, C: stackOf(r.dst[2], p, p*columns), D: stackOf(r.dst[3], q, q*q),
+		})
 	})
 	if err != nil {
 		return nil, nil, nil, err

@@ -128,8 +128,6 @@ func tridiagonalValues(d, e []float64) error {
 	if !gonumLapack.Dsterf(len(d), d, e) {
 		return ErrNoConvergence
 	}
-	for i := range d {
-		d[i] *= scale
-	}
+	multiplyBy(scale, d)
 	return nil
 }
