@@ -163,18 +163,9 @@ int cuDeviceGet(int* device, int ordinal) { *device = 7 + ordinal; return ordina
 int cuDevicePrimaryCtxRetain(void** context, int device) { *context = (void*)(long)(0x1000 - 7 + device); return 0; }
 `
 
-// TestContext runs after the other tests of this package: the driver stays loaded.
-func TestContext(t *testing.T) {
-	real(t)
-	if Loaded("libcuda.so.1") != 0 {
-		t.Skip("NOT RUN: a driver is loaded")
-	}
-	o := thing(1, "")
-	bound := 0
-	o.BindDriver = func(uintptr) string { bound++; return "" }
-	if _, err := o.Context(0); err == nil || bound != 0 {
-		t.Errorf("no driver: %v", err)
-	}
+// loadDriver compiles and opens the driver, which stays loaded.
+func loadDriver(t *testing.T) {
+	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
 		t.Skipf("NOT RUN: no C compiler: %v", err)
@@ -190,6 +181,21 @@ func TestContext(t *testing.T) {
 	if _, err := Open(file); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestContext runs after the other tests of this package, because the driver stays loaded.
+func TestContext(t *testing.T) {
+	real(t)
+	if Loaded("libcuda.so.1") != 0 {
+		t.Skip("NOT RUN: a driver is loaded")
+	}
+	o := thing(1, "")
+	bound := 0
+	o.BindDriver = func(uintptr) string { bound++; return "" }
+	if _, err := o.Context(0); err == nil || bound != 0 {
+		t.Errorf("no driver: %v", err)
+	}
+	loadDriver(t)
 	for ordinal, want := range []uintptr{0x1000, 0x1001} {
 		if c, err := o.Context(ordinal); err != nil || c != want {
 			t.Errorf("context %#x, %v, want %#x", c, err, want)
