@@ -26,9 +26,12 @@ func newMatrix[T number](rows, cols int) matrix[T] {
 func zeros[T number](n int) []T {
 	const line = 16
 	size := int(unsafe.Sizeof(T(0)))
-	data := make([]T, n+line/size)
-	skip := int(-uintptr(pointer(data))%line) / size
-	return data[skip:][:n:n]
+	for room := n; ; room += line / size {
+		data := make([]T, room)
+		if skip := int(-uintptr(pointer(data))%line) / size; skip+n <= room {
+			return data[skip:][:n:n]
+		}
+	}
 }
 
 func identity[T number](n int) matrix[T] {
