@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -142,13 +140,7 @@ func (s *compilerSearch) try(c cutlass.Candidate) (compiler, error) {
 	if c.Err != nil {
 		return nil, c.Err
 	}
-	path, err := filepath.EvalSymlinks(c.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("not there")
-	}
-	if err == nil {
-		err = dynlib.Check(path)
-	}
+	path, err := dynlib.Resolve(c.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package fft
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
@@ -137,7 +136,7 @@ func (op *operation) along(a *gpk.Array, axis, n int, k kind, inverse bool) *gpk
 		out = dt.Real()
 	}
 	x := op.View(a, func(l layout.Layout) (layout.Layout, error) {
-		l, err := l.Transpose(toLast(len(l.Shape), axis))
+		l, err := l.Transpose(lastOrder(len(l.Shape), []int{axis}))
 		if err == nil {
 			last := len(l.Shape) - 1
 			l, err = l.Slice(last, 0, min(read, l.Shape[last]), 1)
@@ -158,27 +157,9 @@ func (op *operation) along(a *gpk.Array, axis, n int, k kind, inverse bool) *gpk
 		x = op.Cast(x, dt) // it is copied as it lies
 	}
 	y := op.Result(out, shape, how, []*gpk.Array{x}, w.run)
-	return op.View(y, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(fromLast(len(l.Shape), axis)) })
-}
-
-// toLast returns the order of axes in which one comes last.
-func toLast(n, axis int) []int {
-	var order []int
-	for d := range n {
-		if d != axis {
-			order = append(order, d)
-		}
-	}
-	return append(order, axis)
-}
-
-// fromLast returns the inverse of toLast.
-func fromLast(n, axis int) []int {
-	order := make([]int, 0, n)
-	for d := range n - 1 {
-		order = append(order, d)
-	}
-	return slices.Insert(order, axis, n-1)
+	return op.View(y, func(l layout.Layout) (layout.Layout, error) {
+		return l.Transpose(inverseOrder(lastOrder(len(l.Shape), []int{axis})))
+	})
 }
 
 func complexOf(dt dtype.DType) dtype.DType {

@@ -32,8 +32,8 @@ func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflect
 	m, n, k := a.rows, a.cols, len(d)
 	w, z := newMatrix[T](m, 2*k), newMatrix[T](n, 2*k)
 	tauq, taup := make([]T, 0, k), make([]T, 0, k)
-	column, row := make([]T, m), make([]T, n)
-	line, work := make([]T, 2*k), make([]T, max(m, n))
+	column, row := zeros[T](m), zeros[T](n)
+	line, work := zeros[T](2*k), zeros[T](max(m, n))
 	for i := range k {
 		u := column[:m-i]
 		for r := range u {
@@ -117,7 +117,8 @@ func timesVector[T number](y []T, a operand[T], x []T) {
 		return
 	}
 	// Products of complex matrices copy both first.
-	conjugated := append([]T(nil), x...)
+	conjugated := zeros[T](len(x))
+	copy(conjugated, x)
 	conjugate(conjugated)
 	if !a.adjoint {
 		cpu.Parallel(a.rows, 1+(1<<14)/max(1, len(x)), func(lo, hi int) {

@@ -30,9 +30,7 @@ func bidiagonalSVD(d, e []float64) (values []float64, left, right matrix[float64
 		return nil, left, right, err
 	}
 	slices.Reverse(values)
-	for i := range values {
-		values[i] *= scale
-	}
+	multiplyBy(scale, values)
 	reverseColumns(left)
 	reverseColumns(right)
 	return values, left, right, nil
@@ -60,6 +58,12 @@ func divideBy(scale float64, lists ...[]float64) {
 		for i := range list {
 			list[i] /= scale
 		}
+	}
+}
+
+func multiplyBy(scale float64, list []float64) {
+	for i := range list {
+		list[i] *= scale
 	}
 }
 
@@ -190,9 +194,7 @@ func (b *broken) solve(size float64) (values []float64, left, right matrix[float
 		values = append(values, b.d[c])
 	}
 	sorted, order := ascending(values)
-	for i := range sorted {
-		sorted[i] *= scale
-	}
+	multiplyBy(scale, sorted)
 	left = b.left.arranged(b.left.times(kept, us), done, order)
 	if b.right.cols > len(order) { // the null vector stays the last one
 		order = append(order, len(kept)+len(done))

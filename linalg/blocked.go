@@ -3,6 +3,7 @@ package linalg
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/gpk-go/gpk"
@@ -74,13 +75,8 @@ func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
 
 // finite names the first element of the matrices that is NaN or infinite.
 func (b blocked) finite(a *gpk.Array, which triangle) error {
-	switch which {
-	case lowerElements:
-		a = a.Tril()
-	case upperElements:
-		a = a.Triu()
-	}
-	bad, err := gpk.Item[bool](a.Sub(a).Ne(0).Any())
+	x := which.of(a, 0)
+	bad, err := gpk.Item[bool](x.Sub(x).Ne(0).Any())
 	if err != nil || !bad {
 		return err
 	}
@@ -171,21 +167,34 @@ func (b blocked) choleskyOf(op *operation, a *gpk.Array, lead []int) (*gpk.Array
 	return w.Tril(), nil
 }
 
+// blockRows is the rows from to `to` of a system, and the rows lo to hi that are left when they are solved.
+type blockRows struct{ from, to, lo, hi int }
+
+// substitution yields the blocks of so many rows of a triangular system of n rows, in the order in which they are solved.
+func substitution(n, rows int, upper bool) iter.Seq[blockRows] {
+	return func(yield func(blockRows) bool) {
+		last := (n - 1) / rows * rows
+		for i := 0; i < n; i += rows {
+			r := blockRows{i, min(i+rows, n), min(i+rows, n), n}
+			if upper {
+				k := last - i
+				r = blockRows{k, min(k+rows, n), 0, k}
+			}
+			if !yield(r) {
+				return
+			}
+		}
+	}
+}
+
 // substitute replaces x by t^-1 x for triangular t, both of one leading axis.
 func (b blocked) substitute(op *operation, t, x *gpk.Array, upper, unit bool) error {
 	if op.hasKernels() {
 		return b.substituteByKernels(op, t, x, upper, unit)
 	}
-	n := t.Shape()[1]
 	columns := x.Shape()[2]
-	last := (n - 1) / b.columns * b.columns
-	for i := 0; i < n; i += b.columns {
-		k := i
-		if upper {
-			k = last - i
-		}
-		to := min(k+b.columns, n)
-		block := part(t, k, to, k, to)
+	for r := range substitution(t.Shape()[1], b.columns, upper) {
+		block := part(t, r.from, r.to, r.from, r.to)
 		inverse, err := b.tileInverse(op, block, upper, unit)
 		if err != nil {
 			return err
@@ -194,23 +203,19 @@ func (b blocked) substitute(op *operation, t, x *gpk.Array, upper, unit bool) er
 		case upper:
 			block = block.Triu()
 		case unit:
-			block = block.Tril(-1).Add(gpk.Eye(t.DType(), to-k).To(op.dev))
+			block = block.Tril(-1).Add(gpk.Eye(t.DType(), r.to-r.from).To(op.dev))
 		default:
 			block = block.Tril()
 		}
 		if unit && upper {
-			block = block.Triu(1).Add(gpk.Eye(t.DType(), to-k).To(op.dev))
+			block = block.Triu(1).Add(gpk.Eye(t.DType(), r.to-r.from).To(op.dev))
 		}
-		rows := part(x, k, to, 0, columns)
+		rows := part(x, r.from, r.to, 0, columns)
 		if err := rows.CopyFrom(inverseTimes(block, inverse, rows)); err != nil {
 			return err
 		}
-		lo, hi := to, n
-		if upper {
-			lo, hi = 0, k
-		}
-		if lo < hi {
-			if err := part(x, lo, hi, 0, columns).SubInPlace(times(part(t, lo, hi, k, to), rows)); err != nil {
+		if r.lo < r.hi {
+			if err := part(x, r.lo, r.hi, 0, columns).SubInPlace(times(part(t, r.lo, r.hi, r.from, r.to), rows)); err != nil {
 				return err
 			}
 		}

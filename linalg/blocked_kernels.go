@@ -157,23 +157,13 @@ func (c *kernelSolve) run(s *device.Stream, dst device.View, reads []device.View
 	if columns <= fewColumns {
 		return c.solve(t, x, c.upper, c.unit, false)
 	}
-	last := (n - 1) / solveRows * solveRows
-	for i := 0; i < n; i += solveRows {
-		k := i
-		if c.upper {
-			k = last - i
-		}
-		to := min(k+solveRows, n)
-		rows := block(x, k, to, 0, columns)
-		if err := c.solve(block(t, k, to, k, to), rows, c.upper, c.unit, false); err != nil {
+	for r := range substitution(n, solveRows, c.upper) {
+		rows := block(x, r.from, r.to, 0, columns)
+		if err := c.solve(block(t, r.from, r.to, r.from, r.to), rows, c.upper, c.unit, false); err != nil {
 			return err
 		}
-		lo, hi := to, n
-		if c.upper {
-			lo, hi = 0, k
-		}
-		if lo < hi {
-			if err := c.eliminate(block(x, lo, hi, 0, columns), block(t, lo, hi, k, to), rows); err != nil {
+		if r.lo < r.hi {
+			if err := c.eliminate(block(x, r.lo, r.hi, 0, columns), block(t, r.lo, r.hi, r.from, r.to), rows); err != nil {
 				return err
 			}
 		}

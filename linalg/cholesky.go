@@ -14,18 +14,8 @@ import (
 // square. The backward error is at most 4 n eps (Higham, Accuracy and Stability of Numerical
 // Algorithms, 2002, theorem 10.3).
 func Cholesky(a *gpk.Array, opts ...Option) *gpk.Array {
-	op, err := begin("Cholesky", opts, Upper, a)
-	if err == nil {
-		err = square(a)
-	}
-	var l *gpk.Array
-	if err == nil {
-		l, err = op.engine(a).cholesky(op, a)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	return l
+	op, err := begin("Cholesky", opts, Upper, square, a)
+	return op.one(err, func() (*gpk.Array, error) { return op.engine(a).cholesky(op, a) })
 }
 
 func (host[T]) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
@@ -33,7 +23,7 @@ func (host[T]) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(m.batch, m.rows, func(i int) error {
+	return filled(op, "blocked Cholesky", m, m.rows, func(i int) error {
 		x := m.at(i)
 		if op.has(Upper) {
 			x = x.adjoint()
@@ -49,10 +39,6 @@ func (host[T]) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return stacked(op, "blocked Cholesky", m), nil
 }
 
 // triangle is the part of a matrix that a function of one triangle reads.

@@ -19,7 +19,7 @@ type determinants struct {
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func Det(a *gpk.Array) *gpk.Array {
-	op, err := begin("Det", nil, 0, a)
+	op, err := begin("Det", nil, 0, square, a)
 	d, err := op.determinants(a, err)
 	if err != nil {
 		return op.fail(err)
@@ -38,7 +38,7 @@ func Det(a *gpk.Array) *gpk.Array {
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func SlogDet(a *gpk.Array) (sign, log *gpk.Array) {
-	op, err := begin("SlogDet", nil, 0, a)
+	op, err := begin("SlogDet", nil, 0, square, a)
 	d, err := op.determinants(a, err)
 	if err != nil {
 		failed := op.fail(err)
@@ -52,9 +52,6 @@ func SlogDet(a *gpk.Array) (sign, log *gpk.Array) {
 }
 
 func (op *operation) determinants(a *gpk.Array, err error) (determinants, error) {
-	if err == nil {
-		err = square(a)
-	}
 	if err != nil {
 		return determinants{}, err
 	}

@@ -23,9 +23,7 @@ func divideAndConquer(d, e []float64) (values []float64, q matrix[float64], err 
 	}
 	divideBy(scale, d, e)
 	values, q, err = conquer(d, e)
-	for i := range values {
-		values[i] *= scale
-	}
+	multiplyBy(scale, values)
 	return values, q, err
 }
 
@@ -107,14 +105,8 @@ func ascending(values []float64) (sorted []float64, order []int) {
 // makes its z zero (LAPACK's dlaed2). It returns the columns that are left, in ascending d, and the
 // others.
 func (r *rankOne) deflate() (kept, done []int) {
-	order := make([]int, len(r.d))
-	largest := 0.0
-	for i := range order {
-		order[i] = i
-		largest = max(largest, math.Abs(r.d[i]), math.Abs(r.z[i]))
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(r.d[a], r.d[b]) })
-	limit := 8 * (eps64 / 2) * largest
+	_, order := ascending(r.d)
+	limit := 8 * (eps64 / 2) * maxAbs(r.d, r.z)
 	last := -1
 	for _, c := range order {
 		if r.rho*math.Abs(r.z[c]) <= limit {

@@ -18,10 +18,7 @@ import (
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {
-	op, err := begin("Eigh", opts, Upper, a)
-	if err == nil {
-		err = square(a)
-	}
+	op, err := begin("Eigh", opts, Upper, square, a)
 	if err == nil {
 		values, vectors, err = op.engine(a).eigh(op, a, true)
 	}
@@ -35,18 +32,11 @@ func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {
 // EigvalsH returns the eigenvalues of Eigh without the vectors, which is faster: by the QL method of
 // gonum's implementation of LAPACK, and on a GPU by cuSOLVER. Options and errors are those of Eigh.
 func EigvalsH(a *gpk.Array, opts ...Option) *gpk.Array {
-	op, err := begin("EigvalsH", opts, Upper, a)
-	if err == nil {
-		err = square(a)
-	}
-	var values *gpk.Array
-	if err == nil {
-		values, _, err = op.engine(a).eigh(op, a, false)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	return values
+	op, err := begin("EigvalsH", opts, Upper, square, a)
+	return op.one(err, func() (*gpk.Array, error) {
+		values, _, err := op.engine(a).eigh(op, a, false)
+		return values, err
+	})
 }
 
 func (host[T]) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.Array, err error) {

@@ -8,18 +8,8 @@ import "github.com/gpk-go/gpk"
 //
 // Errors: those of Solve.
 func Inv(a *gpk.Array, opts ...Option) *gpk.Array {
-	op, err := begin("Inv", opts, Positive, a)
-	if err == nil {
-		err = square(a)
-	}
-	var x *gpk.Array
-	if err == nil {
-		x, err = op.engine(a).inv(op, a)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	return x
+	op, err := begin("Inv", opts, Positive, square, a)
+	return op.one(err, func() (*gpk.Array, error) { return op.engine(a).inv(op, a) })
 }
 
 func (host[T]) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
@@ -32,20 +22,14 @@ func (host[T]) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = each(m.batch, m.rows, func(i int) error {
+	return filled(op, f.name(), x, m.rows, func(i int) error {
 		f.inverse(i, x.at(i))
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return stacked(op, f.name(), x), nil
 }
 
 // inverse sets x, which is zero, to the inverse of matrix i.
 func (f *factors[T]) inverse(i int, x matrix[T]) {
-	for k := range x.rows {
-		x.set(k, k, 1)
-	}
+	setIdentity(x)
 	f.solve(i, x)
 }

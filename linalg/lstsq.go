@@ -18,10 +18,7 @@ type leastSquares struct{ x, residuals, rank, s *gpk.Array }
 //
 // Errors: those of SVD; gpk.ErrUnsupported for an rcond that is negative or NaN.
 func LstSq(a, b *gpk.Array, rcond ...float64) (x, residuals, rank, s *gpk.Array) {
-	op, err := begin("LstSq", nil, 0, a, b)
-	if err == nil {
-		err = stack(a)
-	}
+	op, err := begin("LstSq", nil, 0, stack, a, b)
 	var limit float64
 	if err == nil {
 		limit, err = op.limit(a, rcond)

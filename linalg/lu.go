@@ -14,10 +14,7 @@ import (
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape. The backward error is at most n eps
 // times the growth of the elements (Higham 2002, theorem 9.3).
 func LU(a *gpk.Array) (order, l, u *gpk.Array) {
-	op, err := begin("LU", nil, 0, a)
-	if err == nil {
-		err = stack(a)
-	}
+	op, err := begin("LU", nil, 0, stack, a)
 	if err == nil {
 		order, l, u, err = op.engine(a).lu(op, a)
 	}

@@ -16,26 +16,16 @@ import (
 // Errors: for orders 2 and -2 those of SVD; gpk.ErrUnsupported for other orders; gpk.ErrShape for
 // matrices without rows or columns, whose Frobenius norm alone is defined: it is 0.
 func MatrixNorm(a *gpk.Array, order ...float64) *gpk.Array {
-	op, err := begin("MatrixNorm", nil, 0, a)
-	if err == nil {
-		err = stack(a)
-	}
-	p := float64(Frobenius)
-	switch {
-	case err != nil || len(order) == 0:
-	case len(order) == 1:
-		p = order[0]
-	default:
-		err = fmt.Errorf("%w: %d orders of the norm", gpk.ErrUnsupported, len(order))
-	}
-	var x *gpk.Array
-	if err == nil {
-		x, err = op.matrixNorms(a, p)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	return x
+	op, err := begin("MatrixNorm", nil, 0, stack, a)
+	return op.one(err, func() (*gpk.Array, error) {
+		switch len(order) {
+		case 0:
+			return op.matrixNorms(a, Frobenius)
+		case 1:
+			return op.matrixNorms(a, order[0])
+		}
+		return nil, fmt.Errorf("%w: %d orders of the norm", gpk.ErrUnsupported, len(order))
+	})
 }
 
 func (op *operation) matrixNorms(a *gpk.Array, p float64) (*gpk.Array, error) {
@@ -82,26 +72,21 @@ func (op *operation) extremes(a *gpk.Array, p float64) (*gpk.Array, error) {
 //
 // Errors: for negative n those of Inv; gpk.ErrShape for matrices that are not square.
 func MatrixPower(a *gpk.Array, n int) *gpk.Array {
-	op, err := begin("MatrixPower", nil, 0, a)
-	if err == nil {
-		err = square(a)
-	}
-	x := a
-	if err == nil && n < 0 {
-		x, err = op.engine(a).inv(op, a)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	if n == 0 {
-		x = gpk.Eye(a.DType(), a.Shape()[a.NDim()-1]).To(op.dev).BroadcastTo(a.Shape()...).Clone()
-	} else if x = power(x, uint(max(n, -n))); x == a {
-		x = a.Clone()
-	}
-	if err := x.Err(); err != nil {
-		return op.fail(err)
-	}
-	return x
+	op, err := begin("MatrixPower", nil, 0, square, a)
+	return op.one(err, func() (x *gpk.Array, err error) {
+		x = a
+		if n < 0 {
+			if x, err = op.engine(a).inv(op, a); err != nil {
+				return nil, err
+			}
+		}
+		if n == 0 {
+			x = gpk.Eye(a.DType(), a.Shape()[a.NDim()-1]).To(op.dev).BroadcastTo(a.Shape()...).Clone()
+		} else if x = power(x, uint(max(n, -n))); x == a {
+			x = a.Clone()
+		}
+		return x, x.Err()
+	})
 }
 
 // power returns the n-th power, n at least 1.
@@ -112,12 +97,12 @@ func power(x *gpk.Array, n uint) *gpk.Array {
 			if product == nil {
 				product = x
 			} else {
-				product = product.MatMul(x, gpk.FullPrecision)
+				product = times(product, x)
 			}
 		}
 		if n >>= 1; n == 0 {
 			return product
 		}
-		x = x.MatMul(x, gpk.FullPrecision)
+		x = times(x, x)
 	}
 }

@@ -28,8 +28,8 @@ type operation struct {
 }
 
 // begin checks what every function of this package checks: arrays without an error, of one
-// device and one of the four types, and options that the function has.
-func begin(name string, given []Option, allowed Option, as ...*gpk.Array) (*operation, error) {
+// device and one of the four types, and options that the function has. shape, if not nil, checks the shape of the first.
+func begin(name string, given []Option, allowed Option, shape func(a *gpk.Array) error, as ...*gpk.Array) (*operation, error) {
 	op := &operation{Operation: array.NewOperation("linalg."+name, as), name: name}
 	if err := op.Check(); err != nil {
 		return op, err
@@ -47,7 +47,22 @@ func begin(name string, given []Option, allowed Option, as ...*gpk.Array) (*oper
 	if engines[as[0].DType()] == nil {
 		return op, fmt.Errorf("%w: %v; linear algebra is of float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, as[0].DType())
 	}
-	return op, nil
+	if shape == nil {
+		return op, nil
+	}
+	return op, shape(as[0])
+}
+
+// one returns the result of f, or an array that carries err or the error of f.
+func (op *operation) one(err error, f func() (*gpk.Array, error)) *gpk.Array {
+	var x *gpk.Array
+	if err == nil {
+		x, err = f()
+	}
+	if err != nil {
+		return op.fail(err)
+	}
+	return x
 }
 
 func (op *operation) has(o Option) bool { return op.set&o != 0 }
@@ -124,11 +139,8 @@ const (
 
 // read waits for the elements of a, and names the first that is not finite.
 func read[T number](name string, a *gpk.Array, which triangle) (matrices[T], error) {
-	s := a.Shape()
-	lead := s[:len(s)-2]
-	m := matrices[T]{lead: lead, batch: product1(lead), rows: s[len(s)-2], cols: s[len(s)-1]}
-	var err error
-	if m.data, err = gpk.ToSlice[T](a); err != nil {
+	m, err := elements[T](a)
+	if err != nil {
 		return m, err
 	}
 	for i := range m.batch * m.rows {
@@ -142,7 +154,7 @@ func read[T number](name string, a *gpk.Array, which triangle) (matrices[T], err
 		}
 		for j, v := range row[lo:hi] {
 			if v-v != 0 {
-				at := append(unravel(i/m.rows, lead), i%m.rows, lo+j)
+				at := append(unravel(i/m.rows, m.lead), i%m.rows, lo+j)
 				return m, fmt.Errorf("%w: %s%v is %v", gpk.ErrNonFinite, name, at, v)
 			}
 		}
@@ -236,6 +248,14 @@ func result[T number | int64](op *operation, what string, data []T, shape []int)
 		return op.fail(err)
 	}
 	return a
+}
+
+// filled calls f for every matrix of a stack of so many rows, and returns the array of m, to which f has written.
+func filled[T number](op *operation, what string, m matrices[T], rows int, f func(i int) error) (*gpk.Array, error) {
+	if err := each(m.batch, rows, f); err != nil {
+		return nil, err
+	}
+	return stacked(op, what, m), nil
 }
 
 // stacked is result for a stack of matrices.

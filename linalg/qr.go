@@ -11,10 +11,7 @@ import "github.com/gpk-go/gpk"
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func QR(a *gpk.Array, opts ...Option) (q, r *gpk.Array) {
-	op, err := begin("QR", opts, Complete, a)
-	if err == nil {
-		err = stack(a)
-	}
+	op, err := begin("QR", opts, Complete, stack, a)
 	if err == nil {
 		q, r, err = op.engine(a).qr(op, a)
 	}

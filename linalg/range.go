@@ -13,17 +13,25 @@ func normalize[T number](a matrix[T]) (factor float64) {
 			largest = max(largest, math.Abs(re), math.Abs(im))
 		}
 	}
-	far, most := 400, 1000 // exponents; 2^-most and 2^most are normal numbers of T
-	if epsilon[T]() > eps64 {
+	if factor = normalizer(largest, epsilon[T]()); factor == 1 {
+		return 1
+	}
+	for i := range a.rows {
+		scale(of2[T](factor, 0), a.row(i))
+	}
+	return factor
+}
+
+// normalizer returns the power of two by which a matrix with this largest element is multiplied, in a type with this
+// epsilon; 1 for most matrices.
+func normalizer(largest, eps float64) float64 {
+	far, most := 400, 1000 // exponents; 2^-most and 2^most are normal numbers of the type
+	if eps > eps64 {
 		far, most = 40, 100
 	}
 	_, exponent := math.Frexp(largest)
 	if largest == 0 || -far <= exponent && exponent <= far {
 		return 1
 	}
-	factor = math.Ldexp(1, -max(-most, min(exponent, most)))
-	for i := range a.rows {
-		scale(of2[T](factor, 0), a.row(i))
-	}
-	return factor
+	return math.Ldexp(1, -max(-most, min(exponent, most)))
 }

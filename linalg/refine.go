@@ -34,13 +34,13 @@ const refineSteps = 30
 // with r computed in float64 and A^-1 applied by the factors (Higham 2002, chapter 12). It ends where
 // |r| <= sqrt(n) eps |A| |x| in the maximum norm for every right-hand side, LAPACK's criterion of
 // dsgesv, so that the backward error is that of Solve. It converges for conditions up to about 1e7.
-// Where it does not, or where the factorization in float32 fails, the whole stack is factored in
+// Where it does not, or where the factorization or a solution in float32 fails, the whole stack is factored in
 // float64, and the report says so. With Positive the factorization is Cholesky's. Of a
 // Hermitian matrix all elements must be there: the residual reads both triangles.
 //
 // Errors: those of Solve; gpk.ErrDType for other types.
 func Refine(a, b *gpk.Array, opts ...Option) (x *gpk.Array, report Refinement) {
-	op, err := begin("Refine", opts, Positive, a, b)
+	op, err := begin("Refine", opts, Positive, square, a, b)
 	if err == nil {
 		if dt := a.DType(); dt != gpk.Float64 && dt != gpk.Complex128 {
 			err = fmt.Errorf("%w: %v; Refine has answers in float64 and complex128: Solve has others", gpk.ErrDType, dt)
@@ -65,14 +65,17 @@ func refine(op *operation, a, b *gpk.Array, lead []int, report *Refinement) (*gp
 	}
 	r := &refiner{op: op, a: over(a, lead), b: flat(b), report: report}
 	x, err := r.run(a.DType())
-	if err != nil || x == nil {
-		if err != nil && !errors.Is(err, ErrSingular) && !errors.Is(err, ErrNotPositiveDefinite) && !errors.Is(err, gpk.ErrNonFinite) {
-			return nil, err
-		}
+	switch {
+	case err == nil: // x is nil where it does not converge
+	case errors.Is(err, ErrSingular), errors.Is(err, ErrNotPositiveDefinite), errors.Is(err, gpk.ErrNonFinite):
+		report.Reason = "the factorization in float32 failed: " + err.Error()
+	case op.refuses(err):
+		report.Reason = "a solution in float32 failed: " + err.Error()
+	default:
+		return nil, err
+	}
+	if x == nil {
 		report.FellBack = true
-		if err != nil {
-			report.Reason = "the factorization in float32 failed: " + err.Error()
-		}
 		return engine.solve(op, a, b, lead)
 	}
 	return x.Reshape(append(slices.Clone(lead), x.Shape()[1:]...)...), nil

@@ -3,6 +3,7 @@ package linalg
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -82,5 +83,37 @@ func TestRefineErrors(t *testing.T) {
 	}
 	if x, _ = Refine(gpk.Ones(gpk.Float64, 0, 3, 3), gpk.Ones(gpk.Float64, 3)); x.Err() != nil {
 		t.Error(x.Err())
+	}
+}
+
+// TestRefineRefused: where cuSOLVER fails to solve with a float32 factorization, Refine solves in float64, and its
+// report says why.
+func TestRefineRefused(t *testing.T) {
+	withSolver(t)
+	if onDevice != "" {
+		t.Skip("NOT RUN: only the fake library fails when it is asked to")
+	}
+	r := random(t)
+	const n = 20
+	for _, dt := range []gpk.DType{gpk.Float64, gpk.Complex128} {
+		for name, opts := range map[string][]Option{"Xgetrs": nil, "Xpotrs": {Positive}} {
+			m, y := positive(r, dt, "random", n), normal(r, dt, n, 2)
+			a, b := rounded(dt, nil, m), rounded(dt, nil, y)
+			m, y = widen(t, a)[0], widen(t, b)[0]
+			t.Setenv("GPK_FAKE_CUSOLVER", name+":7:0")
+			x, report := Refine(a, b, opts...)
+			t.Setenv("GPK_FAKE_CUSOLVER", "")
+			if !report.FellBack || !strings.Contains(report.Reason, "a solution in float32 failed: cusolverDn"+name+": CUSOLVER_STATUS_INTERNAL_ERROR (7)") {
+				t.Errorf("%s: %+v", name, report)
+			}
+			got := widen(t, x)[0]
+			bound(t, name+" b - A x", dt, n, y.minus(m.times(got)).norm(), m.norm()*got.norm())
+			t.Setenv("GPK_FAKE_CUSOLVER", name+":2:0")
+			x, _ = Refine(a, b, opts...)
+			t.Setenv("GPK_FAKE_CUSOLVER", "")
+			if !errors.Is(x.Err(), gpk.ErrOutOfMemory) {
+				t.Errorf("%s: no memory: %v", name, x.Err())
+			}
+		}
 	}
 }

@@ -150,9 +150,7 @@ func applyAll[T number](blocks []reflectors[T], c matrix[T], adjoint bool) {
 
 // columns sets q, which is zero, to the first columns of Q.
 func columns[T number](blocks []reflectors[T], q matrix[T]) {
-	for i := range min(q.rows, q.cols) {
-		q.set(i, i, 1)
-	}
+	setIdentity(q)
 	for i := len(blocks) - 1; i >= 0; i-- {
 		b := blocks[i] // the columns before at are still those of I: zero from row at on
 		b.apply(q.part(b.at, q.rows, min(b.at, q.cols), q.cols), false)

@@ -15,7 +15,7 @@ import (
 // Errors: *SingularError, with the pivot and the batch member; with Positive *DefiniteError,
 // with the order; gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func Solve(a, b *gpk.Array, opts ...Option) *gpk.Array {
-	op, err := begin("Solve", opts, Positive, a, b)
+	op, err := begin("Solve", opts, Positive, square, a, b)
 	return op.solved(err, a, b, func(b *gpk.Array, lead []int) (*gpk.Array, error) {
 		return op.engine(a).solve(op, a, b, lead)
 	})
@@ -29,34 +29,26 @@ func Solve(a, b *gpk.Array, opts ...Option) *gpk.Array {
 // Errors: *SingularError, where the diagonal has a zero, with its place and the batch member;
 // gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func SolveTriangular(a, b *gpk.Array, opts ...Option) *gpk.Array {
-	op, err := begin("SolveTriangular", opts, Upper|Unit|Adjoint, a, b)
+	op, err := begin("SolveTriangular", opts, Upper|Unit|Adjoint, square, a, b)
 	return op.solved(err, a, b, func(b *gpk.Array, lead []int) (*gpk.Array, error) {
 		return op.engine(a).triangular(op, a, b, lead)
 	})
 }
 
-// solved checks the operands of a system, and calls f with b as matrices, broadcast to the
+// solved checks the right-hand sides of a system, and calls f with b as matrices, broadcast to the
 // leading axes of the result.
 func (op *operation) solved(err error, a, b *gpk.Array, f func(b *gpk.Array, lead []int) (*gpk.Array, error)) *gpk.Array {
-	if err == nil {
-		err = square(a)
-	}
-	var lead []int
-	vector := false
-	if err == nil {
-		b, lead, vector, err = sides(a, b)
-	}
-	var x *gpk.Array
-	if err == nil {
-		x, err = f(b, lead)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	if vector {
-		return x.Squeeze(-1)
-	}
-	return x
+	return op.one(err, func() (*gpk.Array, error) {
+		b, lead, vector, err := sides(a, b)
+		if err != nil {
+			return nil, err
+		}
+		x, err := f(b, lead)
+		if err == nil && vector {
+			x = x.Squeeze(-1)
+		}
+		return x, err
+	})
 }
 
 // sides returns the right-hand sides as matrices, broadcast to the leading axes that both
@@ -105,7 +97,7 @@ func (host[T]) triangular(op *operation, a, b *gpk.Array, lead []int) (*gpk.Arra
 	if err != nil {
 		return nil, err
 	}
-	err = each(x.batch, x.rows, func(i int) error {
+	return filled(op, "substitution", x, x.rows, func(i int) error {
 		t := m.at(source(i, lead, m.lead))
 		if upper {
 			solveUpper(t, x.at(i), op.has(Unit))
@@ -114,10 +106,6 @@ func (host[T]) triangular(op *operation, a, b *gpk.Array, lead []int) (*gpk.Arra
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return stacked(op, "substitution", x), nil
 }
 
 // zeroOf returns the first zero of a diagonal, or -1.
@@ -185,14 +173,10 @@ func (host[T]) solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, er
 	if err != nil {
 		return nil, err
 	}
-	err = each(x.batch, x.rows, func(i int) error {
+	return filled(op, f.name(), x, x.rows, func(i int) error {
 		f.solve(source(i, lead, m.lead), x.at(i))
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return stacked(op, f.name(), x), nil
 }
 
 func (f *factors[T]) name() string {

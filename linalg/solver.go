@@ -48,23 +48,44 @@ func (s solver) leaves(a *gpk.Array, together bool) bool {
 	return k < s.least || k <= aloneUntil && batch > k/8
 }
 
+// leavesLU reports whether LU is left to blocked. Where the device has no kernels for it, blocked would copy many
+// matrices to the CPU. cuSOLVER factors them one after the other, where they are.
+func (s solver) leavesLU(op *operation, a *gpk.Array) bool {
+	_, _, m, n := shapeOf(a)
+	return s.leaves(a, false) && (a.Size() == 0 || min(m, n) < s.least || op.hasLU(a))
+}
+
 // refuses reports whether an error is cuSOLVER's own, so that blocked has to compute. Explain names the
 // error then. A lack of memory is an error.
 func (op *operation) refuses(err error) bool {
-	e, ok := errors.AsType[*cusolver.Error](err)
-	if !ok || errors.Is(err, gpk.ErrOutOfMemory) {
+	e := cusolver.StatusOf(err)
+	if e == nil || errors.Is(err, gpk.ErrOutOfMemory) {
 		return false
 	}
 	op.refused = e
 	return true
 }
 
-// call computes results by a function of cuSOLVER, which Explain names. start reads the views of reads and writes those of dst, all of which
-// are dense, and info, an int32 for each matrix of the batch.
-func (op *operation) call(kind cusolver.Kind, parts []array.Part, reads []*gpk.Array, info *report, start func(s *device.Stream, dst, reads []device.View, info *device.Buffer) error) ([]*gpk.Array, error) {
+// runner is a stream on which cuSOLVER works, with what its calls read and write.
+type runner struct {
+	*device.Stream
+	kind       cusolver.Kind
+	dst, reads []device.View
+	info       *device.Buffer
+}
+
+// run starts a call of the kind and type of the results.
+func (r *runner) run(c cusolver.Call) error {
+	c.Kind, c.Type, c.Info = r.kind, r.dst[0].DType, r.info
+	return cusolver.Run(r.Stream, &c, buffers(append(r.reads[:len(r.reads):len(r.reads)], r.dst...)...), buffers(r.dst...))
+}
+
+// call computes results by a function of cuSOLVER, which Explain names. start writes the views of dst, all of which are dense, and info, an
+// int32 for each matrix of the batch. A call works where its results are; start fills the first of them first.
+func (op *operation) call(kind cusolver.Kind, parts []array.Part, reads []*gpk.Array, info *report, start func(r *runner) error) ([]*gpk.Array, error) {
 	var cause error // without the wrapping of an array's error
 	results, err := op.Several(parts, fmt.Sprintf("%v of %s on %v", kind, cusolver.Version(), op.dev), reads, func(s *device.Stream, dst, reads []device.View) error {
-		cause = info.of(s, func(buf *device.Buffer) error { return start(s, dst, reads, buf) })
+		cause = info.of(s, func(buf *device.Buffer) error { return start(&runner{s, kind, dst, reads, buf}) })
 		return cause
 	})
 	if cause != nil {
@@ -99,7 +120,7 @@ func (r *report) of(s *device.Stream, start func(buf *device.Buffer) error) erro
 	for i := range r.values {
 		r.values[i] = int32(binary.NativeEndian.Uint32(raw[4*i:]))
 		if r.values[i] < 0 {
-			return &cusolver.Error{Call: fmt.Sprintf("argument %d", -r.values[i]), Code: 3}
+			return cusolver.Failure(fmt.Sprintf("argument %d", -r.values[i]), 3)
 		}
 	}
 	return nil

@@ -2,18 +2,18 @@ package linalg
 
 import "github.com/gpk-go/gpk"
 
-// stable returns ErrNoConvergence where a backward error of a singular value decomposition is above 4 n eps.
-func (s solver) stable(a, u, values, vh *gpk.Array) error {
+// stable returns ErrNoConvergence where a backward error of a singular value decomposition is above bound n eps.
+func (s solver) stable(a, u, values, vh *gpk.Array, bound float64) error {
 	k := values.Shape()[values.NDim()-1]
 	left := u.Slice(-1, 0, k).Mul(values.Unsqueeze(-2).Cast(a.DType()))
-	return s.stableProduct(a, left, vh.Slice(-2, 0, k), u, adjoint(vh))
+	return s.stableProduct(a, left, vh.Slice(-2, 0, k), bound, u, adjoint(vh))
 }
 
-// stableProduct returns ErrNoConvergence where |A - X Y| over |A| is above 4 n eps, or |Q^H Q - I| over |I| of one of
+// stableProduct returns ErrNoConvergence where |A - X Y| over |A| is above bound n eps, or |Q^H Q - I| over |I| of one of
 // the others, in the Frobenius norm.
-func (s solver) stableProduct(a, x, y *gpk.Array, others ...*gpk.Array) error {
+func (s solver) stableProduct(a, x, y *gpk.Array, bound float64, others ...*gpk.Array) error {
 	_, _, m, n := shapeOf(a)
-	limit := 4 * float64(max(m, n)) * s.epsilon()
+	limit := bound * float64(max(m, n)) * s.epsilon()
 	within := func(x *gpk.Array, size any) *gpk.Array { // |x|^2 against limit^2 size
 		return x.AbsSquare().Sum(-1, -2).Le(gpk.Mul(size, limit*limit))
 	}

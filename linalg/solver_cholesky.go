@@ -3,7 +3,6 @@ package linalg
 import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
@@ -66,15 +65,14 @@ func (s solver) potrf(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk
 func (s solver) potrfFinite(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk.Array, error) {
 	lead, batch, n, _ := shapeOf(a)
 	info := &report{lead: lead, asked: true}
-	results, err := op.call(choleskyKind(batch, n), []array.Part{{DType: a.DType(), Shape: a.Shape()}}, []*gpk.Array{a}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
-		if err := fill(st, dst[0], reads[0], conjugated); err != nil {
+	results, err := op.call(choleskyKind(batch, n), []array.Part{{DType: a.DType(), Shape: a.Shape()}}, []*gpk.Array{a}, info, func(r *runner) error {
+		if err := fill(r.Stream, r.dst[0], r.reads[0], conjugated); err != nil {
 			return err
 		}
-		if err := realDiagonal(st, dst[0], batch, n); err != nil {
+		if err := realDiagonal(r.Stream, r.dst[0], batch, n); err != nil {
 			return err
 		}
-		c := &cusolver.Call{Kind: choleskyKind(batch, n), Type: a.DType(), Upper: !upper, N: n, Batch: batch, A: stackOf(dst[0], n, n*n), Info: info}
-		return cusolver.Run(st, c, buffers(dst...), buffers(dst...))
+		return r.run(cusolver.Call{Upper: !upper, N: n, Batch: batch, A: stackOf(r.dst[0], n, n*n)})
 	})
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
@@ -43,7 +42,7 @@ func (s solver) choleskyQR(op *operation, a *gpk.Array) (q, r *gpk.Array, err er
 		return nil, nil, err
 	}
 	q, r = times(first, inverse), times(r2, r1.Cast(dt)).Triu()
-	return q, r, s.stableProduct(a, q, r, q)
+	return q, r, s.stableProduct(a, q, r, 4, q)
 }
 
 // gramFactor returns the upper triangular R with R^H R = A^H A, and its inverse. ErrNoConvergence says that A^H A is
@@ -59,13 +58,12 @@ func (s solver) gramFactor(op *operation, a *gpk.Array) (r, inverse *gpk.Array, 
 	r = packed.Triu()
 	lead, batch, n, _ := shapeOf(r)
 	info := &report{lead: lead}
-	results, err := op.call(cusolver.Trtri, []array.Part{{DType: r.DType(), Shape: r.Shape()}}, []*gpk.Array{r}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
-		if err := fill(st, dst[0], reads[0], false); err != nil {
+	results, err := op.call(cusolver.Trtri, []array.Part{{DType: r.DType(), Shape: r.Shape()}}, []*gpk.Array{r}, info, func(run *runner) error {
+		if err := fill(run.Stream, run.dst[0], run.reads[0], false); err != nil {
 			return err
 		}
 		// By columns it is the lower triangle of R^T. The other one stays 0.
-		c := &cusolver.Call{Kind: cusolver.Trtri, Type: r.DType(), N: n, Batch: batch, A: stackOf(dst[0], n, n*n), Info: info}
-		return cusolver.Run(st, c, buffers(dst...), buffers(dst...))
+		return run.run(cusolver.Call{N: n, Batch: batch, A: stackOf(run.dst[0], n, n*n)})
 	})
 	if err != nil {
 		return nil, nil, err

@@ -37,21 +37,24 @@ func (s solver) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.
 	if err := s.finite(a, op.triangle()); err != nil {
 		return nil, nil, err
 	}
+	x, by, err := s.normalized(a, op.triangle())
+	if err != nil {
+		return nil, nil, err
+	}
 	info := &report{lead: lead, asked: true}
 	parts := []array.Part{{DType: a.DType(), Shape: a.Shape()}, {DType: a.DType().Real(), Shape: with(lead, n)}}
-	results, err := op.call(kind, parts, []*gpk.Array{a}, info, func(s *device.Stream, dst, reads []device.View, info *device.Buffer) error {
+	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(r *runner) error {
 		// The conjugate by rows is the matrix itself by columns, with the triangles exchanged.
-		if err := fill(s, dst[0], reads[0], true); err != nil {
+		if err := fill(r.Stream, r.dst[0], r.reads[0], true); err != nil {
 			return err
 		}
-		if err := realDiagonal(s, dst[0], batch, n); err != nil {
+		if err := realDiagonal(r.Stream, r.dst[0], batch, n); err != nil {
 			return err
 		}
-		c := &cusolver.Call{
-			Kind: kind, Type: a.DType(), Upper: !op.has(Upper), Vectors: vectors, N: n, Batch: batch,
-			A: stackOf(dst[0], n, n*n), B: cusolver.Operand{Addr: dst[1].Addr(), Step: n}, Info: info,
-		}
-		return cusolver.Run(s, c, buffers(dst...), buffers(dst...))
+		return r.run(cusolver.Call{
+			Upper: !op.has(Upper), Vectors: vectors, N: n, Batch: batch,
+			A: stackOf(r.dst[0], n, n*n), B: cusolver.Operand{Addr: r.dst[1].Addr(), Step: n},
+		})
 	})
 	if op.refuses(err) {
 		return s.blocked.eigh(op, a, vectors)
@@ -62,11 +65,12 @@ func (s solver) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.
 	if i, value, found := info.first(); found {
 		return nil, nil, memberError(fmt.Errorf("%w: %d elements beside the diagonal", ErrNoConvergence, value), i, lead)
 	}
+	values = by.undo(op, kind, results[1])
 	if !vectors {
 		results[0].Free()
-		return results[1], nil, nil
+		return values, nil, nil
 	}
-	return results[1], results[0].T(), nil
+	return values, results[0].T(), nil
 }
 
 // realDiagonal sets the imaginary parts of the diagonals of a dense stack to 0.

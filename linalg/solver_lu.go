@@ -6,7 +6,6 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
@@ -20,15 +19,11 @@ func (s solver) getrf(op *operation, a *gpk.Array) (packed, pivots *gpk.Array, i
 	k := min(m, n)
 	info = &report{lead: lead, asked: true}
 	parts := []array.Part{{DType: a.DType(), Shape: with(lead, n, m)}, {DType: gpk.Int64, Shape: with(lead, k)}}
-	results, err := op.call(cusolver.Getrf, parts, []*gpk.Array{a.T()}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
-		if err := fill(st, dst[0], reads[0], false); err != nil {
+	results, err := op.call(cusolver.Getrf, parts, []*gpk.Array{a.T()}, info, func(r *runner) error {
+		if err := fill(r.Stream, r.dst[0], r.reads[0], false); err != nil {
 			return err
 		}
-		c := &cusolver.Call{
-			Kind: cusolver.Getrf, Type: a.DType(), M: m, N: n, Batch: batch,
-			A: stackOf(dst[0], m, m*n), B: cusolver.Operand{Addr: dst[1].Addr(), Step: k}, Info: info,
-		}
-		return cusolver.Run(st, c, buffers(dst...), buffers(dst...))
+		return r.run(cusolver.Call{M: m, N: n, Batch: batch, A: stackOf(r.dst[0], m, m*n), B: cusolver.Operand{Addr: r.dst[1].Addr(), Step: k}})
 	})
 	if err != nil {
 		return nil, nil, nil, err
@@ -53,7 +48,7 @@ func exchanges(pivots *gpk.Array, k int) ([][]int, error) {
 }
 
 func (s solver) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err error) {
-	if s.leaves(a, false) {
+	if s.leavesLU(op, a) {
 		return s.blocked.lu(op, a)
 	}
 	packed, pivots, info, err := s.getrf(op, a)
@@ -92,7 +87,7 @@ func (s solver) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err err
 }
 
 func (s solver) determinants(op *operation, a *gpk.Array) (determinants, error) {
-	if s.leaves(a, false) {
+	if s.leavesLU(op, a) {
 		return s.blocked.determinants(op, a)
 	}
 	packed, pivots, info, err := s.getrf(op, a)
@@ -126,7 +121,7 @@ func (s solver) determinants(op *operation, a *gpk.Array) (determinants, error) 
 // norms returns |A| |A^-1| in a norm by the inverses. What is singular is left to blocked, which gives the other
 // members of its batch.
 func (s solver) norms(op *operation, a *gpk.Array, p float64) ([]float64, error) {
-	if s.leaves(a, false) {
+	if s.leavesLU(op, a) {
 		return s.blocked.norms(op, a, p)
 	}
 	f, err := s.factor(op, a)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
@@ -39,34 +38,27 @@ func (s solver) reflected(op *operation, a *gpk.Array) (q, r *gpk.Array, err err
 	}
 	dt := a.DType()
 	parts := []array.Part{{DType: dt, Shape: with(lead, n, m)}, {DType: dt, Shape: with(lead, k)}}
-	factored, err := op.call(cusolver.Geqrf, parts, []*gpk.Array{a.T()}, &report{lead: lead}, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
-		if err := fill(st, dst[0], reads[0], false); err != nil {
+	factored, err := op.call(cusolver.Geqrf, parts, []*gpk.Array{a.T()}, &report{lead: lead}, func(r *runner) error {
+		if err := fill(r.Stream, r.dst[0], r.reads[0], false); err != nil {
 			return err
 		}
-		c := &cusolver.Call{
-			Kind: cusolver.Geqrf, Type: dt, M: m, N: n, Batch: batch,
-			A: stackOf(dst[0], m, m*n), B: cusolver.Operand{Addr: dst[1].Addr(), Step: k}, Info: info,
-		}
-		return cusolver.Run(st, c, buffers(dst...), buffers(dst...))
+		return r.run(cusolver.Call{M: m, N: n, Batch: batch, A: stackOf(r.dst[0], m, m*n), B: cusolver.Operand{Addr: r.dst[1].Addr(), Step: k}})
 	})
 	if err != nil {
 		return nil, nil, err
 	}
 	packed := factored[0]
 	reflectors := packed.Slice(-2, 0, k)
-	made, err := op.call(cusolver.Orgqr, []array.Part{{DType: dt, Shape: with(lead, columns, m)}}, []*gpk.Array{reflectors, factored[1]}, &report{lead: lead}, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
-		first, err := dst[0].Layout.Slice(len(lead), 0, k, 1)
-		if err != nil {
+	made, err := op.call(cusolver.Orgqr, []array.Part{{DType: dt, Shape: with(lead, columns, m)}}, []*gpk.Array{reflectors, factored[1]}, &report{lead: lead}, func(r *runner) error {
+		first := r.dst[0]
+		var err error
+		if first.Layout, err = first.Layout.Slice(len(lead), 0, k, 1); err != nil {
 			return err
 		}
-		if err := fill(st, device.View{Buffer: dst[0].Buffer, DType: dt, Layout: first}, reads[0], false); err != nil {
+		if err := fill(r.Stream, first, r.reads[0], false); err != nil {
 			return err
 		}
-		c := &cusolver.Call{
-			Kind: cusolver.Orgqr, Type: dt, M: m, N: columns, K: k, Batch: batch,
-			A: stackOf(dst[0], m, m*columns), B: cusolver.Operand{Addr: reads[1].Addr(), Step: k}, Info: info,
-		}
-		return cusolver.Run(st, c, buffers(dst[0], reads[1]), buffers(dst...))
+		return r.run(cusolver.Call{M: m, N: columns, K: k, Batch: batch, A: stackOf(r.dst[0], m, m*columns), B: cusolver.Operand{Addr: r.reads[1].Addr(), Step: k}})
 	})
 	if err != nil {
 		return nil, nil, err

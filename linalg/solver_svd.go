@@ -6,7 +6,6 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
@@ -38,10 +37,19 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	if err := s.finite(a, allElements); err != nil {
 		return nil, nil, nil, err
 	}
-	for _, kind := range kinds {
-		u, values, vh, err = s.decomposed(op, a, kind, vectors)
-		if err == nil && kind == cusolver.Gesvdp {
-			err = s.stable(a, u, values, vh)
+	x, by, err := s.normalized(a, allElements)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var kind cusolver.Kind
+	for _, kind = range kinds {
+		u, values, vh, err = s.decomposed(op, x, kind, vectors)
+		switch {
+		case err != nil || !vectors:
+		case kind == cusolver.Gesvdp:
+			err = s.stable(x, u, values, vh, 4)
+		case kind == cusolver.GesvdjBatched:
+			u, vh, err = s.orthogonal(x, u, values, vh)
 		}
 		if !errors.Is(err, ErrNoConvergence) {
 			break
@@ -50,7 +58,34 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	if op.refuses(err) {
 		return s.blocked.svd(op, a, vectors)
 	}
-	return u, values, vh, err
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return u, by.undo(op, kind, values), vh, nil
+}
+
+// checkedBound is the bound of a check that itself is computed with an error of up to n eps, so that 4 n eps holds.
+const checkedBound = 3
+
+// orthogonal returns the factors u and vh that GesvdjBatched computed, with columns that are orthonormal. Its Jacobi
+// rotations end at a tolerance: for complex64 matrices of 3 x 3, U^H U - I was 4.18 n eps on an H100
+// (benchmark/results/gpktest-parts_h100_2026-11-25.txt). If a backward error is too large, a step of polar improves both
+// factors. ErrNoConvergence says that it is still too large.
+func (s solver) orthogonal(a, u, values, vh *gpk.Array) (_, _ *gpk.Array, err error) {
+	if err = s.stable(a, u, values, vh, checkedBound); errors.Is(err, ErrNoConvergence) {
+		u, vh = polar(u), adjoint(polar(adjoint(vh)))
+		err = s.stable(a, u, values, vh, checkedBound)
+	}
+	return u, vh, err
+}
+
+// polar returns Q + Q (I - Q^H Q) / 2, a step towards the nearest matrix with orthonormal columns: a departure of d from
+// orthonormal columns becomes one of at most d^2, up to rounding (Bjorck and Bowie, An iterative algorithm for computing the best
+// estimate of an orthogonal matrix, SIAM J. Numer. Anal. 8, 1971).
+func polar(q *gpk.Array) *gpk.Array {
+	columns := q.Shape()[q.NDim()-1]
+	rest := gpk.Eye(q.DType(), columns).To(q.Device()).Sub(times(adjoint(q), q))
+	return q.Add(times(q, rest.Mul(0.5)))
 }
 
 // decomposed returns the singular value decomposition by one function of cuSOLVER. By columns it is that of
@@ -72,15 +107,14 @@ func (s solver) decomposed(op *operation, a *gpk.Array, kind cusolver.Kind, vect
 		{DType: dt, Shape: with(lead, q, p)}, {DType: dt.Real(), Shape: with(lead, q)}, {DType: dt, Shape: with(lead, columns, p)}, {DType: dt, Shape: with(lead, q, q)},
 	}
 	info := &report{lead: lead, asked: true}
-	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
-		if err := fill(st, dst[0], reads[0], wide); err != nil {
+	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(r *runner) error {
+		if err := fill(r.Stream, r.dst[0], r.reads[0], wide); err != nil {
 			return err
 		}
-		c := &cusolver.Call{
-			Kind: kind, Type: dt, Vectors: vectors, Full: columns == p && p > q, M: p, N: q, Batch: batch, Info: info, Sigma: make([]float64, batch),
-			A: stackOf(dst[0], p, p*q), B: cusolver.Operand{Addr: dst[1].Addr(), Step: q}, C: stackOf(dst[2], p, p*columns), D: stackOf(dst[3], q, q*q),
-		}
-		return cusolver.Run(st, c, buffers(dst...), buffers(dst...))
+		return r.run(cusolver.Call{
+			Vectors: vectors, Full: columns == p && p > q, M: p, N: q, Batch: batch, Sigma: make([]float64, batch),
+			A: stackOf(r.dst[0], p, p*q), B: cusolver.Operand{Addr: r.dst[1].Addr(), Step: q}, C: stackOf(r.dst[2], p, p*columns), D: stackOf(r.dst[3], q, q*q),
+		})
 	})
 	if err != nil {
 		return nil, nil, nil, err

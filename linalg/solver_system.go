@@ -18,7 +18,7 @@ func (s solver) factor(op *operation, a *gpk.Array) (*solverSystem, error) {
 		}
 		f.packed, err = s.potrf(op, a, false, true)
 	} else {
-		if s.leaves(a, false) {
+		if s.leavesLU(op, a) {
 			return nil, nil
 		}
 		var info *report
@@ -81,14 +81,14 @@ func (f *solverSystem) of(op *operation, b *gpk.Array, lead []int, adjoint bool)
 		kind = cusolver.Potrs
 	}
 	info := &report{lead: with(lead)}
-	results, err := op.call(kind, []array.Part{{DType: f.dt, Shape: with(lead, k, f.n)}}, reads, info, func(st *device.Stream, dst, reads []device.View, info *device.Buffer) error {
-		if err := fill(st, dst[0], reads[0], false); err != nil {
+	results, err := op.call(kind, []array.Part{{DType: f.dt, Shape: with(lead, k, f.n)}}, reads, info, func(r *runner) error {
+		if err := fill(r.Stream, r.dst[0], r.reads[0], false); err != nil {
 			return err
 		}
 		for i := range calls {
-			c := f.callOf(reads, dst[0], k, source(i*each, lead, f.lead), i, each)
-			c.Adjoint, c.Info = adjoint, info
-			if err := cusolver.Run(st, c, buffers(reads[1:]...), buffers(dst...)); err != nil {
+			c := f.callOf(r.reads, r.dst[0], k, source(i*each, lead, f.lead), i, each)
+			c.Adjoint = adjoint
+			if err := r.run(c); err != nil {
 				return err
 			}
 		}
@@ -107,9 +107,9 @@ func (f *solverSystem) inverse(op *operation) (*gpk.Array, error) {
 
 // callOf returns the call that solves the right-hand sides of members i to i + each of x with the matrices
 // from number own on, or with that one alone.
-func (f *solverSystem) callOf(reads []device.View, x device.View, k, own, i, each int) *cusolver.Call {
+func (f *solverSystem) callOf(reads []device.View, x device.View, k, own, i, each int) cusolver.Call {
 	size := uint64(f.dt.Size())
-	c := &cusolver.Call{Kind: cusolver.Potrs, Type: f.dt, Upper: true, N: f.n, K: k, Batch: each}
+	c := cusolver.Call{Upper: true, N: f.n, K: k, Batch: each}
 	c.A = stackOf(reads[1], f.n, f.n*f.n)
 	c.A.Addr += uint64(own*f.n*f.n) * size
 	right := stackOf(x, f.n, k*f.n)
@@ -121,7 +121,7 @@ func (f *solverSystem) callOf(reads []device.View, x device.View, k, own, i, eac
 		c.B = right
 		return c
 	}
-	c.Kind, c.C = cusolver.Getrs, right
+	c.C = right
 	c.B = cusolver.Operand{Addr: reads[2].Addr() + uint64(8*own*f.n), Step: f.n}
 	if product1(f.lead) == 1 {
 		c.B.Step = 0

@@ -61,7 +61,7 @@ func TestSolver(t *testing.T) {
 	for name, f := range map[string]func(t *testing.T){
 		"Cholesky": TestCholesky, "LU": TestLU, "QR": TestQR, "Solve": TestSolve, "Refine": TestRefine, "RefineErrors": TestRefineErrors, "SolvePositive": TestSolvePositive,
 		"SolveTriangular": TestSolveTriangular, "Inv": TestInv, "Eigh": TestEigh, "SVD": TestSVD, "NumPy": TestNumPy,
-		"Refused": TestRefused, "NonFinite": TestNonFinite, "NonFiniteLarge": TestNonFiniteLarge, "Singular": TestSingular, "Empty": TestEmpty,
+		"Refused": TestRefused, "NonFinite": TestNonFinite, "NonFiniteLarge": TestNonFiniteLarge, "Range": TestRange, "Singular": TestSingular, "Empty": TestEmpty,
 	} {
 		t.Run(name, f)
 	}
@@ -262,7 +262,7 @@ func TestStable(t *testing.T) {
 				t.Errorf("%v, scale %g: %s", dt, scale, s.Explain())
 			}
 			by := solver{blocked{engines[dt], engines[dt].(tiles), 8}, 0}
-			if err := by.stable(a, u, s, vh); err != nil {
+			if err := by.stable(a, u, s, vh, 4); err != nil {
 				t.Errorf("%v, scale %g: %v", dt, scale, err)
 			}
 			off := gpk.Ones(dt.Real(), 2, 20)
@@ -271,7 +271,7 @@ func TestStable(t *testing.T) {
 			}
 			columns := off.Unsqueeze(-2).Cast(dt)
 			for name, err := range map[string]error{
-				"s": by.stable(a, u, s.Mul(off), vh), "u": by.stable(a, u.Mul(columns), s.Div(off), vh), "v": by.stable(a, u, s.Div(off), vh.Mul(columns.T())),
+				"s": by.stable(a, u, s.Mul(off), vh, 4), "u": by.stable(a, u.Mul(columns), s.Div(off), vh, 4), "v": by.stable(a, u, s.Div(off), vh.Mul(columns.T()), 4),
 			} {
 				if !errors.Is(err, ErrNoConvergence) {
 					t.Errorf("%v, scale %g: wrong %s: %v", dt, scale, name, err)
@@ -307,7 +307,7 @@ func TestSolverMissing(t *testing.T) {
 			t.Errorf("%v, %v", err, op.refused)
 		}
 	}
-	if op.refuses(nil) || op.refuses(gpk.ErrShape) || op.refuses(errors.Join(gpk.ErrOutOfMemory, &cusolver.Error{Code: 2})) || !op.refuses(&cusolver.Error{Code: 7}) {
+	if op.refuses(nil) || op.refuses(gpk.ErrShape) || op.refuses(errors.Join(gpk.ErrOutOfMemory, cusolver.Failure("a", 2))) || !op.refuses(cusolver.Failure("a", 7)) {
 		t.Error("what is refused")
 	}
 }

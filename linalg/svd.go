@@ -17,14 +17,12 @@ import (
 // 1965). That is solved in float64 by divide and conquer (Gu and Eisenstat, A divide-and-conquer
 // algorithm for the bidiagonal SVD, SIAM J. Matrix Anal. Appl. 16, 1995), and the results are rounded. On a GPU
 // cuSOLVER computes in the matrix's own type, by polar decomposition (Nakatsukasa and Higham 2013). If a backward
-// error of its factors is above 4 n eps, Jacobi's method follows, and if that does not converge, the QR method.
+// error of its factors is above 4 n eps, Jacobi's method follows, and if that does not converge, the QR method. Stacks of
+// up to 32 rows and columns are computed by Jacobi's method, and their vectors are made orthonormal to 4 n eps.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {
-	op, err := begin("SVD", opts, Complete, a)
-	if err == nil {
-		err = stack(a)
-	}
+	op, err := begin("SVD", opts, Complete, stack, a)
 	if err == nil {
 		u, s, vh, err = op.engine(a).svd(op, a, true)
 	}
@@ -39,18 +37,11 @@ func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {
 // Fernando and Parlett (Accurate singular values and differential qd algorithms, Numer. Math. 67, 1994)
 // in gonum's implementation of LAPACK. On a GPU cuSOLVER computes them by Jacobi's method.
 func SVDVals(a *gpk.Array) *gpk.Array {
-	op, err := begin("SVDVals", nil, 0, a)
-	if err == nil {
-		err = stack(a)
-	}
-	var s *gpk.Array
-	if err == nil {
-		_, s, _, err = op.engine(a).svd(op, a, false)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	return s
+	op, err := begin("SVDVals", nil, 0, stack, a)
+	return op.one(err, func() (*gpk.Array, error) {
+		_, s, _, err := op.engine(a).svd(op, a, false)
+		return s, err
+	})
 }
 
 const (
@@ -123,22 +114,14 @@ func (host[T]) singular(_ *operation, a *gpk.Array) ([][]float64, error) {
 //
 // Errors: those of SVD; gpk.ErrUnsupported for an rcond that is negative or NaN.
 func Pinv(a *gpk.Array, rcond ...float64) *gpk.Array {
-	op, err := begin("Pinv", nil, 0, a)
-	if err == nil {
-		err = stack(a)
-	}
-	var limit float64
-	if err == nil {
-		limit, err = op.limit(a, rcond)
-	}
-	var x *gpk.Array
-	if err == nil {
-		x, err = op.engine(a).pinv(op, a, limit)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	return x
+	op, err := begin("Pinv", nil, 0, stack, a)
+	return op.one(err, func() (*gpk.Array, error) {
+		limit, err := op.limit(a, rcond)
+		if err != nil {
+			return nil, err
+		}
+		return op.engine(a).pinv(op, a, limit)
+	})
 }
 
 // limit returns the given limit of singular values relative to the largest, or the default.
@@ -164,7 +147,7 @@ func (host[T]) pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, err
 	if err != nil {
 		return nil, err
 	}
-	err = each(m.batch, min(m.rows, m.cols), func(i int) error {
+	return filled(op, svdName, x, min(m.rows, m.cols), func(i int) error {
 		u, s, vh, err := svd(m.at(i), true, false)
 		if err != nil {
 			return memberError(err, i, m.lead)
@@ -177,10 +160,6 @@ func (host[T]) pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, err
 		multiply(x.at(i), adj(v), adj(u.part(0, u.rows, 0, r)))
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return stacked(op, svdName, x), nil
 }
 
 // rankOf returns the number of singular values above rcond times the largest.
@@ -199,26 +178,22 @@ func rankOf(s []float64, rcond float64) int {
 //
 // Errors: those of SVD; gpk.ErrUnsupported for an rtol that is negative or NaN.
 func MatrixRank(a *gpk.Array, rtol ...float64) *gpk.Array {
-	op, err := begin("MatrixRank", nil, 0, a)
-	if err == nil {
-		err = stack(a)
-	}
-	var limit float64
-	if err == nil {
-		limit, err = op.limit(a, rtol)
-	}
-	var s [][]float64
-	if err == nil {
-		s, err = op.engine(a).singular(op, a)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	ranks := make([]int64, len(s))
-	for i := range s {
-		ranks[i] = int64(rankOf(s[i], limit))
-	}
-	return result(op, svdValsName, ranks, a.Shape()[:a.NDim()-2])
+	op, err := begin("MatrixRank", nil, 0, stack, a)
+	return op.one(err, func() (*gpk.Array, error) {
+		limit, err := op.limit(a, rtol)
+		if err != nil {
+			return nil, err
+		}
+		s, err := op.engine(a).singular(op, a)
+		if err != nil {
+			return nil, err
+		}
+		ranks := make([]int64, len(s))
+		for i := range s {
+			ranks[i] = int64(rankOf(s[i], limit))
+		}
+		return result(op, svdValsName, ranks, a.Shape()[:a.NDim()-2]), nil
+	})
 }
 
 // Frobenius is the order of the norm sqrt(sum |a|^2), for Cond.
@@ -232,18 +207,14 @@ const Frobenius = 0
 //
 // Errors: those of SVD; gpk.ErrUnsupported for other orders; gpk.ErrShape for no rows or columns.
 func Cond(a *gpk.Array, p ...float64) *gpk.Array {
-	op, err := begin("Cond", nil, 0, a)
-	if err == nil {
-		err = stack(a)
-	}
-	var list []float64
-	if err == nil {
-		list, err = op.conditions(a, p)
-	}
-	if err != nil {
-		return op.fail(err)
-	}
-	return reals(op, "condition", a.DType().Real(), list, a.Shape()[:a.NDim()-2])
+	op, err := begin("Cond", nil, 0, stack, a)
+	return op.one(err, func() (*gpk.Array, error) {
+		list, err := op.conditions(a, p)
+		if err != nil {
+			return nil, err
+		}
+		return reals(op, "condition", a.DType().Real(), list, a.Shape()[:a.NDim()-2]), nil
+	})
 }
 
 func (op *operation) conditions(a *gpk.Array, p []float64) ([]float64, error) {

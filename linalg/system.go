@@ -47,11 +47,10 @@ func (s hostSystem[T]) each(op *operation, b *gpk.Array, f func(i int, b matrix[
 	if err != nil {
 		return nil, err
 	}
-	err = each(x.batch, x.rows, func(i int) error {
+	return filled(op, s.name(), x, x.rows, func(i int) error {
 		f(i, x.at(i))
 		return nil
 	})
-	return stacked(op, s.name(), x), err
 }
 
 func (s hostSystem[T]) solve(op *operation, b *gpk.Array) (*gpk.Array, error) {

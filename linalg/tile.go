@@ -77,7 +77,7 @@ func (host[T]) tileInverse(op *operation, a *gpk.Array, upper, unit bool) (*gpk.
 	if err != nil {
 		return nil, err
 	}
-	err = each(m.batch, m.rows, func(i int) error {
+	return filled(op, tileName, x, m.rows, func(i int) error {
 		setIdentity(x.at(i))
 		if upper {
 			solveUpper(m.at(i), x.at(i), unit)
@@ -86,7 +86,6 @@ func (host[T]) tileInverse(op *operation, a *gpk.Array, upper, unit bool) (*gpk.
 		}
 		return nil
 	})
-	return stacked(op, tileName, x), err
 }
 
 func (host[T]) tileLU(op *operation, a *gpk.Array) (packed *gpk.Array, pivots [][]int, err error) {
@@ -96,12 +95,12 @@ func (host[T]) tileLU(op *operation, a *gpk.Array) (packed *gpk.Array, pivots []
 		return nil, nil, err
 	}
 	pivots = make([][]int, m.batch)
-	err = each(m.batch, m.rows, func(i int) error {
+	packed, err = filled(op, tileName, m, m.rows, func(i int) error {
 		pivots[i] = make([]int, min(m.rows, m.cols))
 		lu(m.at(i), pivots[i])
 		return nil
 	})
-	return stacked(op, tileName, m), pivots, err
+	return packed, pivots, err
 }
 
 func (host[T]) tileQR(op *operation, a *gpk.Array) (v, t, r *gpk.Array, err error) {

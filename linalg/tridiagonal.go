@@ -26,7 +26,7 @@ func tridiagonal[T number](a matrix[T], d, e []float64) []reflectors[T] {
 func tridiagonalPanel[T number](a matrix[T], d, e []float64, at int, blocks *list[T]) {
 	n, k := a.rows, len(d)
 	x, y := newMatrix[T](n, 2*k), newMatrix[T](n, 2*k)
-	column, row, work, line := make([]T, n), make([]T, n), make([]T, n), make([]T, 2*k)
+	column, row, work, line := zeros[T](n), zeros[T](n), zeros[T](n), zeros[T](2*k)
 	for i := range k {
 		c := column[:n-i]
 		for r := range c {
@@ -128,8 +128,6 @@ func tridiagonalValues(d, e []float64) error {
 	if !gonumLapack.Dsterf(len(d), d, e) {
 		return ErrNoConvergence
 	}
-	for i := range d {
-		d[i] *= scale
-	}
+	multiplyBy(scale, d)
 	return nil
 }

@@ -24,9 +24,6 @@ package cufft
 
 // The driver's functions that are used here. Package device has loaded the driver.
 #define GPK_CUFFT_DRIVER(F) \
-	F(cuDeviceGet, (int* device, int ordinal)) \
-	F(cuDevicePrimaryCtxRetain, (void** context, int device)) \
-	F(cuDevicePrimaryCtxRelease_v2, (int device)) \
 	F(cuCtxSetCurrent, (void* context)) \
 	F(cuMemcpyDtoDAsync_v2, (unsigned long long dst, unsigned long long src, size_t n, void* stream)) \
 	F(cuMemsetD2D32Async, (unsigned long long dst, size_t pitch, unsigned value, size_t width, size_t height, void* stream))
@@ -57,16 +54,6 @@ static int gpk_cufft_version(void) {
 
 // Results of the driver are negative in what follows, those of cuFFT positive.
 #define GPK_CUFFT_DO(call) { int e_ = (call); if (e_ != 0) return -e_; }
-
-// gpk_cufft_retain retains the primary context of a device, which package device has made.
-static int gpk_cufft_retain(int ordinal, uintptr_t* context) {
-	int device;
-	void* c = NULL;
-	GPK_CUFFT_DO(cuDeviceGet(&device, ordinal));
-	GPK_CUFFT_DO(cuDevicePrimaryCtxRetain(&c, device));
-	*context = (uintptr_t)c;
-	return 0;
-}
 
 // The current context belongs to the thread, and Go moves goroutines between threads: what
 // follows sets it first.
@@ -116,57 +103,15 @@ static int gpk_cufft_exec(uintptr_t context, const gpk_cufft_run* r) {
 */
 import "C"
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/gpk-go/gpk/internal/dynlib"
-)
-
-// load binds cuFFT's functions, and returns its version: 12000 is 12.0.
-func load(path string) (version int, err error) {
-	handle, err := dynlib.Open(path)
-	if err != nil {
-		return 0, err
-	}
+func bind(handle uintptr) (version int, missing string) {
 	if missing := C.gpk_cufft_bind(C.uintptr_t(handle)); missing != nil {
-		return 0, errors.New("lacks " + C.GoString(missing))
+		return 0, C.GoString(missing)
 	}
-	if version = int(C.gpk_cufft_version()); version == 0 {
-		return 0, errors.New("does not say which version it is")
-	}
-	return version, nil
+	return int(C.gpk_cufft_version()), ""
 }
 
-// context is the primary context of a device.
-type context = C.uintptr_t
-
-// bindDriver binds the driver's functions, where the process has loaded the driver.
-func bindDriver() error {
-	handle, err := dynlib.Driver()
-	if err != nil {
-		return err
-	}
-	if missing := C.gpk_cufft_bind_driver(C.uintptr_t(handle)); missing != nil {
-		return errors.New("the driver lacks " + C.GoString(missing))
-	}
-	return nil
-}
-
-func retain(ordinal int) (context, error) {
-	var c C.uintptr_t
-	return c, failure("cuDevicePrimaryCtxRetain", C.gpk_cufft_retain(C.int(ordinal), &c))
-}
-
-// failure turns a result into an error; nil for success.
-func failure(call string, code C.int) error {
-	switch {
-	case code == 0:
-		return nil
-	case code < 0:
-		return fmt.Errorf("%s: CUDA error %d", call, -int(code))
-	}
-	return &Error{Call: call, Code: int(code)}
+func bindDriver(driver uintptr) (missing string) {
+	return C.GoString(C.gpk_cufft_bind_driver(C.uintptr_t(driver)))
 }
 
 // cudaDataType of real and complex numbers: CUDA_R_32F, CUDA_R_64F, CUDA_C_32F, CUDA_C_64F.
@@ -185,7 +130,7 @@ func (p *Problem) types() (in, out, exec C.int) {
 }
 
 // make makes the plan, and returns it and the bytes that it works in.
-func (p *Problem) make(ctx context) (plan int, work int64, err error) {
+func (p *Problem) make(ctx uintptr) (plan int, work int64, err error) {
 	var n, inembed, onembed [MaxRank]C.longlong
 	_, to := p.sides()
 	odist := 1
@@ -202,15 +147,15 @@ func (p *Problem) make(ctx context) (plan int, work int64, err error) {
 		id   C.int
 		size C.size_t
 	)
-	code := C.gpk_cufft_make(ctx, &id, C.int(p.Rank), &n[0], from, C.longlong(p.Stride), C.longlong(p.Dist), in,
+	code := C.gpk_cufft_make(C.uintptr_t(ctx), &id, C.int(p.Rank), &n[0], from, C.longlong(p.Stride), C.longlong(p.Dist), in,
 		onto, 1, C.longlong(odist), out, C.longlong(p.Batch), exec, &size)
-	return int(id), int64(size), failure("cufftXtMakePlanMany", code)
+	return int(id), int64(size), library.Failure("cufftXtMakePlanMany", int(code), "")
 }
 
-func destroy(ctx context, plan int) { C.gpk_cufft_destroy(ctx, C.int(plan)) }
+func destroy(ctx uintptr, plan int) { C.gpk_cufft_destroy(C.uintptr_t(ctx), C.int(plan)) }
 
 // exec enqueues the transforms.
-func (r *run) exec(ctx context) error {
+func (r *run) exec(ctx uintptr) error {
 	c := C.gpk_cufft_run{
 		stream: C.uint64_t(r.stream), src: C.uint64_t(r.src), dst: C.uint64_t(r.dst), work: C.uint64_t(r.work),
 		scratch: C.uint64_t(r.scratch), bytes: C.uint64_t(r.bytes), pitch: C.uint64_t(r.pitch), lines: C.uint64_t(r.lines),
@@ -219,5 +164,5 @@ func (r *run) exec(ctx context) error {
 	if r.inverse {
 		c.direction = 1
 	}
-	return failure("cufftXtExec", C.gpk_cufft_exec(ctx, &c))
+	return library.Failure("cufftXtExec", int(C.gpk_cufft_exec(C.uintptr_t(ctx), &c)), "")
 }

@@ -14,7 +14,7 @@ type Plan struct {
 	problem Problem
 	id      int
 	work    int64 // bytes that a run works in
-	ctx     context
+	ctx     uintptr
 	// held is a buffer of no bytes that every run reads. Its release ends the plan, so that the
 	// plan is there for as long as work that was started, or a graph, refers to it.
 	held *device.Buffer
@@ -27,17 +27,16 @@ const maxPlans = 256
 // kept is the plans of a device.
 type kept struct {
 	dev *device.Device
-	ctx context
+	ctx uintptr
 	// make makes a plan, and returns it and the bytes that a run works in; end ends a plan.
-	make  func(ctx context, p *Problem) (id int, work int64, err error)
-	end   func(ctx context, id int)
+	make  func(ctx uintptr, p *Problem) (id int, work int64, err error)
+	end   func(ctx uintptr, id int)
 	plans map[Problem]*Plan // devices guards it
 }
 
 var devices struct {
 	sync.Mutex
-	driver bool // its functions are bound
-	of     map[*device.Device]*kept
+	of map[*device.Device]*kept
 }
 
 // PlanOf returns the plan of a problem on a GPU. It makes the plan where there is none.
@@ -59,20 +58,14 @@ func plansOf(d *device.Device) (*kept, error) {
 	if k := devices.of[d]; k != nil {
 		return k, nil
 	}
-	if !devices.driver {
-		if err := bindDriver(); err != nil {
-			return nil, err
-		}
-		devices.driver = true
-	}
-	ctx, err := retain(d.Info().Index)
+	ctx, err := library.Context(d.Info().Index)
 	if err != nil {
 		return nil, err
 	}
 	if devices.of == nil {
 		devices.of = map[*device.Device]*kept{}
 	}
-	k := &kept{d, ctx, func(ctx context, p *Problem) (int, int64, error) { return p.make(ctx) }, destroy, map[Problem]*Plan{}}
+	k := &kept{d, ctx, func(ctx uintptr, p *Problem) (int, int64, error) { return p.make(ctx) }, destroy, map[Problem]*Plan{}}
 	devices.of[d] = k
 	return k, nil
 }
@@ -97,12 +90,6 @@ func (k *kept) planOf(p Problem) (*Plan, error) {
 		err = errors.Join(device.ErrOutOfMemory, err)
 	}
 	return plan, err
-}
-
-// isAllocFailed reports whether cuFFT found no memory.
-func isAllocFailed(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Code == allocFailed
 }
 
 // find returns the plan of a problem, which it makes where there is none.

@@ -19,18 +19,18 @@ type tables struct {
 	live map[int]bool
 }
 
-func (m *tables) make(context, *Problem) (id int, work int64, err error) {
+func (m *tables) make(uintptr, *Problem) (id int, work int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.live) >= m.room {
-		return 0, 0, &Error{Call: "cufftXtMakePlanMany", Code: allocFailed}
+		return 0, 0, library.Failure("cufftXtMakePlanMany", allocFailed, "")
 	}
 	m.last++
 	m.live[m.last] = true
 	return m.last, 0, nil
 }
 
-func (m *tables) end(_ context, id int) {
+func (m *tables) end(_ uintptr, id int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.live, id)

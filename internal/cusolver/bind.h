@@ -12,9 +12,12 @@
 	F(cusolverDnDestroy, (void* handle)) \
 	F(cusolverDnSetStream, (void* handle, void* stream)) \
 	F(cusolverDnCreateParams, (void** params)) \
+	F(cusolverDnDestroyParams, (void* params)) \
 	F(cusolverDnCreateSyevjInfo, (void** info)) \
+	F(cusolverDnDestroySyevjInfo, (void* info)) \
 	F(cusolverDnXsyevjSetSortEig, (void* info, int sort)) \
 	F(cusolverDnCreateGesvdjInfo, (void** info)) \
+	F(cusolverDnDestroyGesvdjInfo, (void* info)) \
 	F(cusolverDnXgesvdjSetSortEig, (void* info, int sort)) \
 	F(cusolverDnXpotrf_bufferSize, (void* handle, void* params, int uplo, int64_t n, int type, const void* a, int64_t lda, \
 		int compute, size_t* bytes, size_t* host)) \
@@ -86,8 +89,6 @@
 
 // The driver's functions that are used here. Package device has loaded the driver.
 #define GPK_DRIVER(F) \
-	F(cuDeviceGet, (int* device, int ordinal)) \
-	F(cuDevicePrimaryCtxRetain, (void** context, int device)) \
 	F(cuCtxSetCurrent, (void* context))
 
 #define GPK_POINTER(name, parameters) static int (*name) parameters;

@@ -3,6 +3,8 @@ package cusolver
 import (
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +13,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/cusolver/cusolvertest"
+	"github.com/gpk-go/gpk/internal/dynlib"
 )
 
 // fake loads a fake library over the host's memory, and returns the device of the CPU.
@@ -20,12 +23,12 @@ func fake(t *testing.T, flags ...string) *device.Device {
 	if why != "" {
 		t.Skipf("NOT RUN: there is no fake cuSOLVER: %s", why)
 	}
-	library.once.Do(func() {})
-	old := library.err
-	t.Cleanup(func() { library.err = old })
-	library.version, library.err = load(file)
-	if library.err != nil {
-		t.Fatal(library.err)
+	old := library
+	t.Cleanup(func() { library = old })
+	t.Setenv("GPK_CUSOLVER", file)
+	library = newLibrary()
+	if err := Load(); err != nil || filepath.Base(Path()) != filepath.Base(file) {
+		t.Fatalf("%s, %v", Path(), err)
 	}
 	devices.Lock()
 	devices.of = nil // handles of another library
@@ -96,8 +99,69 @@ func TestTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(o.idle); n < 1 || n > 8 {
+	if n := len(o.idle); n < 1 || n > maxIdle {
 		t.Errorf("%d handles", n)
+	}
+}
+
+// liveHandles returns a function that counts the handles, each with three more objects, that were made from now on and
+// not ended.
+func liveHandles(t *testing.T) func() int {
+	file := filepath.Join(t.TempDir(), "log")
+	t.Setenv("GPK_FAKE_CUSOLVER_LOG", file)
+	return func() int {
+		log, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made, ended := strings.Count(string(log), "+"), strings.Count(string(log), "-")
+		if made+ended != len(log) || (made-ended)%4 != 0 {
+			t.Fatalf("log %s", log)
+		}
+		return (made - ended) / 4
+	}
+}
+
+// TestIdle: a device keeps a few idle handles, none where cuSOLVER has no memory, and ends the others, with all that
+// belongs to them.
+func TestIdle(t *testing.T) {
+	d := fake(t)
+	live := liveHandles(t)
+	o, err := ownerOf(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lent []*handle
+	for range 2*maxIdle + 1 {
+		h, err := o.lend(d.DefaultStream())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.last = d.DefaultStream()
+		lent = append(lent, h)
+	}
+	for i, h := range lent {
+		o.back(h)
+		if want := max(len(lent)-i-1, 0) + min(i+1, maxIdle); live() != want {
+			t.Errorf("%d handles after %d are back, want %d", live(), i+1, want)
+		}
+	}
+	c, values, b := positive(t, d)
+	t.Setenv("GPK_FAKE_CUSOLVER", "Xpotrf:2:0")
+	if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); !errors.Is(err, device.ErrOutOfMemory) || live() != 1 {
+		t.Errorf("%d handles, %v", live(), err)
+	}
+	o.release()
+	t.Setenv("GPK_FAKE_CUSOLVER", "XsyevjSetSortEig:7:0") // a handle that cannot be completed
+	if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); err == nil {
+		t.Error("a handle is used that lacks a part")
+	}
+	if n := live(); n != 0 {
+		t.Errorf("%d handles", n)
+	}
+	t.Setenv("GPK_FAKE_CUSOLVER", "")
+	if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); err != nil || values[3] != 3 {
+		t.Errorf("%v, %v", values, err)
 	}
 }
 
@@ -123,7 +187,7 @@ func TestFailures(t *testing.T) {
 		if got := errors.Is(err, device.ErrOutOfMemory); got != strings.Contains(setting, ":2:") {
 			t.Errorf("%s: out of memory is %v", setting, got)
 		}
-		if e, ok := errors.AsType[*Error](err); !ok || e.Call == "" {
+		if e := StatusOf(err); e == nil || e.Call == "" {
 			t.Errorf("%s: %T", setting, err)
 		}
 	}
@@ -131,8 +195,7 @@ func TestFailures(t *testing.T) {
 	if err := Run(d.DefaultStream(), c, nil, []*device.Buffer{b}); err != nil {
 		t.Errorf("the handles are lost: %v", err)
 	}
-	var none *Error
-	if none.Error() == "" || Kind(-1).String() == Potrf.String() || Kind(1000).String() == "" {
+	if Kind(-1).String() == Potrf.String() || Kind(1000).String() == "" {
 		t.Error("names")
 	}
 }
@@ -176,8 +239,12 @@ func TestVersions(t *testing.T) {
 	if why != "" {
 		t.Fatal(why)
 	}
-	if _, err := load(file); err == nil || err.Error() != "lacks cusolverDnXgesvdjSetSortEig" {
-		t.Errorf("a part: %v", err)
+	handle, err := dynlib.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, missing := bind(handle); missing != "cusolverDnXgesvdjSetSortEig" {
+		t.Errorf("a part lacks %q", missing)
 	}
 	fake(t) // whole again
 }

@@ -1,8 +1,10 @@
 package cusolver
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/gpk-go/gpk/device"
@@ -19,15 +21,14 @@ type handle struct {
 // owner is the handles of a device.
 type owner struct {
 	dev  *device.Device
-	ctx  context
+	ctx  uintptr // the primary context; 0 for the CPU
 	mu   sync.Mutex
 	idle []*handle
 }
 
 var devices struct {
 	sync.Mutex
-	driver bool // its functions are bound
-	of     map[*device.Device]*owner
+	of map[*device.Device]*owner
 }
 
 // ownerOf returns the handles of a device. The CPU is a device for tests, whose library works in the
@@ -40,14 +41,8 @@ func ownerOf(d *device.Device) (*owner, error) {
 	}
 	o := &owner{dev: d}
 	if d.Kind() != device.CPU {
-		if !devices.driver {
-			if err := bindDriver(); err != nil {
-				return nil, err
-			}
-			devices.driver = true
-		}
 		var err error
-		if o.ctx, err = retain(d.Info().Index); err != nil {
+		if o.ctx, err = library.Context(d.Info().Index); err != nil {
 			return nil, err
 		}
 	}
@@ -104,10 +99,38 @@ func (h *handle) follow(s *device.Stream) error {
 	return s.Wait(e)
 }
 
+// maxIdle is the number of idle handles that a device keeps. A handle has device memory of its own, of which the pool
+// does not know.
+const maxIdle = 4
+
+// back takes a handle back, and ends the one that has been idle longest where there are too many.
 func (o *owner) back(h *handle) {
 	o.mu.Lock()
 	o.idle = append(o.idle, h)
+	n := max(0, len(o.idle)-maxIdle)
+	ended := o.idle[:n]
+	o.idle = slices.Clone(o.idle[n:])
 	o.mu.Unlock()
+	o.end(ended)
+}
+
+// release ends all idle handles.
+func (o *owner) release() {
+	o.mu.Lock()
+	ended := o.idle
+	o.idle = nil
+	o.mu.Unlock()
+	o.end(ended)
+}
+
+// end ends handles that nobody else can use any more, after their last work.
+func (o *owner) end(list []*handle) {
+	for _, h := range list {
+		if h.last != nil && !deviceapi.Closed(h.last) {
+			_ = h.last.Synchronize(context.Background()) // an error of that work is known where its results are
+		}
+		h.session.end(o.ctx)
+	}
 }
 
 // request is what a run of a call is given beside the call.
@@ -118,8 +141,8 @@ type request struct {
 
 // Run starts a call on a stream. It reads and writes the buffers in which the operands are, and works in
 // memory of the device's pool. It returns before the work is done, except for kinds that iterate on the
-// host. Where cuSOLVER finds no memory, the pool gives back what it caches, and the call is
-// tried once more.
+// host. Where cuSOLVER finds no memory, idle handles are ended, the pool gives back what it caches, and the call
+// is tried once more.
 func Run(s *device.Stream, c *Call, reads, writes []*device.Buffer) error {
 	if err := c.check(); err != nil {
 		return err
@@ -135,6 +158,7 @@ func Run(s *device.Stream, c *Call, reads, writes []*device.Buffer) error {
 	if !isAllocFailed(err) {
 		return err
 	}
+	o.release()
 	deviceapi.Collect(o.dev)
 	if err := o.dev.Trim(); err != nil {
 		return err

@@ -4,23 +4,21 @@ package cusolver
 
 import "github.com/gpk-go/gpk/cutlass"
 
-type context = uintptr
-
 // session is cuSOLVER's own state of a handle.
 type session struct{}
 
-// load answers why this program opens no libraries, as all functions here do.
-func load(string) (version int, err error) { return 0, cutlass.Built() }
+func bind(uintptr) (version int, missing string) { return 0, "" }
+
+func bindDriver(uintptr) (missing string) { return "" }
 
 // Supported reports whether the library has a function.
 func Supported(Kind) bool { return false }
 
-func bindDriver() error { return cutlass.Built() }
+// newSession answers why this program opens no libraries, as do the methods.
+func newSession(uintptr) (*session, error) { return nil, cutlass.Built() }
 
-func retain(int) (context, error) { return 0, cutlass.Built() }
+func (*session) end(uintptr) {}
 
-func newSession(context) (*session, error) { return nil, cutlass.Built() }
+func (*session) size(uintptr, *Call) (work, host int64, err error) { return 0, 0, cutlass.Built() }
 
-func (*session) size(context, *Call) (work, host int64, err error) { return 0, 0, cutlass.Built() }
-
-func (*session) run(context, *Call, *request) error { return cutlass.Built() }
+func (*session) run(uintptr, *Call, *request) error { return cutlass.Built() }

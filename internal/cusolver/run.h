@@ -25,16 +25,6 @@ typedef struct {
 	size_t bytes, host; // of the workspaces
 } gpk_cusolver_call;
 
-// gpk_cusolver_retain retains the primary context of a device, which package device has made.
-static int gpk_cusolver_retain(int ordinal, uintptr_t* context) {
-	int device;
-	void* c = NULL;
-	GPK_DO(cuDeviceGet(&device, ordinal));
-	GPK_DO(cuDevicePrimaryCtxRetain(&c, device));
-	*context = (uintptr_t)c;
-	return 0;
-}
-
 // The current context belongs to the thread, and Go moves goroutines between threads: what follows
 // sets it first. Tests on the CPU have none.
 static int gpk_cusolver_enter(uintptr_t context) {
@@ -51,14 +41,27 @@ static int gpk_cusolver_fill(gpk_cusolver_session* s) {
 	return cusolverDnXgesvdjSetSortEig(s->gesvdj, 1);
 }
 
+static void gpk_cusolver_free(gpk_cusolver_session* s) {
+	if (s->gesvdj != NULL) cusolverDnDestroyGesvdjInfo(s->gesvdj);
+	if (s->syevj != NULL) cusolverDnDestroySyevjInfo(s->syevj);
+	if (s->params != NULL) cusolverDnDestroyParams(s->params);
+	if (s->dn != NULL) cusolverDnDestroy(s->dn);
+	free(s->room);
+	free(s);
+}
+
+// gpk_cusolver_end ends a handle, whose work is done.
+static void gpk_cusolver_end(uintptr_t context, gpk_cusolver_session* s) {
+	if (gpk_cusolver_enter(context) == 0) gpk_cusolver_free(s);
+}
+
 static int gpk_cusolver_new(uintptr_t context, gpk_cusolver_session** out) {
 	GPK_TRY(gpk_cusolver_enter(context));
 	gpk_cusolver_session* s = calloc(1, sizeof(*s));
 	if (s == NULL) return 2; // CUSOLVER_STATUS_ALLOC_FAILED
 	int e = gpk_cusolver_fill(s);
 	if (e != 0) {
-		if (s->dn != NULL) cusolverDnDestroy(s->dn);
-		free(s);
+		gpk_cusolver_free(s);
 		return e;
 	}
 	*out = s;

@@ -102,17 +102,23 @@ func (l *Library) Find(load func(path string) error) error {
 }
 
 func try(path string, load func(path string) error) error {
-	resolved, err := filepath.EvalSymlinks(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("not there")
-	}
-	if err == nil {
-		err = Check(resolved)
-	}
+	resolved, err := Resolve(path)
 	if err != nil {
 		return err
 	}
 	return load(resolved)
+}
+
+// Resolve returns the file behind the links of a path, if it is a whole shared library of this machine.
+func Resolve(path string) (resolved string, err error) {
+	resolved, err = filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("not there")
+	}
+	if err != nil {
+		return "", err
+	}
+	return resolved, Check(resolved)
 }
 
 // NotFoundError says why a library cannot be used: where it was looked for, and what was wrong

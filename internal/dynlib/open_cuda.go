@@ -23,6 +23,22 @@ static uintptr_t gpk_dynlib_open(const char* path, char* why, size_t n) {
 static uintptr_t gpk_dynlib_loaded(const char* name) {
 	return (uintptr_t)dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 }
+
+// gpk_dynlib_retain retains the primary context of a GPU. It returns the driver's result, and -1 if the driver lacks
+// a function.
+static int gpk_dynlib_retain(uintptr_t driver, int ordinal, uintptr_t* context) {
+	int (*get)(int* device, int ordinal);
+	int (*retain)(void** context, int device);
+	*(void**)&get = dlsym((void*)driver, "cuDeviceGet");
+	*(void**)&retain = dlsym((void*)driver, "cuDevicePrimaryCtxRetain");
+	if (get == NULL || retain == NULL) return -1;
+	int device = 0;
+	void* c = NULL;
+	int e = get(&device, ordinal);
+	if (e == 0) e = retain(&c, device);
+	*context = (uintptr_t)c;
+	return e;
+}
 */
 import "C"
 
@@ -54,4 +70,15 @@ func Loaded(name string) (handle uintptr) {
 	s := C.CString(name)
 	defer C.free(unsafe.Pointer(s))
 	return uintptr(C.gpk_dynlib_loaded(s))
+}
+
+func retain(driver uintptr, ordinal int) (context uintptr, err error) {
+	var c C.uintptr_t
+	switch e := C.gpk_dynlib_retain(C.uintptr_t(driver), C.int(ordinal), &c); {
+	case e < 0:
+		return 0, errors.New("the driver lacks cuDeviceGet or cuDevicePrimaryCtxRetain")
+	case e > 0:
+		return 0, fmt.Errorf("cuDevicePrimaryCtxRetain: CUDA error %d", int(e))
+	}
+	return uintptr(c), nil
 }

@@ -18,10 +18,10 @@ var names = [...]string{"ncclAllReduce", "ncclReduceScatter", "ncclAllGather", "
 
 // How returns the name of NCCL's function and the version of the library.
 func (k Kind) How() string {
-	if k < 0 || int(k) >= len(names) || library.err != nil {
+	if k < 0 || int(k) >= len(names) || how.names[k] == "" {
 		return k.String()
 	}
-	return library.how[k]
+	return how.names[k]
 }
 
 // String returns the name of NCCL's function.

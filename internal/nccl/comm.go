@@ -15,16 +15,10 @@ type ID [128]byte
 // context as it is, for tests.
 type Context uintptr
 
-var binding sync.Mutex // held while the driver's functions are bound
-
 // ContextOf returns the context of a device.
 func ContextOf(d *device.Device) (Context, error) {
-	binding.Lock()
-	defer binding.Unlock()
-	if err := bindDriver(); err != nil {
-		return 0, err
-	}
-	return retain(d.Info().Index)
+	c, err := library.Context(d.Info().Index)
+	return Context(c), err
 }
 
 // ErrAborted is the error of calls of a communicator that has ended.

@@ -57,8 +57,6 @@ static gpk_nccl_config gpk_nccl_blocking(void) {
 
 // The functions of the driver that this package uses. Package device has loaded the driver.
 #define GPK_NCCL_DRIVER(F) \
-	F(cuDeviceGet, int, (int* device, int ordinal)) \
-	F(cuDevicePrimaryCtxRetain, int, (void** context, int device)) \
 	F(cuCtxSetCurrent, int, (void* context))
 
 #define GPK_NCCL_POINTER(name, type, parameters) static type (*name) parameters;
@@ -83,15 +81,6 @@ static const char* gpk_nccl_bind_driver(uintptr_t handle) {
 static int gpk_nccl_version(void) {
 	int v = 0;
 	return ncclGetVersion(&v) == 0 ? v : 0;
-}
-
-static int gpk_nccl_retain(int ordinal, uintptr_t* context) {
-	int device;
-	void* c = NULL;
-	int e = cuDeviceGet(&device, ordinal);
-	if (e == 0) e = cuDevicePrimaryCtxRetain(&c, device);
-	*context = (uintptr_t)c;
-	return e;
 }
 
 // Go moves goroutines between threads, and NCCL has one last error for the process. So every function
@@ -196,44 +185,15 @@ static int gpk_nccl_run(uintptr_t context, uintptr_t handle, const gpk_nccl_call
 */
 import "C"
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/gpk-go/gpk/internal/dynlib"
-)
-
-// load binds NCCL's functions and returns its version.
-func load(path string) (version int, err error) {
-	handle, err := dynlib.Open(path)
-	if err != nil {
-		return 0, err
-	}
+func bind(handle uintptr) (version int, missing string) {
 	if missing := C.gpk_nccl_bind(C.uintptr_t(handle)); missing != nil {
-		return 0, errors.New("lacks " + C.GoString(missing))
+		return 0, C.GoString(missing)
 	}
-	version = int(C.gpk_nccl_version())
-	return version, checkVersion(version)
+	return int(C.gpk_nccl_version()), ""
 }
 
-// bindDriver binds the driver's functions, where the process has loaded the driver.
-func bindDriver() error {
-	handle, err := dynlib.Driver()
-	if err != nil {
-		return err
-	}
-	if missing := C.gpk_nccl_bind_driver(C.uintptr_t(handle)); missing != nil {
-		return errors.New("the driver lacks " + C.GoString(missing))
-	}
-	return nil
-}
-
-func retain(ordinal int) (Context, error) {
-	var c C.uintptr_t
-	if e := C.gpk_nccl_retain(C.int(ordinal), &c); e != 0 {
-		return 0, fmt.Errorf("cuDevicePrimaryCtxRetain: CUDA error %d", e)
-	}
-	return Context(c), nil
+func bindDriver(driver uintptr) (missing string) {
+	return C.GoString(C.gpk_nccl_bind_driver(C.uintptr_t(driver)))
 }
 
 // text is the buffer into which C copies NCCL's text of a failure.
@@ -241,13 +201,7 @@ type text [C.GPK_NCCL_WHY]C.char
 
 // failure turns a result into an error; nil for success.
 func (t *text) failure(call string, code C.int) error {
-	switch {
-	case code == 0:
-		return nil
-	case code < 0:
-		return fmt.Errorf("%s: CUDA error %d", call, -int(code))
-	}
-	return &Error{Call: call, Code: int(code), Detail: C.GoString(&t[0])}
+	return library.Failure(call, int(code), C.GoString(&t[0]))
 }
 
 // NewID returns an ID for Init, to be given to all ranks.

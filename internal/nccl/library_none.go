@@ -4,14 +4,12 @@ package nccl
 
 import "github.com/gpk-go/gpk/cutlass"
 
-// load returns the reason why this program opens no libraries, as do all functions here.
-func load(string) (version int, err error) { return 0, cutlass.Built() }
+func bind(uintptr) (version int, missing string) { return 0, "" }
 
-func bindDriver() error { return cutlass.Built() }
+func bindDriver(uintptr) (missing string) { return "" }
 
-func retain(int) (Context, error) { return 0, cutlass.Built() }
-
-// NewID returns an ID for Init, to be given to all ranks.
+// NewID returns an ID for Init, to be given to all ranks. Here it returns the reason why this program opens no
+// libraries, as do all functions below.
 func NewID() (id ID, err error) { return id, cutlass.Built() }
 
 func initRank(Context, int, ID, int) (handle uintptr, err error) { return 0, cutlass.Built() }

@@ -2,7 +2,6 @@ package nccl
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gpk-go/gpk/internal/dynlib"
 	"github.com/gpk-go/gpk/internal/nccl/nccltest"
 )
 
@@ -21,9 +21,12 @@ func fake(t *testing.T) {
 	if why != "" {
 		t.Skipf("NOT RUN: there is no fake NCCL: %s", why)
 	}
-	v, err := load(file)
-	if err != nil || v != 22809 {
-		t.Fatalf("version %d, %v", v, err)
+	old := library
+	t.Cleanup(func() { library = old })
+	t.Setenv("GPK_NCCL", file)
+	library = newLibrary()
+	if err := Load(); err != nil || Number() != 22809 || filepath.Base(Path()) != filepath.Base(file) {
+		t.Fatalf("%s of version %d, %v", Path(), Number(), err)
 	}
 }
 
@@ -162,8 +165,8 @@ func TestFailures(t *testing.T) {
 	call := Call{Kind: AllReduce, Send: buf, Recv: buf, Count: 1, Type: Int32}
 	t.Run("code", func(t *testing.T) {
 		t.Setenv("GPK_FAKE_NCCL", "ncclAllReduce:0:2:socket gone")
-		var e *Error
-		if err := cs[0].Run(&call); !errors.As(err, &e) || e.Code != 2 || e.Detail != "socket gone" || !strings.Contains(err.Error(), "ncclSystemError (2): socket gone") {
+		err := cs[0].Run(&call)
+		if e := library.StatusOf(err); e == nil || e.Code != 2 || e.Detail != "socket gone" || !strings.Contains(err.Error(), "ncclSystemError (2): socket gone") {
 			t.Error(err)
 		}
 	})
@@ -210,37 +213,32 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestVersion checks that libraries are refused that are too old or are not NCCL.
+// TestVersion checks which versions are used, and that a library that is not NCCL is none.
 func TestVersion(t *testing.T) {
 	fake(t)
-	file, _ := nccltest.Build(t.TempDir())
 	t.Setenv("GPK_FAKE_NCCL_VERSION", "22605")
-	if _, err := load(file); err == nil || !strings.Contains(err.Error(), "it is NCCL 2.26.5; NCCL 2.27.0 or newer") {
-		t.Error(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := load(self); err == nil {
-		t.Error("a file that is not a library was loaded")
-	}
+	files := map[string]string{library.Path(): ""}
 	if found, _ := filepath.Glob("/lib/*-linux-gnu/libm.so.6"); len(found) > 0 {
-		if _, err := load(found[0]); err == nil || !strings.Contains(err.Error(), "lacks nccl") {
-			t.Errorf("%s: %v", found[0], err)
+		files[found[0]] = "ncclGetVersion"
+	}
+	for file, want := range files {
+		handle, err := dynlib.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		version, missing := bind(handle)
+		if missing != want || want == "" && (version != 22605 || version >= library.Least) {
+			t.Errorf("%s: version %d, lacks %q, want %q", file, version, missing, want)
 		}
 	}
 }
 
 // TestNames checks the texts of values without a name.
 func TestNames(t *testing.T) {
-	var none *Error
 	for got, want := range map[string]string{
-		none.Error():                          "NCCL failed",
-		(&Error{Call: "x", Code: 99}).Error(): "x: unknown result (99)",
-		Kind(-1).String():                     "unknown call",
-		Recv.String():                         "ncclRecv",
-		versionText(22809):                    "NCCL 2.28.9",
+		library.Failure("x", 99, "").Error(): "x: unknown result (99)",
+		Kind(-1).String():                    "unknown call",
+		Recv.String():                        "ncclRecv",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

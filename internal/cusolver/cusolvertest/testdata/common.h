@@ -4,7 +4,9 @@
 // time on a handle. It overwrites the workspaces, and what a factorization does not define.
 //
 // GPK_FAKE_CUSOLVER is FUNCTION:RESULT:INFO, the function without its type: it returns RESULT, or, where that
-// is 0, reports INFO for the last matrix.
+// is 0, reports INFO for the last matrix. GPK_FAKE_CUSOLVER_SKEW is a number: gesvdjBatched adds so much of the second
+// column of U to the first. GPK_FAKE_CUSOLVER_LOG names a file that gets a + for everything that is made, a - for
+// everything that is ended, and a ! for a handle that is ended in use.
 
 #include <complex.h>
 #include <math.h>
@@ -89,18 +91,41 @@ static size_t need(int64_t m, int64_t n) { return (size_t)(16 * m + 32 * n + 8);
 static size_t need_host(int64_t n) { return (size_t)(8 * n + 24); }
 
 int cusolverGetVersion(int* version) { *version = 12004; return SUCCESS; }
+
+static void* note(const char* what, void* p) {
+	const char* file = getenv("GPK_FAKE_CUSOLVER_LOG");
+	FILE* f = file != NULL && file[0] != 0 ? fopen(file, "a") : NULL;
+	if (f != NULL) {
+		fputs(what, f);
+		fclose(f);
+	}
+	return p;
+}
+
+static int make(void** p) { *p = note("+", calloc(1, sizeof(handle))); return SUCCESS; }
+static int end(void* p) { free(note("-", p)); return SUCCESS; }
+
 int cusolverDnCreate(void** h) {
 	int result, info;
 	if (asked("cusolverDnCreate", &result, &info) && result != 0) return result;
-	*h = calloc(1, sizeof(handle));
-	return SUCCESS;
+	return make(h);
 }
-int cusolverDnDestroy(void* h) { free(h); return SUCCESS; }
+int cusolverDnDestroy(void* h) {
+	if (atomic_exchange(&((handle*)h)->busy, 1)) note("!", h);
+	return end(h);
+}
 int cusolverDnSetStream(void* h, void* stream) { ((handle*)h)->stream = stream; return SUCCESS; }
-int cusolverDnCreateParams(void** p) { *p = malloc(8); return SUCCESS; }
-int cusolverDnCreateSyevjInfo(void** p) { *p = malloc(8); return SUCCESS; }
-int cusolverDnXsyevjSetSortEig(void* p, int sort) { return p != NULL && sort == 1 ? SUCCESS : INVALID; }
-int cusolverDnCreateGesvdjInfo(void** p) { *p = malloc(8); return SUCCESS; }
+int cusolverDnCreateParams(void** p) { return make(p); }
+int cusolverDnDestroyParams(void* p) { return end(p); }
+int cusolverDnCreateSyevjInfo(void** p) { return make(p); }
+int cusolverDnDestroySyevjInfo(void* p) { return end(p); }
+int cusolverDnXsyevjSetSortEig(void* p, int sort) {
+	int result, info;
+	if (asked("XsyevjSetSortEig", &result, &info)) return result;
+	return p != NULL && sort == 1 ? SUCCESS : INVALID;
+}
+int cusolverDnCreateGesvdjInfo(void** p) { return make(p); }
+int cusolverDnDestroyGesvdjInfo(void* p) { return end(p); }
 #ifndef PART
 int cusolverDnXgesvdjSetSortEig(void* p, int sort) { return p != NULL && sort == 1 ? SUCCESS : INVALID; }
 #endif

@@ -1,0 +1,59 @@
+package linalg
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cusolver"
+)
+
+// powers is the powers of two by which the matrices of a stack were multiplied, [..., 1] of the real type; nil where
+// all of them are 1.
+type powers struct{ *gpk.Array }
+
+// normalized is normalize for a stack on a GPU, of which one triangle is read. It returns a itself where no matrix
+// is near an end of the range.
+func (s solver) normalized(a *gpk.Array, which triangle) (x *gpk.Array, by powers, err error) {
+	largest := which.of(a.Real(), 0).Abs().Max(-1, -2)
+	if a.DType().IsComplex() { // the absolute value of an element may overflow, and the diagonal of a Hermitian matrix is real
+		largest = largest.Maximum(which.of(a.Imag(), 1).Abs().Max(-1, -2))
+	}
+	list, err := gpk.ToSlice[float64](largest.Cast(gpk.Float64))
+	if err != nil {
+		return nil, by, err
+	}
+	all := 1.0
+	for i, v := range list {
+		if list[i] = normalizer(v, s.epsilon()); list[i] != 1 {
+			all = list[i]
+		}
+	}
+	if all == 1 {
+		return a, by, nil
+	}
+	lead, _, _, _ := shapeOf(a)
+	by.Array = gpk.FromSliceOn(a.Device(), list, with(lead, 1)...).Cast(a.DType().Real())
+	return a.Mul(by.Unsqueeze(-1).Cast(a.DType())), by, nil
+}
+
+// undo divides eigenvalues or singular values [..., n], which a function of cuSOLVER computed, by the powers.
+func (by powers) undo(op *operation, kind cusolver.Kind, values *gpk.Array) *gpk.Array {
+	if by.Array == nil {
+		return values
+	}
+	op.Step(fmt.Sprintf("by %v of %s on %v, then", kind, cusolver.Version(), op.dev))
+	return op.Elementwise(expr.Div, values, by.Array)
+}
+
+// of returns the elements that are read, and 0 for the others. least is the number of the first diagonal: 0 for
+// the main one, 1 for the one beside it.
+func (t triangle) of(a *gpk.Array, least int) *gpk.Array {
+	switch t {
+	case lowerElements:
+		return a.Tril(-least)
+	case upperElements:
+		return a.Triu(least)
+	}
+	return a
+}
