@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -249,7 +250,7 @@ func TestCaptureFree(t *testing.T) {
 	}
 	g2.Outputs()[0].Free()
 	g2.Free()
-	for range 10 { // what the test dropped on its way
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) { // what the test dropped on its way
 		runtime.GC()
 		if bytes() <= before {
 			break

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -72,6 +73,19 @@ func mix(s *Stream, f *Function, b *Buffer, micros, code uint64) error {
 		w.params = binary.LittleEndian.AppendUint64(w.params, word)
 	}
 	return s.dev.LaunchWork(s, nil, []*Buffer{b}, w)
+}
+
+// holdQueue queues a call that waits until the returned function is called: what is
+// queued behind it is not made before.
+func holdQueue(t *testing.T, q *submit.Queue) (release func()) {
+	t.Helper()
+	submittest.Open(0)
+	release = func() { submittest.Open(1) }
+	t.Cleanup(release) // before Close, which waits for the call
+	r := q.Next()
+	r.Function, r.Args[0] = submittest.Gate, 1
+	q.Push()
+	return release
 }
 
 func word(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
@@ -282,13 +296,15 @@ func TestQueuedFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := d.main
+	release := holdQueue(t, d.submission.queue) // until all are queued
 	for i, err := range []error{
-		mix(s, f, before, 500, 0), mix(s, f, failing, 500, 700), mix(s, f, after, 0, 0), mix(other, f, beside, 0, 0),
+		mix(s, f, before, 0, 0), mix(s, f, failing, 0, 700), mix(s, f, after, 0, 0), mix(other, f, beside, 0, 0),
 	} {
 		if err != nil {
 			t.Fatalf("launch %d: %v", i, err)
 		}
 	}
+	release()
 	got := make([]byte, 8)
 	if err := d.CopyToHost(got, before, 0, nil); err != nil || binary.LittleEndian.Uint64(got) != 36 {
 		t.Errorf("what was written before: %v, %v", got, err)
@@ -404,10 +420,7 @@ func TestQueuedFailureOfMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := d.submission.queue
-	submittest.Open(0)
-	r := q.Next()
-	r.Function, r.Args[0] = submittest.Gate, 1
-	q.Push()
+	release := holdQueue(t, q)
 	if err := mix(d.main, f, first, 0, 700); err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +429,7 @@ func TestQueuedFailureOfMany(t *testing.T) {
 		for q.Calls() < half {
 			time.Sleep(time.Millisecond)
 		}
-		submittest.Open(1)
+		release()
 	}()
 	w := &manyLaunches{launched{f: f}, 1000}
 	for _, word := range []uint64{second.Addr(), 0, 0} {
@@ -486,15 +499,32 @@ func TestQueuedFailureBeforeFirst(t *testing.T) {
 	}
 }
 
+// releasing is a launch of a function's first, which is not queued. It releases what is
+// queued before, which the device has then not seen fail.
+type releasing struct {
+	launched
+	release func()
+}
+
+func (w *releasing) Enqueue(ordinal int, stream uint64) (bool, error) {
+	w.release()
+	return w.launched.Enqueue(ordinal, stream)
+}
+
 // TestQueuedFailureReachesBoundary: Synchronize returns a failure once, also one that a
 // launch has returned: an array that is started on behalf of another drops it.
 func TestQueuedFailureReachesBoundary(t *testing.T) {
 	var queued *submit.Error
-	for name, launch := range map[string]func(d *Device, f *Function, failed, other *Buffer) error{
-		"of what was not written": func(d *Device, f *Function, failed, _ *Buffer) error { return mix(d.main, f, failed, 0, 0) },
-		"beside the queue": func(d *Device, f *Function, _, other *Buffer) error {
+	for name, launch := range map[string]func(d *Device, f *Function, failed, other *Buffer, release func()) error{
+		"of what was not written": func(d *Device, f *Function, failed, _ *Buffer, release func()) error {
+			release()
+			d.submission.queue.Flush()
+			return mix(d.main, f, failed, 0, 0)
+		},
+		"beside the queue": func(d *Device, _ *Function, _, other *Buffer, release func()) error {
 			g := &Function{dev: d, name: "other", handle: 6, info: functionInfo{maxThreads: 1024}}
-			return mix(d.main, g, other, 0, 0) // its first, which is not queued
+			w := &releasing{launched{f: g, params: slices.Concat(word(other.Addr()), word(0), word(0))}, release}
+			return d.LaunchWork(d.main, nil, []*Buffer{other}, w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -504,13 +534,11 @@ func TestQueuedFailureReachesBoundary(t *testing.T) {
 			if err := mix(d.main, f, other, 0, 0); err != nil { // started at once: the first
 				t.Fatal(err)
 			}
-			if err := mix(d.main, f, failed, 100_000, 700); err != nil {
+			release := holdQueue(t, d.submission.queue)
+			if err := mix(d.main, f, failed, 0, 700); err != nil {
 				t.Fatal(err)
 			}
-			if name == "of what was not written" {
-				d.submission.queue.Flush()
-			}
-			if err := launch(d, f, failed, other); !errors.As(err, &queued) {
+			if err := launch(d, f, failed, other, release); !errors.As(err, &queued) {
 				t.Fatalf("the launch: %v", err)
 			}
 			if err := d.Synchronize(context.Background()); !errors.As(err, &queued) || !strings.Contains(err.Error(), "(700)") {
@@ -579,7 +607,7 @@ func TestQueuedRows(t *testing.T) {
 	}
 	// A busy machine breaks rows: some of many stay whole.
 	tries := 0
-	for ; tries < 100 && q.Calls() < 100; tries++ {
+	for end := time.Now().Add(time.Minute); q.Calls() < 100 && time.Now().Before(end); tries++ {
 		for range 5000 {
 			if err := mix(d.main, f, b, 0, 0); err != nil {
 				t.Fatal(err)

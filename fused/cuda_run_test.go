@@ -125,7 +125,7 @@ func TestCompiledRun(t *testing.T) {
 			if at := binary.LittleEndian.Uint64(r.params[0]); at != c.Dst.Buffer.Addr()+uint64(4*c.Dst.Offset) || len(r.params[0])%8 != 0 {
 				t.Errorf("the destination is at %#x, %d bytes of parameters", at, len(r.params[0]))
 			}
-			if n := testing.AllocsPerRun(20, func() { _, _ = g.Run(s, c) }); !raceEnabled && tt.want.traversal < traverseStrided && n > 4 { // the recorder's own; -race empties pools
+			if n := devicetest.LeastAllocs(20, func() { _, _ = g.Run(s, c) }); !raceEnabled && tt.want.traversal < traverseStrided && n > 4 { // the recorder's own; -race empties pools
 				t.Errorf("%v allocations", n)
 			}
 		})

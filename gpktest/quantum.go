@@ -294,7 +294,7 @@ func (s *suite) quantumRefusals(t *testing.T) {
 	if _, err := quantum.Gram(ended, c, x, nil, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if d := time.Since(begun); d > time.Second {
+	if d := time.Since(begun); d > time.Minute {
 		t.Errorf("it took %v to cancel", d)
 	}
 	if after := s.dev.Pool().InUse; after > before {

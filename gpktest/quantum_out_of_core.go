@@ -164,13 +164,5 @@ func (s *suite) quantumCancel(t *testing.T) {
 			t.Errorf("%s: %d bytes are left behind", c2.name, left)
 		}
 	}
-	for range 50 {
-		if runtime.NumGoroutine() <= goroutines {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if now := runtime.NumGoroutine(); now > goroutines {
-		t.Errorf("%d goroutines, %d before", now, goroutines)
-	}
+	goroutinesEnd(t, goroutines)
 }

@@ -243,9 +243,9 @@ func runBrowser(t *testing.T, browser, html string, args ...string) (out, consol
 	if err := os.WriteFile(file, []byte(html), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	args = append([]string{"--headless", "--disable-gpu", "--user-data-dir=" + filepath.Join(dir, "user"), "--enable-logging=stderr", "--timeout=60000"}, append(args, "file://"+file)...)
+	args = append([]string{"--headless", "--disable-gpu", "--user-data-dir=" + filepath.Join(dir, "user"), "--enable-logging=stderr", "--timeout=240000"}, append(args, "file://"+file)...)
 	if os.Geteuid() == 0 {
 		args = append([]string{"--no-sandbox"}, args...) // which Chromium demands of root
 	}

@@ -214,8 +214,7 @@ func TestCancel(t *testing.T) {
 		if raceDetector {
 			limit *= 20
 		}
-		var late time.Duration
-		for range 4 { // a busy machine may take the processor away
+		for end := time.Now().Add(time.Minute); ; { // a busy machine may take the processor away
 			ctx, cancel := context.WithCancel(context.Background())
 			ended := make(chan time.Time, 1)
 			timer := time.AfterFunc(after, func() { ended <- time.Now(); cancel() })
@@ -225,10 +224,10 @@ func TestCancel(t *testing.T) {
 				r.K.Free()
 				timer.Stop()
 				cancel()
-				late = 0
 				break
 			}
-			if late = time.Since(<-ended); !errors.Is(err, context.Canceled) {
+			late := time.Since(<-ended)
+			if !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
 			if n := cpu.Pool().InUse; n > before { // less: a collection found what other tests dropped
@@ -237,9 +236,10 @@ func TestCancel(t *testing.T) {
 			if late <= limit {
 				break
 			}
-		}
-		if late > limit {
-			t.Errorf("%v after the context ended, four times", late)
+			if time.Now().After(end) {
+				t.Errorf("%v after the context ended, in every try for a minute", late)
+				break
+			}
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -250,11 +250,10 @@ func TestCancel(t *testing.T) {
 	if n := cpu.Pool().InUse; n > before {
 		t.Errorf("%d bytes in use, %d before", n, before)
 	}
-	for range 50 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if runtime.NumGoroutine() <= goroutines {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), goroutines)
 }

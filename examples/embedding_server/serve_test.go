@@ -77,7 +77,8 @@ func terminate(t *testing.T, kind string, args []string) {
 	address := find(t, lines, `address=(\S+)`)
 	loaded := make(chan *result, 1)
 	go func() { loaded <- hammer(t.Context(), "http://"+address, "m", 200, 3) }()
-	time.Sleep(700 * time.Millisecond)
+	answered := regexp.MustCompile(`embedding_requests_total{status="200"} [1-9]\d{2}`)
+	waitFor(t, func() bool { return answered.MatchString(get(t, "http://"+address+"/metrics")) })
 	if err := child.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}

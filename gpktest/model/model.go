@@ -189,7 +189,8 @@ func (w *world) round(seed uint64) bool {
 // more than expected.
 func (w *world) inUse(expected []int64) []int64 {
 	var out []int64
-	for i := range 100 {
+	end := time.Now().Add(time.Minute)
+	for i := 0; i < 100 || time.Now().Before(end); i++ {
 		out = out[:0]
 		over := false
 		for k, d := range w.Devices {
@@ -221,11 +222,10 @@ func (w *world) left(before []int64, routines int) error {
 			return nil
 		}
 	}
-	for range 100 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if runtime.NumGoroutine() <= routines {
 			return nil
 		}
-		time.Sleep(time.Millisecond)
 	}
 	return fmt.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), routines)
 }

@@ -10,10 +10,10 @@ import (
 )
 
 // waitForGoroutines fails the test when there are still more than n goroutines
-// after ten seconds.
+// after a minute.
 func waitForGoroutines(t *testing.T, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > n; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > n; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			buf := make([]byte, 1<<16)
 			t.Fatalf("%d goroutines before, %d after\n%s", n, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
@@ -69,7 +69,13 @@ func TestParallelNested(t *testing.T) {
 		runtime.GOMAXPROCS(old)
 	}
 	waitForGoroutines(t, before)
-	if n, m := sharedWorkers.idle.Load(), len(sharedWorkers.jobs); n != 0 || m != 0 {
+	idle := func() (int, int) { return int(sharedWorkers.idle.Load()), len(sharedWorkers.jobs) }
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if n, m := idle(); n == 0 && m == 0 {
+			break
+		}
+	}
+	if n, m := idle(); n != 0 || m != 0 {
 		t.Errorf("%d idle workers and %d jobs are left", n, m)
 	}
 }

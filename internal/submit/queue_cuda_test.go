@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,6 +96,7 @@ func TestWords(t *testing.T) {
 func TestFull(t *testing.T) {
 	q := newQueue(t, Always)
 	submittest.Open(0)
+	t.Cleanup(func() { submittest.Open(1) }) // before Close, which waits for the call
 	q.Ready()
 	push(q, submittest.Gate, 1)
 	var mu sync.Mutex
@@ -114,7 +116,7 @@ func TestFull(t *testing.T) {
 		defer mu.Unlock()
 		return pushed
 	}
-	for deadline := time.Now().Add(10 * time.Second); count() < waiting-1 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); count() < waiting-1 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(20 * time.Millisecond)
@@ -135,7 +137,6 @@ func TestFailure(t *testing.T) {
 	q := newQueue(t, Always)
 	const ok, bad = 300, 120 // once around the ring
 	at := func(i int) (stream, seq uint64) { return uint64(10 + i%3), uint64(i) }
-	submittest.Open(0)
 	for i := range ok {
 		q.Ready()
 		push(q, submittest.Note, uint64(i))
@@ -281,13 +282,13 @@ func TestRows(t *testing.T) {
 func TestSleeps(t *testing.T) {
 	q := newQueue(t, InRows)
 	through := 0
-	for deadline := time.Now().Add(10 * time.Second); through == 0 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); through == 0 && time.Now().Before(deadline); {
 		if q.Ready() {
 			push(q, submittest.Note, 1)
 			through++
 		}
 	}
-	for deadline := time.Now().Add(10 * time.Second); q.done() != 1 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); q.done() != 1 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	if len(submittest.Logged()) != 1 {
@@ -303,13 +304,21 @@ func TestSleeps(t *testing.T) {
 func TestThread(t *testing.T) {
 	before := threads(t)
 	q := New(Always)
+	submittest.Logged()
+	submittest.Open(0)
+	defer submittest.Open(1)
 	q.Ready()
 	push(q, submittest.Note, 1)
-	q.Drain()
+	push(q, submittest.Gate, 1) // the thread cannot end before it has been counted
+	for deadline := time.Now().Add(time.Minute); threads(t) == before && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond) // until it has its name
+	}
 	if n := threads(t); n != before+1 {
 		t.Errorf("%d threads of queues, want %d", n, before+1)
 	}
-	for deadline := time.Now().Add(10 * time.Second); threads(t) != before && time.Now().Before(deadline); {
+	submittest.Open(1)
+	q.Drain()
+	for deadline := time.Now().Add(time.Minute); threads(t) != before && time.Now().Before(deadline); {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if n := threads(t); n != before {
@@ -327,20 +336,22 @@ func TestThread(t *testing.T) {
 	}
 }
 
-// threads counts the threads of queues, by their names.
+// threads counts the threads of queues, by their names. A thread that has been joined may
+// still be listed, and is not counted.
 func threads(t *testing.T) (n int) {
 	t.Helper()
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
+	stats, err := filepath.Glob("/proc/self/task/[0-9]*/stat")
+	if err != nil || len(stats) == 0 {
 		t.Skip("threads cannot be counted, which /proc lists on Linux: ", err)
 	}
-	for _, task := range tasks {
-		if _, err := strconv.Atoi(task.Name()); err != nil {
-			continue
-		}
-		name, _ := os.ReadFile("/proc/self/task/" + task.Name() + "/comm")
-		if strings.TrimSpace(string(name)) == "gpk-submit" {
-			n++
+	for _, stat := range stats {
+		text, _ := os.ReadFile(stat) // the thread may have ended
+		_, rest, ok := strings.Cut(string(text), "(gpk-submit) ")
+		if fields := strings.Fields(rest); ok && len(fields) > 6 {
+			const exiting = 4 // PF_EXITING of <linux/sched.h>, in proc(5)'s field flags
+			if flags, err := strconv.ParseUint(fields[6], 10, 64); err == nil && flags&exiting == 0 {
+				n++
+			}
 		}
 	}
 	return n

@@ -121,7 +121,7 @@ func TestDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := f.staged.on(dev)
-	for range 100 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		runtime.GC()
 		g.mu.Lock()
 		closed := g.closed
@@ -129,7 +129,6 @@ func TestDropped(t *testing.T) {
 		if closed {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Error("it is kept")
 }
@@ -211,11 +210,10 @@ func TestCloseDuringUse(t *testing.T) {
 	if whole.Load() == 0 || cut.Load() == 0 {
 		t.Errorf("%d loads were whole, %d were cut short: Close was not tested", whole.Load(), cut.Load())
 	}
-	for range 100 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	t.Errorf("%d goroutines, there were %d", runtime.NumGoroutine(), before)
 }

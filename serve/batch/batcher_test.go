@@ -297,6 +297,9 @@ func TestCrowd(t *testing.T) {
 	answered := 0
 	for i := range 2000 {
 		patience := time.Duration(rand.New(rand.NewPCG(seed, uint64(i))).IntN(3000)) * time.Microsecond
+		if i%100 == 1 {
+			patience = time.Hour // some are answered, however busy the machine is
+		}
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
@@ -319,7 +322,7 @@ func TestCrowd(t *testing.T) {
 	if err := b.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 		}

@@ -355,7 +355,7 @@ func TestDecideTime(t *testing.T) {
 	m.available = m.gpu.Available
 	for name, op := range benchOps(m) {
 		devicetest.AtMost(t, name, 200*time.Nanosecond, func() time.Duration {
-			return devicetest.CallTime(10_000, func() { sink = m.Decide(op) })
+			return devicetest.CallTime(1_000, func() { sink = m.Decide(op) })
 		})
 	}
 }
