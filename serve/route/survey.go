@@ -82,14 +82,10 @@ func (s *survey) first(measure probe) error {
 	return nil
 }
 
-// again measures the points again, but for the last one where that takes long. The largest is the
-// first, so that its operands serve the others.
+// again measures the points again. The largest is the first, so that its operands serve the others.
 func (s *survey) again(measure probe) error {
 	for i := len(s.samples) - 1; i >= 0; i-- {
 		p := &s.samples[i]
-		if p.Seconds > lastPoint.Seconds() {
-			continue
-		}
 		found, ok, err := measure(s.class, s.dtype, p.n, p.calls)
 		if err != nil {
 			return err
