@@ -12,11 +12,7 @@ import (
 
 // testAt compares At, TakeAlongAxis and Where of numbers with loops.
 func testAt(t *testing.T, s *suite) {
-	rounds := 30
-	if quick() {
-		rounds = 6
-	}
-	for range rounds {
+	for range rounds(30, 6) {
 		for _, dt := range allTypes {
 			s.at(t, dt)
 			s.takenAlong(t, dt)
@@ -160,11 +156,7 @@ func (s *suite) atErrors(t *testing.T) {
 
 // testIndex compares Index with loops, and writes through the views.
 func testIndex(t *testing.T, s *suite) {
-	rounds := 60
-	if quick() {
-		rounds = 10
-	}
-	for range rounds {
+	for range rounds(60, 10) {
 		for _, dt := range allTypes {
 			s.indexed(t, dt)
 		}

@@ -17,11 +17,7 @@ import (
 // sequence: not on the run, the number of processors, the rest of the batch, whether the
 // batch is ragged, or the layout of the operands.
 func testAttentionBits(t *testing.T, s *suite) {
-	rounds := 40
-	if quick() {
-		rounds = 10
-	}
-	for range rounds {
+	for range rounds(40, 10) {
 		for _, v := range attentionVarieties {
 			c := s.attention(v)
 			want := c.attend(t, s)

@@ -190,11 +190,7 @@ func (e sum) summed(t *testing.T, what string, dt gpk.DType, got tensor, xs []te
 // testEinsum compares random equations with loops.
 func testEinsum(t *testing.T, s *suite) {
 	defer gpk.SetPrecision(gpk.SetPrecision(gpk.FullPrecision))
-	rounds := 150
-	if quick() {
-		rounds = 25
-	}
-	for range rounds {
+	for range rounds(150, 25) {
 		e := s.someSum()
 		for _, dt := range allTypes {
 			if !dt.HasProducts() {

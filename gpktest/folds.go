@@ -27,9 +27,41 @@ type folded struct {
 	axes  []int
 	in    []*gpk.Array
 	chain func(in []*gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array
-	what  string
-	one   bool   // a GPU has one kernel for it
-	want  tensor // the result of single operations
+	fusible
+}
+
+// fusible is a computation that a GPU may fuse.
+type fusible struct {
+	what string
+	f    func(tell func(*gpk.Array) *gpk.Array) *gpk.Array // tell is called with what f would keep
+	one  bool                                              // a GPU has one kernel for it
+	want tensor                                            // the result of single operations
+}
+
+// open returns the computation, not yet started.
+func (c *fusible) open() *gpk.Array {
+	return c.f(func(a *gpk.Array) *gpk.Array { return a })
+}
+
+// planned is open, and checks the plan once the kernel is compiled.
+func (c *fusible) planned(t *testing.T, s *suite) *gpk.Array {
+	t.Helper()
+	a := c.open()
+	if plan := a.Explain(); s.dev.Kind() == device.CUDA && c.one && !strings.Contains(plan, "one fused kernel") {
+		t.Errorf("%s: %s", c.what, plan)
+	}
+	return a
+}
+
+// compileAll returns once the kernels of all cases are compiled.
+func compileAll[C interface{ open() *gpk.Array }](t *testing.T, s *suite, cases []C) {
+	t.Helper()
+	for _, c := range cases {
+		evaluate(t, c.open())
+	}
+	if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // foldShapes are what is folded: rows, columns, all, and what lies between, in one
@@ -85,18 +117,9 @@ func testFolds(t *testing.T, s *suite) {
 			cases = append(cases, c)
 		}
 	}
-	open := func(a *gpk.Array) *gpk.Array { return a }
+	compileAll(t, s, cases)
 	for _, c := range cases {
-		evaluate(t, c.reduce(open)) // has the kernel compiled
-	}
-	if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		a := c.reduce(open)
-		if plan := a.Explain(); s.dev.Kind() == device.CUDA && c.one && !strings.Contains(plan, "one fused kernel") {
-			t.Errorf("%s: %s", c.what, plan)
-		}
+		a := c.planned(t, s)
 		if got := evaluate(t, a); differ(got, c.want) >= 0 {
 			k := differ(got, c.want)
 			t.Errorf("%s: element %d of %d is %v, of single operations %v", c.what, k, max(len(got.ints), len(got.values)), got.at(k), c.want.at(k))
@@ -130,7 +153,8 @@ func (s *suite) folded(t *testing.T, row *ops.Row, of struct{ shape, axes []int 
 		x.values[s.rng.IntN(k)] = complex(math.NaN(), 0)
 		bounded = false
 	}
-	c := &folded{op: row.Op, axes: of.axes, one: row.Op != expr.Var}
+	c := &folded{op: row.Op, axes: of.axes, fusible: fusible{one: row.Op != expr.Var}}
+	c.f = c.reduce
 	how := s.rng.IntN(4)
 	switch how {
 	case 0: // begins where no vector does
@@ -210,19 +234,12 @@ func testFoldedLines(t *testing.T, s *suite) {
 		{"RMSNorm without weights", func(x, _ *gpk.Array) *gpk.Array { return gpk.RMSNorm(x, nil, 1e-6) }},
 	}
 	shapes := [][]int{{33, 64}, {600, 16}, {7, 1000}, {9, 1003}, {70, 2048}, {5, 8192}, {3, 16384}, {2, 40000}, {4, 6, 512}, {4096}}
-	rounds := 2
-	if quick() {
-		rounds = 1
-	}
 	type lines struct {
-		what string
-		f    func(tell func(*gpk.Array) *gpk.Array) *gpk.Array
-		x    *gpk.Array // an operand of the chain
-		one  bool       // a GPU has one kernel for it
-		want tensor     // the result of single operations
+		fusible
+		x *gpk.Array // an operand of the chain
 	}
 	var cases []*lines
-	for range rounds {
+	for range rounds(2, 1) {
 		for i, m := range methods {
 			for j, dt := range []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16} {
 				shape := shapes[(3*i+j+s.rng.IntN(len(shapes)))%len(shapes)]
@@ -233,12 +250,11 @@ func testFoldedLines(t *testing.T, s *suite) {
 				gamma := s.random(dt, n).array()
 				steps := s.foldSteps(dt)
 				vector := 16 / dt.Size()
-				c := &lines{
+				c := &lines{x: in[0], fusible: fusible{
 					what: name(m.name, dt, shape),
 					f:    func(tell func(*gpk.Array) *gpk.Array) *gpk.Array { return m.f(steps(in, tell), gamma) },
-					x:    in[0],
 					one:  n%vector == 0 && n <= 4096*vector,
-				}
+				}}
 				if err := gpk.Eval(append(slices.Clone(in), gamma)...); err != nil {
 					t.Fatal(err)
 				}
@@ -252,20 +268,11 @@ func testFoldedLines(t *testing.T, s *suite) {
 			}
 		}
 	}
-	open := func(a *gpk.Array) *gpk.Array { return a }
+	compileAll(t, s, cases)
 	for _, c := range cases {
-		evaluate(t, c.f(open)) // has the kernel compiled
-	}
-	if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		a := c.f(open)
-		if plan := a.Explain(); s.dev.Kind() == device.CUDA && c.one && !strings.Contains(plan, "one fused kernel") {
-			t.Errorf("%s: %s", c.what, plan)
-		}
+		a := c.planned(t, s)
 		for what, got := range map[string]tensor{"": evaluate(t, a), ", in place": func() tensor {
-			if err := gpk.Into(c.x, c.f(open)); err != nil {
+			if err := gpk.Into(c.x, c.open()); err != nil {
 				t.Fatal(err)
 			}
 			return read(t, c.x)

@@ -72,12 +72,18 @@ func testLongK(t *testing.T, s *suite) {
 	}
 }
 
-// testOddRows forces the kernels that store rows which begin at any element, into
-// parts of larger arrays: nothing else is written.
-func testOddRows(t *testing.T, s *suite) {
+// needSM90 skips a test of kernels for SM 90 on another device.
+func (s *suite) needSM90(t *testing.T) {
+	t.Helper()
 	if s.dev.Kind() == device.CPU || s.dev.Capabilities().SM != 90 {
 		t.Skip("the kernels are for SM 90")
 	}
+}
+
+// testOddRows forces the kernels that store rows which begin at any element, into
+// parts of larger arrays: nothing else is written.
+func testOddRows(t *testing.T, s *suite) {
+	s.needSM90(t)
 	ran := 0
 	for _, k := range cutlass.Kernels() {
 		if !k.Direct {
@@ -116,9 +122,7 @@ func testOddRows(t *testing.T, s *suite) {
 // over: less than a wave, a little more than one, and than two, and in a batch; all of
 // D is written, with the same bits each time.
 func testStreamK(t *testing.T, s *suite) {
-	if s.dev.Kind() == device.CPU || s.dev.Capabilities().SM != 90 {
-		t.Skip("the kernels are for SM 90")
-	}
+	s.needSM90(t)
 	ran := 0
 	for _, k := range cutlass.Kernels() {
 		if k.Schedule != "streamk" {
@@ -172,9 +176,7 @@ func testStreamK(t *testing.T, s *suite) {
 // their way out. Sums of small integers are exact, in any order: every element is
 // compared.
 func testShortK(t *testing.T, s *suite) {
-	if s.dev.Kind() == device.CPU || s.dev.Capabilities().SM != 90 {
-		t.Skip("the kernels are for SM 90")
-	}
+	s.needSM90(t)
 	ran := 0
 	for _, k := range cutlass.Kernels() {
 		if !k.Large || k.A != gpk.BFloat16 || k.MajorA != cutlass.RowMajor || k.MajorB != cutlass.RowMajor {

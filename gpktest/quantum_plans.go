@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/cmplx"
 	"runtime"
 	"slices"
 	"strings"
@@ -132,35 +131,39 @@ func (s *suite) quantumSizesOfTiles(t *testing.T) {
 			{Path: quantum.General, Tile: 700, Keep: quantum.Recompute},
 		} {
 			want := func(i, j int) float64 {
-				a, b := reference(rows[i]), reference(rows[j])
-				var sum complex128
-				for k := range a {
-					sum += cmplx.Conj(a[k]) * b[k]
-				}
-				return real2(sum)
+				return real2(overlap(reference(rows[i]), reference(rows[j])))
 			}
 			s.checkGram(t, c, x, nil, [2]int{n, 0}, o, want, [...]float64{5e-6, 2e-3, 1e-12}[o.Precision])
 			if n < 500 || o.Tile == 0 {
 				continue
 			}
-			var first []float64
-			for _, o.Streams = range []int{1, 2, 4, 8} {
-				r, err := quantum.Gram(context.Background(), c, x, nil, o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				k := must[float64](t, r.K.Cast(gpk.Float64))
-				r.K.Free()
-				if first == nil {
-					first = k
-				}
-				if !slices.Equal(k, first) {
-					t.Errorf("%d samples, %+v: other bits than one stream", n, o)
-				}
-			}
+			onStreams(t, c, x, o)
 		}
 		x.Free()
 	}
+}
+
+// onStreams computes K on 1, 2, 4 and 8 streams, checks that its bits are the same, and returns
+// the reports.
+func onStreams(t *testing.T, c *quantum.Circuit, x *gpk.Array, o quantum.Options) (reports []quantum.Report) {
+	t.Helper()
+	var first []float64
+	for _, o.Streams = range []int{1, 2, 4, 8} {
+		r, err := quantum.Gram(context.Background(), c, x, nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := must[float64](t, r.K.Cast(gpk.Float64))
+		r.K.Free()
+		if first == nil {
+			first = k
+		}
+		if !slices.Equal(k, first) {
+			t.Errorf("%d samples, %+v: other bits than one stream", x.Shape()[0], o)
+		}
+		reports = append(reports, r.Report)
+	}
+	return reports
 }
 
 // quantumStreams: the number of streams changes no bit, of K and of the report.
@@ -169,20 +172,10 @@ func (s *suite) quantumStreams(t *testing.T) {
 	_, x := s.quantumSamples(700)
 	for _, o := range []quantum.Options{{}, {Precision: quantum.Fast}, {Precision: quantum.Double}, {Path: quantum.General, Keep: quantum.Recompute}} {
 		o.Tile = 100
-		var first []float64
-		var report quantum.Report
-		for _, o.Streams = range []int{1, 2, 4, 8} {
-			r, err := quantum.Gram(context.Background(), c, x, nil, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			k := must[float64](t, r.K.Cast(gpk.Float64))
-			r.K.Free()
-			if first == nil {
-				first, report = k, r.Report
-			}
-			if !slices.Equal(k, first) || r.Report.OffDiagonalMean != report.OffDiagonalMean || r.Report.OffDiagonalStd != report.OffDiagonalStd {
-				t.Errorf("%+v gives other bits than one stream", o)
+		reports := onStreams(t, c, x, o)
+		for _, r := range reports[1:] {
+			if r.OffDiagonalMean != reports[0].OffDiagonalMean || r.OffDiagonalStd != reports[0].OffDiagonalStd {
+				t.Errorf("%+v reports other figures than on one stream", o)
 			}
 		}
 	}

@@ -183,11 +183,7 @@ func statistics() []statistic {
 
 // testStatistics compares the reductions that are made of others with loops in float64.
 func testStatistics(t *testing.T, s *suite) {
-	rounds := 8
-	if quick() {
-		rounds = 2
-	}
-	for range rounds {
+	for range rounds(8, 2) {
 		for _, c := range statistics() {
 			for _, dt := range c.of {
 				s.statistic(t, c, dt)

@@ -203,9 +203,7 @@ func firstDifference(got, want []float64) string {
 // with two kernels: as they are, with a linear layer's bias, with chains behind them, and
 // into odd rows of larger arrays.
 func testLastRows(t *testing.T, s *suite) {
-	if s.dev.Kind() == device.CPU || s.dev.Capabilities().SM != 90 {
-		t.Skip("the kernels are for SM 90")
-	}
+	s.needSM90(t)
 	cut := 0
 	for _, v := range varieties {
 		if !v.in.IsHalf() || len(v.opts) > 0 {
