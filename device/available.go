@@ -1,15 +1,27 @@
 package device
 
-import "time"
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
 
 // askEvery is how long a GPU's answer about free memory is reused: a query takes its driver
 // 5 us, and 35 us after a pause.
 const askEvery = 100 * time.Millisecond
 
-// answer is a GPU's answer about its free memory.
+// answer is a GPU's answer about its free memory. A timer marks it as expired, because to read the
+// clock takes longer than all else that Available does.
 type answer struct {
-	at   time.Time // zero: no valid answer
-	room int64     // bytes that are free or held by the pool
+	room    int64        // bytes that are free or held by the pool
+	expired *atomic.Bool // nil: no valid answer
+}
+
+// newAnswer returns an answer that expires after askEvery.
+func newAnswer(room int64) answer {
+	a := answer{room, new(atomic.Bool)}
+	time.AfterFunc(askEvery, func() { a.expired.Store(true) })
+	return a
 }
 
 // maxAsks is how often the query is repeated if the driver allocated or freed memory
@@ -29,11 +41,12 @@ func (d *Device) Available() (int64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last := d.asked
-	if d.info.Kind == CPU || last.at.IsZero() || time.Since(last.at) > askEvery {
-		var err error
-		if last, err = d.askFree(); err != nil || last.at.IsZero() {
+	if d.info.Kind == CPU || last.expired == nil || last.expired.Load() {
+		room, err := d.askFree()
+		if err != nil || room == unknownRoom {
 			return 0, err
 		}
+		last.room = room
 	}
 	pool := &d.pool.stats
 	room := last.room - pool.InUse
@@ -43,26 +56,30 @@ func (d *Device) Available() (int64, error) {
 	return max(room, 1), nil
 }
 
-// askFree queries the backend; the zero answer means unknown. mu is held, but released
-// during the query.
-func (d *Device) askFree() (answer, error) {
+// unknownRoom is the answer where the system does not report free memory.
+const unknownRoom = math.MinInt64
+
+// askFree queries the backend for the bytes that are free or held by the pool. mu is held, but
+// released during the query.
+func (d *Device) askFree() (room int64, err error) {
 	for again := 0; ; again++ {
 		before := d.pool.traffic
 		d.mu.Unlock()
 		free, _, err := d.backend.memory()
 		d.mu.Lock()
 		if err != nil || d.info.Kind == CPU && free == 0 {
-			return answer{}, err
+			return unknownRoom, err
 		}
 		stats, now := &d.pool.stats, d.pool.traffic
-		a := answer{time.Now(), free + stats.InUse + stats.Cached + now.leaving}
+		room := free + stats.InUse + stats.Cached + now.leaving
 		if now == before && now.calls == 0 {
-			d.asked = a
-			return a, nil
+			if d.info.Kind != CPU {
+				d.asked = newAnswer(room)
+			}
+			return room, nil
 		}
 		if now == before || again == maxAsks {
-			a.room -= now.leaving + now.coming // free may or may not include these bytes
-			return a, nil
+			return room - now.leaving - now.coming, nil // free may or may not include these bytes
 		}
 	}
 }

@@ -2,7 +2,9 @@ package device
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -70,7 +72,7 @@ func TestAvailable(t *testing.T) {
 		if err != nil || n != mib<<20 || b.asked != asked {
 			t.Errorf("%s: %d bytes, asked %d times, error %v; want %d MiB, %d times", what, n, b.asked, err, mib, asked)
 		}
-		d.asked.at = time.Now().Add(time.Hour) // however slow the machine is
+		d.asked.expired = new(atomic.Bool) // no timer has it, however slow the machine is
 	}
 	want("at first", 600, 1)
 	x := alloc(t, d, 64<<20, nil)
@@ -78,7 +80,7 @@ func TestAvailable(t *testing.T) {
 	want("after an allocation", 536, 1)
 	x.Free()
 	want("the pool's", 600, 1)
-	d.asked.at = time.Now().Add(-2 * askEvery)
+	d.asked.expired.Store(true)
 	b.left -= 100 << 20 // another program's
 	want("later", 500, 2)
 	d.SetMemoryLimit(256 << 20)
@@ -99,6 +101,28 @@ func TestAvailable(t *testing.T) {
 	if n, err := h.Available(); err != nil || n < 0 || n > 1<<20 {
 		t.Errorf("a CPU's: %d, error %v", n, err)
 	}
+}
+
+// TestAnswerExpires: a GPU is asked again after askEvery, and not before.
+func TestAnswerExpires(t *testing.T) {
+	b := &memoryBackend{testBackend: newTestBackend(), left: 600 << 20}
+	d, err := newDevice(h200(0), b, nil, &ranges{}, newCollector(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			wait  time.Duration
+			asked int
+		}{{0, 1}, {askEvery - 1, 1}, {1, 2}, {askEvery / 2, 2}, {askEvery / 2, 3}, {time.Hour, 4}} {
+			time.Sleep(c.wait)
+			synctest.Wait()
+			if n, err := d.Available(); err != nil || n != 600<<20 || b.asked != c.asked {
+				t.Errorf("%v later: %d bytes, asked %d times, error %v; want 600 MiB, %d times", c.wait, n, b.asked, err, c.asked)
+			}
+		}
+		time.Sleep(askEvery)
+	})
 }
 
 // TestAvailableMeanwhile: what other goroutines take and give back while the driver is

@@ -278,21 +278,11 @@ func TestView(t *testing.T) {
 	}
 }
 
-func BenchmarkLaunch(b *testing.B) {
-	d := newFake(h200(0), CapabilitiesOf(90))
-	x, y, z := alloc(b, d, 8, nil), alloc(b, d, 8, nil), alloc(b, d, 8, nil)
-	reads, writes := []*Buffer{x, y}, []*Buffer{z}
-	f := func(int, uint64) error { return nil }
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := d.Launch(nil, reads, writes, f); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
+func BenchmarkLaunch(b *testing.B) { benchmarkLaunch(b, newFake(h200(0), CapabilitiesOf(90))) }
 
-func BenchmarkLaunchCPU(b *testing.B) {
-	d := cpu(b, 0)
+func BenchmarkLaunchCPU(b *testing.B) { benchmarkLaunch(b, cpu(b, 0)) }
+
+func benchmarkLaunch(b *testing.B, d *Device) {
 	x, y, z := alloc(b, d, 8, nil), alloc(b, d, 8, nil), alloc(b, d, 8, nil)
 	reads, writes := []*Buffer{x, y}, []*Buffer{z}
 	f := func(int, uint64) error { return nil }

@@ -116,20 +116,30 @@ func (s *Stream) check() error {
 	return nil
 }
 
+// lockWith locks the device of the stream and of e, unless one of them cannot be used.
+func (s *Stream) lockWith(e *Event) (*Device, error) {
+	d, err := s.owner()
+	if err != nil {
+		return nil, err
+	}
+	if err := e.check(d); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	if err := s.check(); err != nil {
+		d.mu.Unlock()
+		return nil, err
+	}
+	return d, nil
+}
+
 // Record records e after the work that is on the stream now.
 func (s *Stream) Record(e *Event) error {
-	d, err := s.owner()
+	d, err := s.lockWith(e)
 	if err != nil {
 		return err
 	}
-	if err := e.check(d); err != nil {
-		return err
-	}
-	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := s.check(); err != nil {
-		return err
-	}
 	if err := d.backend.record(e.handle, s.handle); err != nil {
 		return err
 	}
@@ -140,18 +150,12 @@ func (s *Stream) Record(e *Event) error {
 // Wait makes later work on the stream, but not the caller, wait for e. If e was never
 // recorded, the error is ErrDevice.
 func (s *Stream) Wait(e *Event) error {
-	d, err := s.owner()
+	d, err := s.lockWith(e)
 	if err != nil {
 		return err
 	}
-	if err := e.check(d); err != nil {
-		return err
-	}
-	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch err := s.check(); {
-	case err != nil:
-		return err
+	switch {
 	case !e.recorded:
 		return errorf("waiting for an event that was not recorded")
 	case e.capture != s.capture:

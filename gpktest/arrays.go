@@ -125,11 +125,7 @@ func testConstruct(t *testing.T, s *suite) {
 // testViews compares random chains of views with the same chains on the
 // reference's explicit indices.
 func testViews(t *testing.T, s *suite) {
-	rounds := 300
-	if quick() {
-		rounds = 60
-	}
-	for range rounds {
+	for range rounds(300, 60) {
 		dt := allTypes[s.rng.IntN(len(allTypes))]
 		shape := make([]int, 1+s.rng.IntN(4))
 		for i := range shape {

@@ -332,12 +332,8 @@ func (s *suite) evaluateInto(t testing.TB, r *gpk.Array) tensor {
 
 // testAttention compares random problems of every type with a reference in float64.
 func testAttention(t *testing.T, s *suite) {
-	rounds := 2000
-	if quick() {
-		rounds = 250
-	}
 	sums := make([]attentionErrors, len(attentionVarieties))
-	for i := range rounds {
+	for i := range rounds(2000, 250) {
 		k := i % len(attentionVarieties)
 		c := s.attention(attentionVarieties[k])
 		if err := c.check(s, c.attend(t, s), &sums[k]); err != nil {

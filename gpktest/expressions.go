@@ -1,6 +1,7 @@
 package gpktest
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // expressions asks for so many random expressions. A GPU compiles kernels for each.
@@ -97,4 +99,138 @@ func differ(x, y tensor) int {
 		}
 	}
 	return -1
+}
+
+// bounded is an array beside what its elements are in float64, and how far the
+// two may be apart.
+type bounded struct {
+	a        *gpk.Array
+	v, error []float64
+}
+
+// chained are operations whose error follows from those of their operands: f is the
+// value, e the error before the result is rounded.
+var chained = []struct {
+	name string
+	make func(a, b *gpk.Array) *gpk.Array
+	f    func(x, y float64) float64
+	e    func(x, y, ex, ey float64) float64
+}{
+	{"Add", func(a, b *gpk.Array) *gpk.Array { return a.Add(b) }, func(x, y float64) float64 { return x + y }, func(_, _, ex, ey float64) float64 { return ex + ey }},
+	{"Sub", func(a, b *gpk.Array) *gpk.Array { return a.Sub(b) }, func(x, y float64) float64 { return x - y }, func(_, _, ex, ey float64) float64 { return ex + ey }},
+	{"Mul", func(a, b *gpk.Array) *gpk.Array { return a.Mul(b) }, func(x, y float64) float64 { return x * y }, func(x, y, ex, ey float64) float64 { return math.Abs(x)*ey + math.Abs(y)*ex + ex*ey }},
+	{"Maximum", func(a, b *gpk.Array) *gpk.Array { return a.Maximum(b) }, math.Max, func(_, _, ex, ey float64) float64 { return max(ex, ey) }},
+	{"Minimum", func(a, b *gpk.Array) *gpk.Array { return a.Minimum(b) }, math.Min, func(_, _, ex, ey float64) float64 { return max(ex, ey) }},
+	{"Tanh", func(a, _ *gpk.Array) *gpk.Array { return a.Tanh() }, func(x, _ float64) float64 { return math.Tanh(x) }, func(_, _, ex, _ float64) float64 { return ex }},
+	{"Sigmoid", func(a, _ *gpk.Array) *gpk.Array { return a.Sigmoid() }, func(x, _ float64) float64 { return 1 / (1 + math.Exp(-x)) }, func(_, _, ex, _ float64) float64 { return ex / 4 }},
+	{"Abs", func(a, _ *gpk.Array) *gpk.Array { return a.Abs() }, func(x, _ float64) float64 { return math.Abs(x) }, func(_, _, ex, _ float64) float64 { return ex }},
+	{"Clamp", func(a, _ *gpk.Array) *gpk.Array { return a.Clamp(-2, 2) }, func(x, _ float64) float64 { return min(max(x, -2), 2) }, func(_, _, ex, _ float64) float64 { return ex }},
+	{"Neg", func(a, _ *gpk.Array) *gpk.Array { return a.Neg() }, func(x, _ float64) float64 { return -x }, func(_, _, ex, _ float64) float64 { return ex }},
+}
+
+// testExpressionBounds compares chains of depth 12 with float64: every operation
+// adds at most two units in the last place of its result to the error that its
+// operands bring.
+func testExpressionBounds(t *testing.T, s *suite) {
+	n := 200
+	if quick() {
+		n = 40
+	}
+	for _, dt := range []gpk.DType{gpk.Float32, gpk.BFloat16, gpk.Float16} {
+		unit := map[gpk.DType]float64{gpk.Float32: 0x1p-24, gpk.BFloat16: 0x1p-8, gpk.Float16: 0x1p-11}[dt]
+		for range n {
+			pool := make([]bounded, 3)
+			for i := range pool {
+				x := s.random(dt, 17, 61)
+				pool[i] = bounded{a: x.array(), v: make([]float64, len(x.values)), error: make([]float64, len(x.values))}
+				for k, v := range x.values {
+					pool[i].v[k] = real(v)
+				}
+			}
+			steps := ""
+			x := pool[0]
+			for range 12 {
+				op, y := chained[s.rng.IntN(len(chained))], pool[s.rng.IntN(len(pool))]
+				z := bounded{a: op.make(x.a, y.a), v: make([]float64, len(x.v)), error: make([]float64, len(x.v))}
+				for k := range z.v {
+					z.v[k] = op.f(x.v[k], y.v[k])
+					e := op.e(x.v[k], y.v[k], x.error[k], y.error[k])
+					z.error[k] = e + 4*unit*(math.Abs(z.v[k])+e) + 0x1p-24 // the last: subnormal halves
+					if math.Abs(z.v[k]) > 3e4 {                            // may be more than a half holds
+						z.error[k] = math.Inf(1)
+					}
+				}
+				x, steps = z, steps+" "+op.name
+			}
+			got := read(t, x.a)
+			for k, v := range got.values {
+				if d := math.Abs(real(v) - x.v[k]); !(d <= x.error[k]) && x.error[k] < 1e4 {
+					t.Fatalf("%v%s: element %d is %v, in float64 %v: %.3g apart, at most %.3g", dt, steps, k, v, x.v[k], d, x.error[k])
+				}
+			}
+		}
+	}
+}
+
+// testChains computes chains before their kernels are compiled, step by step
+// where the device compiles any, and after, on operands of every class: the bits
+// are the same.
+func testChains(t *testing.T, s *suite) {
+	for _, c := range []struct {
+		name string
+		f    func(x, row, column, one *gpk.Array) *gpk.Array
+	}{
+		{"bias GELU", func(x, row, _, _ *gpk.Array) *gpk.Array { return x.Add(row).GELU() }},
+		{"four classes", func(x, row, column, one *gpk.Array) *gpk.Array {
+			return x.Mul(row).Add(column).Sub(one).Maximum(0).Add(x)
+		}},
+		{"transposed", func(x, row, _, one *gpk.Array) *gpk.Array { return x.T().Mul(one).T().Mul(0.5).Add(row) }},
+		{"strided", func(x, _, _, _ *gpk.Array) *gpk.Array {
+			return x.Slice(1, 1, x.Shape()[1]).Mul(2).Add(x.Slice(1, 0, x.Shape()[1]-1))
+		}},
+		{"cast and choose", func(x, row, _, _ *gpk.Array) *gpk.Array {
+			return gpk.Where(x.Gt(row), x.Neg(), row).Cast(gpk.Float32).Exp()
+		}},
+		{"small integers", func(x, row, _, _ *gpk.Array) *gpk.Array {
+			i := x.Mul(50).Cast(gpk.Uint8).Cast(gpk.Int32) // a minimum of three, one of them negated
+			return i.Neg().Minimum(row.Mul(50).Cast(gpk.Int32)).Minimum(x.Mul(30).Cast(gpk.Int32)).Cast(gpk.Float32)
+		}},
+		{"sum of rows", func(x, row, _, _ *gpk.Array) *gpk.Array { return x.Mul(row).Add(1).Sum(1) }},
+	} {
+		for _, dt := range []gpk.DType{gpk.Float32, gpk.BFloat16, gpk.Float16, gpk.Float64} {
+			for _, shape := range [][2]int{{33, 64}, {17, 101}, {300, 24}} {
+				m, n := shape[0], shape[1]
+				array := func(shape ...int) *gpk.Array {
+					size := 1
+					for _, k := range shape {
+						size *= k
+					}
+					v := make([]float32, size)
+					for i := range v {
+						v[i] = float32(s.rng.NormFloat64())
+					}
+					return gpk.FromSlice(v, shape...).Cast(dt)
+				}
+				in := []*gpk.Array{array(m, n), array(n), array(m, 1), array(1)}
+				if err := gpk.Eval(in...); err != nil {
+					t.Fatal(err)
+				}
+				run := func() []float64 {
+					out := c.f(in[0], in[1], in[2], in[3]).Cast(gpk.Float64)
+					got, err := gpk.ToSlice[float64](out)
+					if err != nil {
+						t.Fatalf("%s %v %v: %v", c.name, dt, shape, err)
+					}
+					return got
+				}
+				before := run()
+				if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				if after := run(); !slices.Equal(before, after) {
+					t.Errorf("%s %v %v: other bits once the kernel is compiled", c.name, dt, shape)
+				}
+			}
+		}
+	}
 }

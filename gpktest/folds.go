@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/cmplx"
 	"slices"
 	"strings"
 	"testing"
@@ -26,9 +27,41 @@ type folded struct {
 	axes  []int
 	in    []*gpk.Array
 	chain func(in []*gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array
-	what  string
-	one   bool   // a GPU has one kernel for it
-	want  tensor // the result of single operations
+	fusible
+}
+
+// fusible is a computation that a GPU may fuse.
+type fusible struct {
+	what string
+	f    func(tell func(*gpk.Array) *gpk.Array) *gpk.Array // tell is called with what f would keep
+	one  bool                                              // a GPU has one kernel for it
+	want tensor                                            // the result of single operations
+}
+
+// open returns the computation, not yet started.
+func (c *fusible) open() *gpk.Array {
+	return c.f(func(a *gpk.Array) *gpk.Array { return a })
+}
+
+// planned is open, and checks the plan once the kernel is compiled.
+func (c *fusible) planned(t *testing.T, s *suite) *gpk.Array {
+	t.Helper()
+	a := c.open()
+	if plan := a.Explain(); s.dev.Kind() == device.CUDA && c.one && !strings.Contains(plan, "one fused kernel") {
+		t.Errorf("%s: %s", c.what, plan)
+	}
+	return a
+}
+
+// compileAll returns once the kernels of all cases are compiled.
+func compileAll[C interface{ open() *gpk.Array }](t *testing.T, s *suite, cases []C) {
+	t.Helper()
+	for _, c := range cases {
+		evaluate(t, c.open())
+	}
+	if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // foldShapes are what is folded: rows, columns, all, and what lies between, in one
@@ -84,18 +117,9 @@ func testFolds(t *testing.T, s *suite) {
 			cases = append(cases, c)
 		}
 	}
-	open := func(a *gpk.Array) *gpk.Array { return a }
+	compileAll(t, s, cases)
 	for _, c := range cases {
-		evaluate(t, c.reduce(open)) // has the kernel compiled
-	}
-	if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		a := c.reduce(open)
-		if plan := a.Explain(); s.dev.Kind() == device.CUDA && c.one && !strings.Contains(plan, "one fused kernel") {
-			t.Errorf("%s: %s", c.what, plan)
-		}
+		a := c.planned(t, s)
 		if got := evaluate(t, a); differ(got, c.want) >= 0 {
 			k := differ(got, c.want)
 			t.Errorf("%s: element %d of %d is %v, of single operations %v", c.what, k, max(len(got.ints), len(got.values)), got.at(k), c.want.at(k))
@@ -129,7 +153,8 @@ func (s *suite) folded(t *testing.T, row *ops.Row, of struct{ shape, axes []int 
 		x.values[s.rng.IntN(k)] = complex(math.NaN(), 0)
 		bounded = false
 	}
-	c := &folded{op: row.Op, axes: of.axes, one: row.Op != expr.Var}
+	c := &folded{op: row.Op, axes: of.axes, fusible: fusible{one: row.Op != expr.Var}}
+	c.f = c.reduce
 	how := s.rng.IntN(4)
 	switch how {
 	case 0: // begins where no vector does
@@ -209,19 +234,12 @@ func testFoldedLines(t *testing.T, s *suite) {
 		{"RMSNorm without weights", func(x, _ *gpk.Array) *gpk.Array { return gpk.RMSNorm(x, nil, 1e-6) }},
 	}
 	shapes := [][]int{{33, 64}, {600, 16}, {7, 1000}, {9, 1003}, {70, 2048}, {5, 8192}, {3, 16384}, {2, 40000}, {4, 6, 512}, {4096}}
-	rounds := 2
-	if quick() {
-		rounds = 1
-	}
 	type lines struct {
-		what string
-		f    func(tell func(*gpk.Array) *gpk.Array) *gpk.Array
-		x    *gpk.Array // an operand of the chain
-		one  bool       // a GPU has one kernel for it
-		want tensor     // the result of single operations
+		fusible
+		x *gpk.Array // an operand of the chain
 	}
 	var cases []*lines
-	for range rounds {
+	for range rounds(2, 1) {
 		for i, m := range methods {
 			for j, dt := range []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16} {
 				shape := shapes[(3*i+j+s.rng.IntN(len(shapes)))%len(shapes)]
@@ -232,12 +250,11 @@ func testFoldedLines(t *testing.T, s *suite) {
 				gamma := s.random(dt, n).array()
 				steps := s.foldSteps(dt)
 				vector := 16 / dt.Size()
-				c := &lines{
+				c := &lines{x: in[0], fusible: fusible{
 					what: name(m.name, dt, shape),
 					f:    func(tell func(*gpk.Array) *gpk.Array) *gpk.Array { return m.f(steps(in, tell), gamma) },
-					x:    in[0],
 					one:  n%vector == 0 && n <= 4096*vector,
-				}
+				}}
 				if err := gpk.Eval(append(slices.Clone(in), gamma)...); err != nil {
 					t.Fatal(err)
 				}
@@ -251,20 +268,11 @@ func testFoldedLines(t *testing.T, s *suite) {
 			}
 		}
 	}
-	open := func(a *gpk.Array) *gpk.Array { return a }
+	compileAll(t, s, cases)
 	for _, c := range cases {
-		evaluate(t, c.f(open)) // has the kernel compiled
-	}
-	if err := devicetest.AwaitCompiled(s.dev, context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range cases {
-		a := c.f(open)
-		if plan := a.Explain(); s.dev.Kind() == device.CUDA && c.one && !strings.Contains(plan, "one fused kernel") {
-			t.Errorf("%s: %s", c.what, plan)
-		}
+		a := c.planned(t, s)
 		for what, got := range map[string]tensor{"": evaluate(t, a), ", in place": func() tensor {
-			if err := gpk.Into(c.x, c.f(open)); err != nil {
+			if err := gpk.Into(c.x, c.open()); err != nil {
 				t.Fatal(err)
 			}
 			return read(t, c.x)
@@ -275,4 +283,111 @@ func testFoldedLines(t *testing.T, s *suite) {
 		}
 	}
 	t.Logf("%d chains", len(cases))
+}
+
+// testSum adds over every set of axes of several shapes and layouts.
+func testSum(t *testing.T, s *suite) {
+	row := ops.Lookup(expr.Sum)
+	for _, dt := range row.Types {
+		for _, shape := range [][]int{{}, {0}, {1}, {1000}, {33, 70}, {0, 5}, {5, 0}, {3, 40, 17}, {2, 3, 4, 5}, {4097, 3}, {3, 4097}} {
+			for mask := range 1 << len(shape) {
+				var axes []int
+				for d := range shape {
+					if mask>>d&1 == 1 {
+						axes = append(axes, d)
+					}
+				}
+				if len(axes) == 0 && len(shape) > 0 {
+					continue
+				}
+				x := s.random(dt, shape...)
+				a := x.array()
+				if len(shape) >= 2 && size(shape) > 0 {
+					a = arrangements[s.rng.IntN(len(arrangements))].make(s, x)
+				}
+				s.sumNear(t, name(dt, shape, axes), evaluate(t, a.Sum(axes...)), x, axes)
+			}
+		}
+	}
+	// A long sum of one sign, where a running float32 total would lose 1e-3, dense
+	// and through strides.
+	n := 100_000_000
+	if quick() {
+		n = 1_000_000
+	}
+	data := make([]float32, n)
+	var want float64
+	for i := range data {
+		data[i] = s.rng.Float32()
+		want += float64(data[i])
+	}
+	a := gpk.FromSlice(data, n/1000, 1000)
+	defer a.Free()
+	for what, sum := range map[string]*gpk.Array{"": a.Sum(), ", transposed": a.T().Sum(), ", by columns": a.Sum(0).Sum(), ", by rows": a.Sum(1).Sum()} {
+		got, err := gpk.Item[float32](sum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := math.Abs(float64(got)-want) / want
+		t.Logf("the sum of %d values%s is off by %.3g", n, what, e)
+		if !(e < 1e-6) {
+			t.Errorf("the sum of %d values%s is off by %.3g", n, what, e)
+		}
+	}
+}
+
+func (s *suite) sumNear(t *testing.T, what string, got, x tensor, axes []int) {
+	t.Helper()
+	kept := []int{}
+	for d, n := range x.shape {
+		if !contains(axes, d) {
+			kept = append(kept, n)
+		}
+	}
+	if len(axes) == 0 {
+		kept = []int{}
+	}
+	if fmt.Sprint(got.shape) != fmt.Sprint(kept) {
+		t.Fatalf("%s: shape %v, want %v", what, got.shape, kept)
+	}
+	values, magnitudes, ints := make([]complex128, size(kept)), make([]float64, size(kept)), make([]int64, size(kept))
+	i := 0
+	index(x.shape, func(ix []int) {
+		p := 0
+		for d, n := range x.shape {
+			if !contains(axes, d) && len(axes) > 0 {
+				p = p*n + ix[d]
+			}
+		}
+		if exact(x.dt) {
+			ints[p] += x.ints[i]
+		} else {
+			values[p] += x.values[i]
+			magnitudes[p] += cmplx.Abs(x.values[i])
+		}
+		i++
+	})
+	if exact(x.dt) {
+		sameInts(t, what, got.ints, ints)
+		return
+	}
+	acc := epsilon[gpk.Float32]
+	if x.dt == gpk.Float64 || x.dt == gpk.Complex128 {
+		acc = epsilon[gpk.Float64]
+	}
+	for j, want := range values {
+		bound := epsilon[got.dt]*cmplx.Abs(want) + 24*acc*magnitudes[j] + smallest(got.dt)
+		if d := cmplx.Abs(got.values[j] - want); !(d <= bound) {
+			t.Fatalf("%s: element %d is %v, want %v: off by %.3g, bound %.3g", what, j, got.values[j], want, d, bound)
+		}
+	}
+}
+
+func contains(list []int, v int) bool {
+	for _, x := range list {
+		if x == v {
+			return true
+		}
+	}
+	return false
 }

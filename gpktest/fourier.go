@@ -45,11 +45,7 @@ func testFourierForms(t *testing.T, s *suite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rounds := 400
-	if quick() {
-		rounds = 60
-	}
-	for range rounds {
+	for range rounds(400, 60) {
 		f := transforms[s.rng.IntN(len(transforms))]
 		dt := []gpk.DType{gpk.Float32, gpk.Float64, gpk.Complex64, gpk.Complex128}[s.rng.IntN(4)]
 		if f.real {

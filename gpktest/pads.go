@@ -196,9 +196,7 @@ func firstOf(t *testing.T, dt gpk.DType) variety {
 // testShortTiles forces the kernels whose last tile of k ends where k does, with every
 // number of its steps behind one to many whole tiles.
 func testShortTiles(t *testing.T, s *suite) {
-	if s.dev.Kind() == device.CPU || s.dev.Capabilities().SM != 90 {
-		t.Skip("the kernels are for SM 90")
-	}
+	s.needSM90(t)
 	ran := 0
 	for _, k := range cutlass.Kernels() {
 		if !k.Direct {

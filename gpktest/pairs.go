@@ -11,11 +11,7 @@ import (
 // testPairProducts compares TensorDot, Outer, VecDot and Kron with loops.
 func testPairProducts(t *testing.T, s *suite) {
 	defer gpk.SetPrecision(gpk.SetPrecision(gpk.FullPrecision))
-	rounds := 40
-	if quick() {
-		rounds = 8
-	}
-	for range rounds {
+	for range rounds(40, 8) {
 		for _, dt := range allTypes {
 			if dt.HasProducts() {
 				s.tensorDot(t, dt)

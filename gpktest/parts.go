@@ -2,6 +2,7 @@ package gpktest
 
 import (
 	"fmt"
+	"math/cmplx"
 	"slices"
 	"strings"
 	"testing"
@@ -71,12 +72,18 @@ func testLongK(t *testing.T, s *suite) {
 	}
 }
 
-// testOddRows forces the kernels that store rows which begin at any element, into
-// parts of larger arrays: nothing else is written.
-func testOddRows(t *testing.T, s *suite) {
+// needSM90 skips a test of kernels for SM 90 on another device.
+func (s *suite) needSM90(t *testing.T) {
+	t.Helper()
 	if s.dev.Kind() == device.CPU || s.dev.Capabilities().SM != 90 {
 		t.Skip("the kernels are for SM 90")
 	}
+}
+
+// testOddRows forces the kernels that store rows which begin at any element, into
+// parts of larger arrays: nothing else is written.
+func testOddRows(t *testing.T, s *suite) {
+	s.needSM90(t)
 	ran := 0
 	for _, k := range cutlass.Kernels() {
 		if !k.Direct {
@@ -108,5 +115,125 @@ func testOddRows(t *testing.T, s *suite) {
 	}
 	if ran == 0 {
 		t.Error("the manifest has no such kernel")
+	}
+}
+
+// testStreamK forces the kernels whose CTAs share what whole waves of tiles leave
+// over: less than a wave, a little more than one, and than two, and in a batch; all of
+// D is written, with the same bits each time.
+func testStreamK(t *testing.T, s *suite) {
+	s.needSM90(t)
+	ran := 0
+	for _, k := range cutlass.Kernels() {
+		if k.Schedule != "streamk" {
+			continue
+		}
+		if _, ok := s.dev.Library().KernelIndex(k.Name); !ok {
+			t.Logf("not in this library: %s", k.Name)
+			continue
+		}
+		ran++
+		v := varietyOf(k)
+		opts := append([]matmul.Option{matmul.WithKernel(k.Name)}, v.opts...)
+		for _, d := range [][3]int{{300, 4104, 520}, {65, 16384, 136}, {1400, 648, 1528}, {2900, 584, 1536}} {
+			a, b := s.random(k.A, d[0], d[1]), s.random(k.B, d[1], d[2])
+			what := fmt.Sprintf("%s %v", k.Name, d)
+			x, y := as(a, k.MajorA), as(b, k.MajorB)
+			// The sizes are meant for 132 multiprocessors: others may deal them out whole.
+			if plan := x.MatMul(y, opts...).Explain(); !strings.Contains(plan, "by stream-K") && s.dev.Capabilities().MultiProcessors == 132 {
+				t.Errorf("%s: nothing is shared: %s", what, plan)
+			}
+			var first tensor
+			for run := range 3 {
+				d := poison(k.Out, d[0], d[2])
+				if err := gpk.Into(d, x.MatMul(y, opts...)); err != nil {
+					t.Fatalf("%s: %v", what, err)
+				}
+				got := read(t, d)
+				if run == 0 {
+					first = got
+					s.check(t, what, got, a, b, v, epilogue{})
+					if i := slices.IndexFunc(got.values, cmplx.IsNaN); i >= 0 {
+						t.Errorf("%s: element %d is not written", what, i)
+					}
+				} else if !sameBits(got, first) {
+					t.Errorf("%s: another result in run %d", what, run+1)
+				}
+			}
+		}
+		a, b := s.random(k.A, 3, 200, 4104), s.random(k.B, 3, 4104, 264)
+		if k.MajorB == cutlass.RowMajor {
+			s.checkBatch(t, k.Name+" in a batch", evaluate(t, a.array().MatMul(b.array(), opts...)), a, b, v)
+		}
+	}
+	if ran == 0 {
+		t.Skip("the library has none of the kernels")
+	}
+}
+
+// testShortK has the kernels for large products store several tiles a CTA with next to
+// nothing to multiply between them, so that each tile finds the last one's pieces on
+// their way out. Sums of small integers are exact, in any order: every element is
+// compared.
+func testShortK(t *testing.T, s *suite) {
+	s.needSM90(t)
+	ran := 0
+	for _, k := range cutlass.Kernels() {
+		if !k.Large || k.A != gpk.BFloat16 || k.MajorA != cutlass.RowMajor || k.MajorB != cutlass.RowMajor {
+			continue
+		}
+		if _, ok := s.dev.Library().KernelIndex(k.Name); !ok {
+			t.Logf("not in this library: %s", k.Name)
+			continue
+		}
+		ran++
+		for _, depth := range []int{8, 136} {
+			m, n := 16*k.Tile[0]-8, 18*k.Tile[1]-64
+			whole := func(rows, cols int) ([]float32, *gpk.Array) {
+				x := make([]float32, rows*cols)
+				for i := range x {
+					x[i] = float32(s.rng.IntN(3) - 1)
+				}
+				return x, gpk.FromSlice(x, rows, cols).Cast(gpk.BFloat16)
+			}
+			a, x := whole(m, depth)
+			b, y := whole(depth, n)
+			want := make([]float32, m*n)
+			for i := range m {
+				row := want[i*n : (i+1)*n]
+				for p, e := range a[i*depth : (i+1)*depth] {
+					if e != 0 {
+						for j, f := range b[p*n : (p+1)*n] {
+							row[j] += e * f
+						}
+					}
+				}
+			}
+			for run := range 3 {
+				d := poison(gpk.BFloat16, m, n)
+				if err := gpk.Into(d, x.MatMul(y, matmul.WithKernel(k.Name))); err != nil {
+					t.Fatalf("%s: %v", k.Name, err)
+				}
+				got := read(t, d)
+				wrong, at := 0, 0
+				for i, v := range got.values {
+					if real(v) != float64(want[i]) {
+						if wrong == 0 {
+							at = i
+						}
+						wrong++
+					}
+				}
+				if wrong > 0 {
+					t.Errorf("%s, k = %d, run %d: %d elements are wrong, first [%d, %d]: %v, not %v", k.Name, depth, run+1, wrong, at/n, at%n, real(got.values[at]), want[at])
+				}
+				d.Free()
+			}
+			x.Free()
+			y.Free()
+		}
+	}
+	if ran == 0 {
+		t.Skip("the library has none of the kernels")
 	}
 }

@@ -207,12 +207,7 @@ func (s *suite) quantumGram(t *testing.T) {
 					cols, y = s.quantumSamples(size[1])
 				}
 				want := func(i, j int) float64 {
-					a, b := reference(rows[i]), reference(cols[j])
-					var sum complex128
-					for k := range a {
-						sum += cmplx.Conj(a[k]) * b[k]
-					}
-					return real2(sum)
+					return real2(overlap(reference(rows[i]), reference(cols[j])))
 				}
 				for p, bound := range bounds {
 					for _, o := range []quantum.Options{{}, {Path: quantum.General}, {Path: quantum.General, Tile: 34}, {Path: quantum.General, Keep: quantum.Recompute, Tile: 64}, {Path: quantum.General, Tile: 64, Streams: 4}} {

@@ -11,3 +11,11 @@ var full = flag.Bool("gpktest.full", false, "products of every length on the CPU
 // quick reports whether the largest sizes are left out: with -short, and under
 // the race detector, where the references take ten times as long.
 func quick() bool { return testing.Short() || raceDetector }
+
+// rounds returns n, or few where the largest sizes are left out.
+func rounds(n, few int) int {
+	if quick() {
+		return few
+	}
+	return n
+}

@@ -257,13 +257,9 @@ func (c *ropeCase) plain(s *suite) *gpk.Array {
 // testRoPE compares random problems of every type, and their twins of plain operations, with
 // a reference in float64.
 func testRoPE(t *testing.T, s *suite) {
-	rounds := 1000
-	if quick() {
-		rounds = 200
-	}
 	onCPU := s.dev.Kind() == device.CPU
 	worst := map[gpk.DType]float64{}
-	for i := range rounds {
+	for i := range rounds(1000, 200) {
 		c := s.rope(ropeTypes[i%len(ropeTypes)])
 		ulps, err := c.check(c.rotate(t, s), onCPU)
 		if err != nil {

@@ -13,13 +13,9 @@ import (
 // testSelect compares IndexSelect, MaskedSelect, Nonzero, PutAlongAxis and ScatterAdd with
 // loops.
 func testSelect(t *testing.T, s *suite) {
-	rounds := 24
-	if quick() {
-		rounds = 4
-	}
 	// On the CPU every second round tries what a GPU composes.
 	defer compose.Composed(compose.Composed(false))
-	for i := range rounds {
+	for i := range rounds(24, 4) {
 		compose.Composed(i%2 == 1)
 		for _, dt := range allTypes {
 			s.selected(t, dt)

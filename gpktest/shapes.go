@@ -31,11 +31,7 @@ func (s *suite) signed(axis, n int) int {
 
 // testShapes compares what only moves elements with loops over their indices.
 func testShapes(t *testing.T, s *suite) {
-	rounds := 40
-	if quick() {
-		rounds = 8
-	}
-	for range rounds {
+	for range rounds(40, 8) {
 		for _, dt := range allTypes {
 			s.pieces(t, dt)
 			s.moved(t, dt)

@@ -28,10 +28,7 @@ func distCommand(ctx context.Context, args []string, std streams) error {
 	} else if len(args) == 0 || args[0][0] != '-' {
 		return usageError{errors.New("the only use is: gpk dist check")}
 	}
-	if err := parse(fs, args, std); err != nil {
-		return err
-	}
-	if err := noArguments(fs); err != nil {
+	if err := parseFlags(fs, args, std); err != nil {
 		return err
 	}
 	if *most < 8 {

@@ -38,16 +38,22 @@ func TestEmbedUsage(t *testing.T) {
 	}
 }
 
-// TestEmbed embeds golden texts from the command line and from a file.
-func TestEmbed(t *testing.T) {
-	model := os.Getenv("GPK_MINILM")
-	if model == "" {
+// miniLM returns the folder of the model that GPK_MINILM names, and its golden embeddings.
+func miniLM(t *testing.T) (model string, cases []golden.Text) {
+	t.Helper()
+	if model = os.Getenv("GPK_MINILM"); model == "" {
 		t.Skip("NOT run: GPK_MINILM names no folder of all-MiniLM-L6-v2")
 	}
 	cases, err := golden.MiniLM()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return model, cases
+}
+
+// TestEmbed embeds golden texts from the command line and from a file.
+func TestEmbed(t *testing.T) {
+	model, cases := miniLM(t)
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "lines.txt"), filepath.Join(dir, "e.npy")
 	if err := os.WriteFile(in, []byte(cases[0].Text+"\n"+cases[1].Text+"\n"), 0o600); err != nil {
@@ -93,14 +99,7 @@ func TestEmbed(t *testing.T) {
 // TestEmbedLong embeds a file of more lines than one part has: progress is shown, rows stay in order across
 // the parts, and an error names a line of a later part.
 func TestEmbedLong(t *testing.T) {
-	model := os.Getenv("GPK_MINILM")
-	if model == "" {
-		t.Skip("NOT run: GPK_MINILM names no folder of all-MiniLM-L6-v2")
-	}
-	cases, err := golden.MiniLM()
-	if err != nil {
-		t.Fatal(err)
-	}
+	model, cases := miniLM(t)
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "lines.txt"), filepath.Join(dir, "e.npy")
 	lines := slices.Repeat([]string{"a"}, 1100)

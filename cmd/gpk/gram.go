@@ -47,10 +47,7 @@ func gram(ctx context.Context, args []string, std streams) error {
 	fs.StringVar(&f.shard, "shard", "", "compute part `i/n` of K, i from 0: for job arrays on a shared file system. The same command continues a run that ended early")
 	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1; otherwise the first GPU that works, else the CPU; for several ranks, the CPU, and with cuda the GPU of each local rank")
 	f.kernelFlags(fs)
-	if err := parse(fs, args, std); err != nil {
-		return err
-	}
-	if err := noArguments(fs); err != nil {
+	if err := parseFlags(fs, args, std); err != nil {
 		return err
 	}
 	o, err := f.options(fs)

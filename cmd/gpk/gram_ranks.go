@@ -153,10 +153,7 @@ func planCommand(ctx context.Context, args []string, std streams) error {
 	ranks := fs.Int("ranks", 1, "how many ranks share the work, each as fast as this process")
 	fs.StringVar(&f.device, "device", "cpu", "the device of a rank")
 	f.kernelFlags(fs)
-	if err := parse(fs, args, std); err != nil {
-		return err
-	}
-	if err := noArguments(fs); err != nil {
+	if err := parseFlags(fs, args, std); err != nil {
 		return err
 	}
 	o, err := f.options(fs)

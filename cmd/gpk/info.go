@@ -30,10 +30,7 @@ func defaultDevice() (string, error) {
 func info(_ context.Context, args []string, std streams) error {
 	fs := flag.NewFlagSet("info", flag.ContinueOnError)
 	kernels := fs.Bool("kernels", false, "list every kernel")
-	if err := parse(fs, args, std); err != nil {
-		return err
-	}
-	if err := noArguments(fs); err != nil {
+	if err := parseFlags(fs, args, std); err != nil {
 		return err
 	}
 	cuda := "with CUDA parts"

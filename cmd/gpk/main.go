@@ -144,6 +144,14 @@ func parse(fs *flag.FlagSet, args []string, std streams) error {
 	return nil
 }
 
+// parseFlags is parse for a command that takes flags alone.
+func parseFlags(fs *flag.FlagSet, args []string, std streams) error {
+	if err := parse(fs, args, std); err != nil {
+		return err
+	}
+	return noArguments(fs)
+}
+
 // noArguments refuses what is left after the flags.
 func noArguments(fs *flag.FlagSet) error {
 	if fs.NArg() > 0 {

@@ -24,10 +24,7 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	with := fs.String("with", "", "install these `libraries` of NVIDIA too, separated by commas: "+strings.Join(setup.Extras(), ", "))
 	compile := fs.Bool("compile", false, "compile the kernels even where a release has them prebuilt")
 	sass := fs.Bool("check-sass", false, "disassemble the wgmma kernels and check that they are what they should be")
-	if err := parse(fs, args, std); err != nil {
-		return err
-	}
-	if err := noArguments(fs); err != nil {
+	if err := parseFlags(fs, args, std); err != nil {
 		return err
 	}
 	if *jobs < 0 {

@@ -80,22 +80,32 @@ func scatterOf[A any](c *ScatterCall, of32, of64 func(c *ScatterCall, sums []A, 
 	return !failed.Load()
 }
 
+// runs returns the contiguous runs of some columns in a dense array: all rows are one run if the
+// columns are whole rows. Loops over rows of one element would take longer than to add.
+func (c *ScatterCall) runs(width int) (count, length int) {
+	if width == c.Width {
+		return 1, c.N * width
+	}
+	return c.N, width
+}
+
 // scatterSums adds the columns from first on in the type A.
 func scatterSums[T, A uint8 | uint16 | uint32 | uint64 | float32 | float64, I int32 | int64](c *ScatterCall, sums []A, first, width int) bool {
 	x, dst := unsafe.Slice((*T)(c.X), c.N*c.Width), unsafe.Slice((*T)(c.Dst), c.N*c.Width)
 	indices, values := unsafe.Slice((*I)(c.Indices), c.Count), unsafe.Slice((*T)(c.Values), c.Count*c.Width)
-	for r := range c.N {
-		to := sums[r*width:][:width]
-		for i, v := range x[r*c.Width+first:][:width] {
+	rows, length := c.runs(width)
+	for r := range rows {
+		to := sums[r*length:][:length]
+		for i, v := range x[r*c.Width+first:][:length] {
 			to[i] = A(v)
 		}
 	}
 	if !scatterColumns(sums, values, indices, c.N, c.Width, first, width) {
 		return false
 	}
-	for r := range c.N {
-		to := dst[r*c.Width+first:][:width]
-		for i, v := range sums[r*width:][:width] {
+	for r := range rows {
+		to := dst[r*c.Width+first:][:length]
+		for i, v := range sums[r*length:][:length] {
 			to[i] = T(v)
 		}
 	}
@@ -187,9 +197,10 @@ func (c *compensated) value() float64 {
 func scatterCompensated[I int32 | int64](c *ScatterCall, sums []compensated, first, width int) bool {
 	x, dst := unsafe.Slice((*float64)(c.X), c.N*c.Width), unsafe.Slice((*float64)(c.Dst), c.N*c.Width)
 	indices, values := unsafe.Slice((*I)(c.Indices), c.Count), unsafe.Slice((*float64)(c.Values), c.Count*c.Width)
-	for r := range c.N {
-		to := sums[r*width:][:width]
-		for i, v := range x[r*c.Width+first:][:width] {
+	rows, length := c.runs(width)
+	for r := range rows {
+		to := sums[r*length:][:length]
+		for i, v := range x[r*c.Width+first:][:length] {
 			to[i] = compensated{sum: v}
 		}
 	}
@@ -207,10 +218,10 @@ func scatterCompensated[I int32 | int64](c *ScatterCall, sums []compensated, fir
 			to[j].add(v)
 		}
 	}
-	for r := range c.N {
-		from := sums[r*width:][:width]
+	for r := range rows {
+		to, from := dst[r*c.Width+first:][:length], sums[r*length:][:length]
 		for i := range from {
-			dst[r*c.Width+first+i] = from[i].value()
+			to[i] = from[i].value()
 		}
 	}
 	return true

@@ -102,18 +102,13 @@ func measureAll(ctx context.Context, host, gpu *device.Device) (tables, error) {
 // measure adds the curves of a device.
 func (t tables) measure(l *laboratory) error {
 	defer l.close()
-	for _, dt := range dtype.All {
-		for c := range classes {
-			if !c.measuredOn(l.dev.Kind()) {
-				continue
-			}
-			points, err := l.curve(c, dt)
-			if err != nil {
-				return err
-			}
-			if len(points) > 0 {
-				t[curveName(l.dev.Kind(), c, dt)] = points
-			}
+	all, err := probe(l.probe).survey(l.dev.Kind())
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if len(s.samples) > 0 {
+			t[curveName(l.dev.Kind(), s.class, s.dtype)] = s.points()
 		}
 	}
 	return nil

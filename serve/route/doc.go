@@ -2,7 +2,7 @@
 //
 // Calibrate measures both devices once and keeps the result in gpk's cache folder: the cost of an
 // operation by class, element type and size, and the cost of a copy between host and device.
-// From these Model.Decide predicts an operation's time on both, in a few hundred nanoseconds and
+// From these Model.Decide predicts an operation's time on both, in about a hundred nanoseconds and
 // without an allocation, and returns the device to compute on.
 //
 //   - Data on the host go to the GPU if that is faster, the copies included.

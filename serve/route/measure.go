@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	gpk "github.com/gpk-go/gpk"
@@ -13,19 +12,10 @@ import (
 )
 
 const (
-	// A point is the least of so many rounds, each of as many calls as take roundTime: what
-	// else the machine does makes a call slower, never faster. It may do so for many
-	// milliseconds, so that points of less than shortPoint are measured in so many passes
-	// over the curve. A round of small operations is long enough to have its share of Go's
-	// garbage collections: without them a small sum took 1.7 us, with them 3.
-	passes     = 2
-	rounds     = 2
-	roundTime  = 2 * time.Millisecond
-	shortPoint = 300 * time.Microsecond
-
-	// lastPoint is the time of a call with which a curve ends: its rate is the one of
-	// larger work.
-	lastPoint = 3 * time.Millisecond
+	// A round of small operations is long enough to have its share of Go's garbage collections:
+	// without them a small sum took 1.7 us, with them 3.
+	roundTime = 2 * time.Millisecond
+	rounds    = 2 // of a point, the first time
 
 	// curveMemory is the part of the free memory, one in so many, that a point may take.
 	curveMemory = 8
@@ -60,119 +50,6 @@ func (l *laboratory) operands(dt dtype.DType, n int) (x, y *gpk.Array, err error
 	return l.x.Slice(0, 0, n), l.y.Slice(0, 0, n), nil
 }
 
-// curve measures one class for one type. A type for which the operation has no meaning
-// has no points.
-func (l *laboratory) curve(c class, dt dtype.DType) ([]point, error) {
-	if !meaningful(c, dt) {
-		return nil, nil
-	}
-	var points []point
-	for _, n := range l.sizes(c, dt) {
-		p, ok, err := l.point(c, dt, n)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
-		}
-		points = append(points, p)
-		if p.Seconds > lastPoint.Seconds() {
-			break
-		}
-	}
-	for range passes - 1 {
-		for i, n := range l.sizes(c, dt)[:len(points)] {
-			if points[i].Seconds > shortPoint.Seconds() {
-				break
-			}
-			p, ok, err := l.point(c, dt, n)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				points[i].Seconds = min(points[i].Seconds, p.Seconds)
-			}
-		}
-	}
-	return rising(points), nil
-}
-
-// rising has no point take longer than one with more work: where that was measured, something
-// disturbed one of them, and neighbours take their geometric mean until the times rise. That
-// is the rising curve of least squares in the logarithms of the times (Ayer et al., Ann. Math.
-// Stat. 26, 1955). The least of the points behind would be too low in the flat part of a
-// curve, where there are many.
-func rising(points []point) []point {
-	type block struct {
-		log float64 // the mean
-		n   int
-	}
-	var blocks []block
-	for _, p := range points {
-		b := block{math.Log2(p.Seconds), 1}
-		for len(blocks) > 0 && blocks[len(blocks)-1].log > b.log {
-			last := blocks[len(blocks)-1]
-			n := last.n + b.n
-			b = block{(last.log*float64(last.n) + b.log*float64(b.n)) / float64(n), n}
-			blocks = blocks[:len(blocks)-1]
-		}
-		blocks = append(blocks, b)
-	}
-	i := 0
-	for _, b := range blocks {
-		for range b.n {
-			if b.n > 1 {
-				points[i].Seconds = math.Exp2(b.log)
-			}
-			i++
-		}
-	}
-	return points
-}
-
-// meaningful reports whether the operation that stands for a class takes a type.
-func meaningful(c class, dt dtype.DType) bool {
-	switch c {
-	case smooth:
-		return !dt.IsInteger() && dt != dtype.Bool
-	case order:
-		return !dt.IsComplex()
-	case product:
-		return dt.HasProducts()
-	case raggedReduction, raggedProduct:
-		return meaningful(c.whole(), dt) && dt.Size() < alignment
-	}
-	return true
-}
-
-// measuredOn reports whether a class is measured on a kind of device: a CPU reads ragged rows
-// as fast as others.
-func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c.whole() }
-
-// sizes returns the number of elements at each point of a curve; for products, the number of
-// rows. A curve of float32 has twice as many points. Ragged sizes are odd.
-func (l *laboratory) sizes(c class, dt dtype.DType) []int {
-	if c != c.whole() {
-		sizes := l.sizes(c.whole(), dt)
-		for i := range sizes {
-			sizes[i] |= 1
-		}
-		return slices.Compact(sizes)
-	}
-	if c == product {
-		return []int{1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192}
-	}
-	step := 4
-	if dt == dtype.Float32 {
-		step = 2
-	}
-	out := []int{1, 1 << 6}
-	for n := 1 << 8; n <= 1<<26; n *= step {
-		out = append(out, n)
-	}
-	return out
-}
-
 // count is the number of elements of an operand of a size.
 func (c class) count(n int) int {
 	if c.whole() == product {
@@ -190,22 +67,22 @@ func (l *laboratory) room(c class, dt dtype.DType, n int) (bool, error) {
 	return free == 0 || 4*int64(c.count(n))*int64(dt.Size()) <= free/curveMemory, nil
 }
 
-// point measures one operation, if there is memory for its operands.
-func (l *laboratory) point(c class, dt dtype.DType, n int) (p point, ok bool, err error) {
+// probe is a probe of the device.
+func (l *laboratory) probe(c class, dt dtype.DType, n, calls int) (s sample, ok bool, err error) {
 	if room, err := l.room(c, dt, n); err != nil || !room {
-		return p, false, err
+		return s, false, err
 	}
-	if p, err = l.measure(c, dt, n); err != nil {
-		return p, false, fmt.Errorf("%v of %v, size %d: %w", c, dt, n, err)
+	if s, err = l.measure(c, dt, n, calls); err != nil {
+		return s, false, fmt.Errorf("%v of %v, size %d: %w", c, dt, n, err)
 	}
-	return p, true, nil
+	return s, true, nil
 }
 
-// measure is point where there is memory.
-func (l *laboratory) measure(c class, dt dtype.DType, n int) (point, error) {
+// measure is probe where there is memory.
+func (l *laboratory) measure(c class, dt dtype.DType, n, calls int) (sample, error) {
 	x, y, err := l.operands(dt, c.count(n))
 	if err != nil {
-		return point{}, err
+		return sample{}, err
 	}
 	if c.whole() == product {
 		x, y = x.Reshape(n, n), y.Reshape(n, n)
@@ -214,13 +91,13 @@ func (l *laboratory) measure(c class, dt dtype.DType, n int) (point, error) {
 	first := once()
 	dst := first.Clone()
 	if err := gpk.Eval(dst); err != nil {
-		return point{}, err
+		return sample{}, err
 	}
 	defer dst.Free()
 	defer first.Free()
-	seconds, err := l.time(func() error { return gpk.Into(dst, once()) })
+	seconds, calls, err := l.time(calls, func() error { return gpk.Into(dst, once()) })
 	op := Op{Elements: int64(x.Size()), Bytes: traffic(c, x, y, dst), Flops: 2 * int64(n) * int64(n) * int64(n), DType: dt}
-	return point{op.work(c), seconds}, err
+	return sample{point{op.work(c), seconds}, n, calls}, err
 }
 
 // representative is the operation that stands for a class.
@@ -268,25 +145,30 @@ func (l *laboratory) operand(dt dtype.DType, n int) (*gpk.Array, error) {
 }
 
 // time returns the seconds of a call, as one of many in a row: what a program sees that
-// computes on.
-func (l *laboratory) time(call func() error) (float64, error) {
-	calls, best := 1, time.Duration(math.MaxInt64)
-	for round := 0; round < rounds; {
+// computes on. It measures one round of so many calls; with 0 it finds how many take roundTime, and
+// measures rounds of them. used is the number of calls in a round.
+func (l *laboratory) time(calls int, call func() error) (seconds float64, used int, err error) {
+	best, left := time.Duration(math.MaxInt64), 1
+	search := calls == 0
+	if search {
+		calls, left = 1, rounds
+	}
+	for left > 0 {
 		if err := l.ctx.Err(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		took, err := l.round(calls, call)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		if took < roundTime && calls < 1<<16 { // the first calls of a kernel are slow too
+		if search && took < roundTime && calls < 1<<16 { // the first calls of a kernel are slow too
 			calls *= 2
 			continue
 		}
-		round++
+		left--
 		best = min(best, took)
 	}
-	return max(best.Seconds()/float64(calls), 1e-9), nil
+	return max(best.Seconds()/float64(calls), 1e-9), calls, nil
 }
 
 // round times so many calls, and waits for them.
@@ -312,7 +194,7 @@ func (l *laboratory) copies() (up, down []point, err error) {
 		if err := gpk.Eval(a); err != nil {
 			return nil, nil, err
 		}
-		u, err := l.time(func() error {
+		u, _, err := l.time(0, func() error {
 			if err := gpk.FromSliceInto(a, host); err != nil {
 				return err
 			}
@@ -321,7 +203,7 @@ func (l *laboratory) copies() (up, down []point, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		d, err := l.time(func() error { return gpk.ToSliceInto(host, a) })
+		d, _, err := l.time(0, func() error { return gpk.ToSliceInto(host, a) })
 		if err != nil {
 			return nil, nil, err
 		}

@@ -45,9 +45,8 @@ func newModel(host, gpu *device.Device) *Model {
 // numbers. gpu is 0 without a GPU.
 func (m *Model) Launch() (cpu, gpu time.Duration) {
 	small := Op{Name: "Add", Elements: 1, DType: dtype.Float32}
-	amount := log2(small.bytes())
-	c, _ := m.rates[onCPU].predict(&small, elementwise, amount, amount)
-	g, _ := m.rates[onGPU].predict(&small, elementwise, amount, amount)
+	c, _ := m.rates[onCPU].predict(&small, elementwise)
+	g, _ := m.rates[onGPU].predict(&small, elementwise)
 	return duration(c), duration(g)
 }
 
@@ -59,22 +58,17 @@ func (m *Model) Decide(op Op) Decision {
 	}
 	c := op.classOf()
 	bytes := op.bytes()
-	moved := log2(bytes)
-	work := moved
-	if c == product || c == smooth {
-		work = log2(op.work(c))
-	}
-	cpu, measured := m.rates[onCPU].predict(&op, c, work, moved)
+	cpu, measured := m.rates[onCPU].predict(&op, c)
 	d.OnCPU = duration(cpu)
 	if m.gpu == nil {
 		return d
 	}
-	gpu, measuredGPU := m.rates[onGPU].predict(&op, c, work, moved)
+	gpu, measuredGPU := m.rates[onGPU].predict(&op, c)
 	d.OnGPU = duration(gpu)
 	if op.Resident == m.gpu {
-		m.fromGPU(&d, &op, c, cpu, gpu, m.down.at(moved), measured && measuredGPU)
+		m.fromGPU(&d, &op, c, cpu, gpu, m.down.at(bytes), measured && measuredGPU)
 	} else {
-		m.fromHost(&d, bytes, c, cpu, gpu, m.up.at(moved), measured && measuredGPU)
+		m.fromHost(&d, bytes, c, cpu, gpu, m.up.at(bytes), measured && measuredGPU)
 	}
 	return d
 }
@@ -122,29 +116,27 @@ func (m *Model) fits(bytes float64) bool {
 }
 
 // predict returns the seconds of an operation, and whether its class was measured for its type. For
-// an operation with ragged lengths it uses their class, if that was measured. work and moved are the
-// base-2 logarithms of its work and of its bytes. A product takes at least the time in which an element-wise
-// operation reads and writes as many bytes: products of few rows are bound by memory.
-func (r *rates) predict(op *Op, c class, work, moved float64) (seconds float64, measured bool) {
+// an operation with ragged lengths it uses their class, if that was measured. A product takes at
+// least the time in which an element-wise operation reads and writes as many bytes: products of few
+// rows are bound by memory.
+func (r *rates) predict(op *Op, c class) (seconds float64, measured bool) {
 	if int(op.DType) >= types {
 		return 0, false
 	}
 	by := &r[c][op.DType]
 	// isRagged divides, which is slow, so it is called only if ragged lengths were measured, which on the
 	// CPU they are not.
-	if ragged := &r[c.ragged()][op.DType]; ragged.n > 0 && op.isRagged(c) {
+	if ragged := &r[c.ragged()][op.DType]; ragged.measured() && op.isRagged(c) {
 		by = ragged
 	}
-	if by.n == 0 {
+	if !by.measured() {
 		return 0, false
 	}
-	y := by.log(work)
+	seconds = by.at(op.work(c))
 	if c == product && op.Bytes > 0 {
-		if copied := &r[elementwise][op.DType]; copied.n > 0 {
-			y = max(y, copied.log(moved))
-		}
+		seconds = max(seconds, r[elementwise][op.DType].at(op.bytes()))
 	}
-	return exp2(y), true
+	return seconds, true
 }
 
 // duration converts seconds, at most a year.

@@ -224,13 +224,56 @@ func TestCurve(t *testing.T) {
 		{512, 64e-6},
 		{1 << 40, 32e-6 * (1 << 32)},
 	} {
-		if got := c.at(math.Log2(want.Work)); math.Abs(got/want.Seconds-1) > 2e-4 {
+		if got := c.at(want.Work); math.Abs(got/want.Seconds-1) > 2e-4 {
 			t.Errorf("work %v takes %v, want %v", want.Work, got, want.Seconds)
 		}
 	}
-	if c := newCurve(make([]point, 100)); c.n != maxPoints {
-		t.Errorf("%d points", c.n)
+}
+
+// TestKnots compares curves with the formula that they tabulate, in logarithms and without a
+// table.
+func TestKnots(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 1))
+	for range 200 {
+		// Work and time grow by random factors: slopes from 0 to 3 in the logarithms.
+		points := []point{{math.Exp2(3 * random.Float64()), math.Exp2(-25 + 10*random.Float64())}}
+		for range random.IntN(maxPoints - 1) {
+			last, step := points[len(points)-1], 0.5+1.5*random.Float64()
+			points = append(points, point{last.Work * math.Exp2(step), last.Seconds * math.Exp2(3*step*random.Float64())})
+		}
+		c := newCurve(points)
+		for range 1000 {
+			x := math.Log2(points[len(points)-1].Work) * (1.2*random.Float64() - 0.1)
+			got, want := c.at(math.Exp2(x)), math.Exp2(logAt(points, x))
+			// Two changes of slope by at most 3 may lie between two knots.
+			if off := math.Abs(got/want - 1); !(off <= 0.06) {
+				t.Fatalf("seed %d: work 2^%v takes %v, want %v, off by %v\n%v", seed, x, got, want, off, points)
+			}
+		}
+		for k := range len(c.seconds) - 2 { // at the knots themselves
+			work := (1 + float64(k%16)/16) * math.Exp2(float64(k/16))
+			if got, want := c.at(work), math.Exp2(logAt(points, math.Log2(work))); !(math.Abs(got/want-1) <= 1e-6) {
+				t.Fatalf("seed %d: work %v takes %v, want %v", seed, work, got, want)
+			}
+		}
 	}
+}
+
+// logAt is the base-2 logarithm of the seconds for work 2^x.
+func logAt(points []point, x float64) float64 {
+	for i, p := range points {
+		if at := math.Log2(p.Work); x < at {
+			if i == 0 {
+				return math.Log2(p.Seconds)
+			}
+			from, to := math.Log2(points[i-1].Work), at
+			share := (x - from) / (to - from)
+			return (1-share)*math.Log2(points[i-1].Seconds) + share*math.Log2(p.Seconds)
+		}
+	}
+	last := points[len(points)-1]
+	return math.Log2(last.Seconds) + x - math.Log2(last.Work)
 }
 
 // TestRagged: the lengths of a product are found from its figures, in any order.
@@ -270,27 +313,6 @@ func TestRagged(t *testing.T) {
 	whole, ragged := m.Decide(Op{Name: "Sum", Elements: 1 << 20, DType: dtype.Float32}), m.Decide(Op{Name: "Sum", Elements: 1<<20 + 1, DType: dtype.Float32})
 	if r := ragged.OnGPU.Seconds() / whole.OnGPU.Seconds(); r < 1.99 || r > 2.01 || ragged.OnCPU > whole.OnCPU*101/100 {
 		t.Errorf("a ragged sum %+v, another %+v", ragged, whole)
-	}
-}
-
-func TestLog2(t *testing.T) {
-	for x := -900.0; x < 900; x += 0.37 {
-		if got, want := log2(math.Exp2(x)), x; !(math.Abs(got-want) <= 1e-7) {
-			t.Fatalf("log2 of 2^%v is %v", x, got)
-		}
-	}
-	for _, x := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
-		if got := log2(x); !(got < 0) {
-			t.Errorf("log2(%v) is %v", x, got)
-		}
-	}
-}
-
-func TestExp2(t *testing.T) {
-	for x := -900.0; x < 900; x += 0.37 {
-		if got, want := exp2(x), math.Exp2(x); !(math.Abs(got/want-1) <= 2e-4) {
-			t.Fatalf("2^%v is %v, want %v", x, got, want)
-		}
 	}
 }
 

@@ -65,6 +65,16 @@ func noGoroutines(t *testing.T, before int) {
 	}
 }
 
+// send sends the messages from 0 to n-1.
+func send[Out any](t *testing.T, w *Worker[int, Out], n int) {
+	t.Helper()
+	for i := range n {
+		if err := w.Send(t.Context(), i, Normal); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // balance checks that Telemetry's Received is the sum of its parts; busy are messages that
 // are being handled or whose senders are blocked.
 func balance[In, Out any](t *testing.T, w *Worker[In, Out], busy uint64) Telemetry {

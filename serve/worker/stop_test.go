@@ -21,11 +21,7 @@ func slow(c *Context, in int) (int, error) {
 func TestDrain(t *testing.T) {
 	onFakeTime(t, "", func(t *testing.T) {
 		w := active(t, slow, Options{})
-		for i := range 5 {
-			if err := w.Send(t.Context(), i, Normal); err != nil {
-				t.Error(err)
-			}
-		}
+		send(t, w, 5)
 		begin := time.Now()
 		if err := w.Drain(t.Context()); err != nil || time.Since(begin) != 5*time.Second || w.State() != Terminated {
 			t.Error(err, time.Since(begin), w.State())
@@ -79,11 +75,7 @@ func TestDrainGivesUp(t *testing.T) {
 func TestDrainIdle(t *testing.T) {
 	onFakeTime(t, "", func(t *testing.T) {
 		w := launched(t, slow, Options{})
-		for i := range 3 {
-			if err := w.Send(t.Context(), i, Normal); err != nil {
-				t.Error(err)
-			}
-		}
+		send(t, w, 3)
 		var e *StopError
 		if err := w.Drain(t.Context()); !errors.As(err, &e) || e.Dropped != 3 || e.Running || !errors.Is(err, errIdle) {
 			t.Error(err)
@@ -101,11 +93,7 @@ func TestDrainFails(t *testing.T) {
 			}
 			return in, nil
 		}, Options{})
-		for i := range 4 {
-			if err := w.Send(t.Context(), i, Normal); err != nil {
-				t.Error(err)
-			}
-		}
+		send(t, w, 4)
 		var e *StopError
 		if err := w.Drain(t.Context()); !errors.As(err, &e) || e.Dropped != 2 || !errors.As(err, new(*PanicError)) || w.State() != Failed {
 			t.Error(err, w.State())
@@ -117,11 +105,7 @@ func TestDrainFails(t *testing.T) {
 func TestTerminate(t *testing.T) {
 	onFakeTime(t, "", func(t *testing.T) {
 		w := active(t, slow, Options{})
-		for i := range 3 {
-			if err := w.Send(t.Context(), i, Normal); err != nil {
-				t.Error(err)
-			}
-		}
+		send(t, w, 3)
 		synctest.Wait()
 		begin := time.Now()
 		if err := w.Terminate(t.Context()); err != nil || time.Since(begin) != 0 || w.State() != Terminated {
@@ -179,11 +163,7 @@ func TestTerminateEnded(t *testing.T) {
 func TestDeactivate(t *testing.T) {
 	onFakeTime(t, "", func(t *testing.T) {
 		w := active(t, slow, Options{})
-		for i := range 3 {
-			if err := w.Send(t.Context(), i, Normal); err != nil {
-				t.Error(err)
-			}
-		}
+		send(t, w, 3)
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -241,11 +221,7 @@ func TestDrainDuringDeactivate(t *testing.T) {
 			c.Cleanup(func() error { time.Sleep(time.Second); return nil })
 			return slow(c, in)
 		}, Options{})
-		for i := range 3 {
-			if err := w.Send(t.Context(), i, Normal); err != nil {
-				t.Error(err)
-			}
-		}
+		send(t, w, 3)
 		synctest.Wait() // the first message is being handled
 		deactivated := make(chan error, 1)
 		go func() { deactivated <- w.Deactivate(t.Context()) }()

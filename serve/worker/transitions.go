@@ -31,14 +31,18 @@ func (c *core) take(ctx context.Context) error {
 
 func (c *core) give() { <-c.turn }
 
+// takeLive is take, and returns why a call cannot be made.
+func (w *Worker[In, Out]) takeLive(ctx context.Context) error {
+	if err := w.checkLive(ctx); err != nil {
+		return err
+	}
+	return w.take(ctx)
+}
+
 // Launch makes the Worker's stream and starts its goroutine: Created to Idle. Errors are
 // those of the device.
 func (w *Worker[In, Out]) Launch(ctx context.Context) error {
-	err := w.checkLive(ctx)
-	if err == nil {
-		err = w.take(ctx)
-	}
-	if err != nil {
+	if err := w.takeLive(ctx); err != nil {
 		return err
 	}
 	defer w.give()
@@ -79,11 +83,7 @@ func (w *Worker[In, Out]) Deactivate(ctx context.Context) error { return w.ask(c
 
 // ask has the Worker's goroutine do a transition, and waits for it.
 func (w *Worker[In, Out]) ask(ctx context.Context, to State) error {
-	err := w.checkLive(ctx)
-	if err == nil {
-		err = w.take(ctx)
-	}
-	if err != nil {
+	if err := w.takeLive(ctx); err != nil {
 		return err
 	}
 	defer w.give()
@@ -97,7 +97,7 @@ func (w *Worker[In, Out]) ask(ctx context.Context, to State) error {
 	w.bell.Signal()
 	w.mu.Unlock()
 	select {
-	case err = <-r.done:
+	case err := <-r.done:
 		return err
 	case <-ctx.Done():
 	}

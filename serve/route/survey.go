@@ -1,0 +1,190 @@
+package route
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+)
+
+const (
+	// A point is the least of its rounds: what else the machine does makes a call slower, never
+	// faster. It may do so for seconds, in which an H100's busy host started sums half as fast, so
+	// that each of so many passes over all curves measures them.
+	passes = 4
+
+	// lastPoint is the time of a call with which a curve ends: its rate is the one of
+	// larger work.
+	lastPoint = 3 * time.Millisecond
+)
+
+// sample is a measured point.
+type sample struct {
+	point
+	n     int // elements; of a product, rows
+	calls int // of a round
+}
+
+// probe measures an operation of n elements, a product of n rows. With calls 0 it finds how many
+// calls take roundTime; else it measures one round of so many. ok is false if there is too little
+// memory.
+type probe func(c class, dt dtype.DType, n, calls int) (s sample, ok bool, err error)
+
+// survey is the measurement of one class for one type.
+type survey struct {
+	class   class
+	dtype   dtype.DType
+	samples []sample
+}
+
+// survey measures all curves of a kind of device.
+func (measure probe) survey(k device.Kind) ([]survey, error) {
+	var all []survey
+	for _, dt := range dtype.All {
+		for c := range classes {
+			if !c.measuredOn(k) || !meaningful(c, dt) {
+				continue
+			}
+			s := survey{class: c, dtype: dt}
+			if err := s.first(measure); err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+	}
+	for range passes - 1 {
+		for i := range all {
+			if err := all[i].again(measure); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// first measures each size, up to a call of lastPoint or the end of memory.
+func (s *survey) first(measure probe) error {
+	for _, n := range sizes(s.class, s.dtype) {
+		found, ok, err := measure(s.class, s.dtype, n, 0)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		s.samples = append(s.samples, found)
+		if found.Seconds > lastPoint.Seconds() {
+			break
+		}
+	}
+	return nil
+}
+
+// again measures the points again. The largest is the first, so that its operands serve the others.
+func (s *survey) again(measure probe) error {
+	for i := len(s.samples) - 1; i >= 0; i-- {
+		p := &s.samples[i]
+		found, ok, err := measure(s.class, s.dtype, p.n, p.calls)
+		if err != nil {
+			return err
+		}
+		if ok {
+			p.Seconds = min(p.Seconds, found.Seconds)
+		}
+	}
+	return nil
+}
+
+// points returns the points of the curve.
+func (s *survey) points() []point {
+	points := make([]point, len(s.samples))
+	for i, p := range s.samples {
+		points[i] = p.point
+	}
+	return rising(points)
+}
+
+// rising has no point take longer than one with more work: where that was measured, something
+// disturbed one of them, and neighbours take their geometric mean until the times rise. That
+// is the rising curve of least squares in the logarithms of the times (Ayer et al., Ann. Math.
+// Stat. 26, 1955). The least of the points behind would be too low in the flat part of a
+// curve, where there are many.
+func rising(points []point) []point {
+	type block struct {
+		log float64 // the mean
+		n   int
+	}
+	var blocks []block
+	for _, p := range points {
+		b := block{math.Log2(p.Seconds), 1}
+		for len(blocks) > 0 && blocks[len(blocks)-1].log > b.log {
+			last := blocks[len(blocks)-1]
+			n := last.n + b.n
+			b = block{(last.log*float64(last.n) + b.log*float64(b.n)) / float64(n), n}
+			blocks = blocks[:len(blocks)-1]
+		}
+		blocks = append(blocks, b)
+	}
+	i := 0
+	for _, b := range blocks {
+		for range b.n {
+			if b.n > 1 {
+				points[i].Seconds = math.Exp2(b.log)
+			}
+			i++
+		}
+	}
+	return points
+}
+
+// meaningful reports whether the operation that stands for a class takes a type.
+func meaningful(c class, dt dtype.DType) bool {
+	switch c {
+	case smooth:
+		return !dt.IsInteger() && dt != dtype.Bool
+	case order:
+		return !dt.IsComplex()
+	case product:
+		return dt.HasProducts()
+	case raggedReduction, raggedProduct:
+		return meaningful(c.whole(), dt) && dt.Size() < alignment
+	}
+	return true
+}
+
+// measuredOn reports whether a class is measured on a kind of device: a CPU reads ragged rows
+// as fast as others.
+func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c.whole() }
+
+// sizes returns the number of elements at each point of a curve; for products, the number of
+// rows. A curve of float32 has twice as many points. Ragged sizes are odd.
+//
+// The tiles of a product run in waves, as many at once as a GPU has multiprocessors. A GPU of 132 has a wave
+// nearly full of tiles at 1,024, 2,048 and 4,096 rows, and needs another one for a few rows more.
+// The sizes behind these see the jump, which a curve from 1,024 to 1,536 spread over all that lies between.
+func sizes(c class, dt dtype.DType) []int {
+	if c != c.whole() {
+		sizes := sizes(c.whole(), dt)
+		for i := range sizes {
+			sizes[i] |= 1
+		}
+		return slices.Compact(sizes)
+	}
+	if c == product {
+		return []int{
+			1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1152, 1280, 1536,
+			2048, 2304, 2560, 3072, 4096, 5120, 6144, 8192,
+		}
+	}
+	step := 4
+	if dt == dtype.Float32 {
+		step = 2
+	}
+	out := []int{1, 1 << 6}
+	for n := 1 << 8; n <= 1<<26; n *= step {
+		out = append(out, n)
+	}
+	return out
+}
