@@ -1,0 +1,9 @@
+// Package cpu writes the amd64 assembly of gpk's package internal/cpu.
+package cpu
+
+import "github.com/gpk-go/gpk/internal/asm"
+
+// Files are the files of assembly of package internal/cpu.
+var Files = []asm.File{
+	{Name: "bfloat16_amd64.s", Write: bfloat16},
+}
