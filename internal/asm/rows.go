@@ -8,25 +8,24 @@ import (
 
 // Rows are up to four rows that lie one pitch apart.
 type Rows struct {
-	base, pitch reg.Register
-	triple      reg.Register // 3 pitch, or nil for at most three rows
+	Base, pitch, triple reg.Register // the address of row 0, the pitch in bytes, and three times that
 }
 
-// NewRows returns rows, of which the first is at base, with a pitch in bytes. It computes 3 pitch.
+// NewRows returns the rows at base. It computes three times the pitch.
 func NewRows(c *build.Context, base, pitch reg.Register) Rows {
 	triple := c.GP64()
 	c.LEAQ(operand.Mem{Base: pitch, Index: pitch, Scale: 2}, triple)
 	return Rows{base, pitch, triple}
 }
 
-// From returns rows with the same pitch, of which the first is at base.
+// From returns rows of the same pitch at base.
 func (r Rows) From(base reg.Register) Rows {
 	return Rows{base, r.pitch, r.triple}
 }
 
-// At is the address offset bytes after the beginning of row i.
+// At is the memory that begins offset bytes after the beginning of row i.
 func (r Rows) At(i, offset int) operand.Mem {
-	m := operand.Mem{Base: r.base, Disp: offset}
+	m := operand.Mem{Base: r.Base, Disp: offset}
 	switch i {
 	case 1, 2:
 		m.Index, m.Scale = r.pitch, uint8(i)
@@ -36,7 +35,7 @@ func (r Rows) At(i, offset int) operand.Mem {
 	return m
 }
 
-// Next is the address of the beginning of row n, which is 4 or 8 or less than 3.
+// Next is the beginning of row n, which is 1, 2, 4 or 8.
 func (r Rows) Next(n int) operand.Mem {
-	return operand.Mem{Base: r.base, Index: r.pitch, Scale: uint8(n)}
+	return operand.Mem{Base: r.Base, Index: r.pitch, Scale: uint8(n)}
 }

@@ -47,6 +47,11 @@ func write(out, folder string, f asm.File) error {
 	if err := pass.Compile.Execute(file); err != nil {
 		return fmt.Errorf("%s/%s: %w", folder, f.Name, err)
 	}
+	for _, function := range file.Functions() {
+		if err := checkRegisters(function); err != nil {
+			return fmt.Errorf("%s/%s: %w", folder, f.Name, err)
+		}
+	}
 	text, err := printer.NewGoAsm(printer.Config{Name: "internal/asm", Pkg: filepath.Base(folder)}).Print(file)
 	if err != nil {
 		return fmt.Errorf("%s/%s: %w", folder, f.Name, err)

@@ -7,4 +7,5 @@ import "github.com/gpk-go/gpk/internal/asm"
 var Files = []asm.File{
 	{Name: "simulate_amd64.s", Write: simulate},
 	{Name: "sincos_amd64.s", Write: sincos},
+	{Name: "tile_amd64.s", Write: tile},
 }
