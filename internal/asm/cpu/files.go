@@ -6,4 +6,5 @@ import "github.com/gpk-go/gpk/internal/asm"
 // Files are the files of assembly of package internal/cpu.
 var Files = []asm.File{
 	{Name: "bfloat16_amd64.s", Write: bfloat16},
+	{Name: "gemm_amd64.s", Write: gemm},
 }
