@@ -8,6 +8,9 @@ import (
 // Instruction adds an instruction to the active function, as the methods of build.Context do.
 type Instruction = func(c *build.Context, operands ...operand.Op)
 
+// Masked adds an instruction that moves the elements of a mask.
+type Masked = func(c *build.Context, from, mask, to operand.Op)
+
 // Float is a floating-point type of elements: its size and its instructions. Those whose names end in One work on the
 // lowest element of a vector.
 type Float struct {
@@ -16,17 +19,18 @@ type Float struct {
 	Size   int    // in bytes
 	Double bool   // float64
 
-	Broadcast        Instruction
-	Add, Sub         Instruction
-	Mul, Div         Instruction
-	Max, Min         Instruction
-	Compare          Instruction // VCMPPS or VCMPPD
-	Multiply         Instruction // VFMADD231: the third operand += the product of the others
-	MultiplyBCST     Instruction // Multiply whose first operand is one element in memory, with AVX-512
-	MoveOne, AddOne  Instruction
-	MultiplyOne      Instruction // VFMADD231SS or VFMADD231SD
-	MaskedMove       func(c *build.Context, from, mask, to operand.Op)
-	MaskedMoveZeroed func(c *build.Context, from, mask, to operand.Op) // with AVX-512: other elements become 0
+	Broadcast       Instruction
+	Add, Sub        Instruction
+	Mul, Div        Instruction
+	Max, Min        Instruction
+	Compare         Instruction // VCMPPS or VCMPPD
+	Multiply        Instruction // VFMADD231: the third operand += the product of the others
+	MultiplyBCST    Instruction // Multiply whose first operand is one element in memory, with AVX-512
+	MoveOne, AddOne Instruction
+	MultiplyOne     Instruction // VFMADD231SS or VFMADD231SD
+	LoadMasked      Masked      // with AVX-512: the other elements become 0
+	StoreMasked     Instruction // with AVX-512: source, opmask, memory
+	MaskMove        Masked      // VMASKMOVPS or VMASKMOVPD
 }
 
 // Float32 and Float64 are the types float32 and float64.
@@ -41,7 +45,7 @@ var (
 		Multiply: (*build.Context).VFMADD231PS, MultiplyBCST: (*build.Context).VFMADD231PS_BCST,
 		MoveOne: (*build.Context).VMOVSS, AddOne: (*build.Context).VADDSS,
 		MultiplyOne: (*build.Context).VFMADD231SS,
-		MaskedMove:  (*build.Context).VMASKMOVPS, MaskedMoveZeroed: (*build.Context).VMOVUPS_Z,
+		LoadMasked:  (*build.Context).VMOVUPS_Z, StoreMasked: (*build.Context).VMOVUPS, MaskMove: (*build.Context).VMASKMOVPS,
 	}
 	Float64 = Float{
 		Name: "64", Log: 3, Size: 8, Double: true,
@@ -53,7 +57,7 @@ var (
 		Multiply: (*build.Context).VFMADD231PD, MultiplyBCST: (*build.Context).VFMADD231PD_BCST,
 		MoveOne: (*build.Context).VMOVSD, AddOne: (*build.Context).VADDSD,
 		MultiplyOne: (*build.Context).VFMADD231SD,
-		MaskedMove:  (*build.Context).VMASKMOVPD, MaskedMoveZeroed: (*build.Context).VMOVUPD_Z,
+		LoadMasked:  (*build.Context).VMOVUPD_Z, StoreMasked: (*build.Context).VMOVUPD, MaskMove: (*build.Context).VMASKMOVPD,
 	}
 	Floats = []Float{Float32, Float64}
 )

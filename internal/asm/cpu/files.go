@@ -7,4 +7,5 @@ import "github.com/gpk-go/gpk/internal/asm"
 var Files = []asm.File{
 	{Name: "bfloat16_amd64.s", Write: bfloat16},
 	{Name: "gemm_amd64.s", Write: gemm},
+	{Name: "gemm_unpacked_amd64.s", Write: gemmUnpacked},
 }
