@@ -26,3 +26,10 @@ func Number(n int) operand.Constant {
 	}
 	return operand.U32(n)
 }
+
+// Four are the memory that begins offset bytes after the address in a register, and one, two and three strides after it. The
+// last register holds three strides.
+func Four(base reg.Register, offset int, stride, stride3 reg.Register) []operand.Mem {
+	first := At(base, offset)
+	return []operand.Mem{first, first.Idx(stride, 1), first.Idx(stride, 2), first.Idx(stride3, 1)}
+}

@@ -23,6 +23,8 @@ type Float struct {
 	Add, Sub        Instruction
 	Mul, Div        Instruction
 	Max, Min        Instruction
+	UnpackLow       Instruction // interleaves the lower halves of each 16 bytes
+	UnpackHigh      Instruction // interleaves the upper halves of each 16 bytes
 	Compare         Instruction // VCMPPS or VCMPPD
 	Multiply        Instruction // VFMADD231: the third operand += the product of the others
 	MultiplyBCST    Instruction // Multiply whose first operand is one element in memory, with AVX-512
@@ -41,6 +43,7 @@ var (
 		Add:       (*build.Context).VADDPS, Sub: (*build.Context).VSUBPS,
 		Mul: (*build.Context).VMULPS, Div: (*build.Context).VDIVPS,
 		Max: (*build.Context).VMAXPS, Min: (*build.Context).VMINPS,
+		UnpackLow: (*build.Context).VUNPCKLPS, UnpackHigh: (*build.Context).VUNPCKHPS,
 		Compare:  (*build.Context).VCMPPS,
 		Multiply: (*build.Context).VFMADD231PS, MultiplyBCST: (*build.Context).VFMADD231PS_BCST,
 		MoveOne: (*build.Context).VMOVSS, AddOne: (*build.Context).VADDSS,
@@ -53,6 +56,7 @@ var (
 		Add:       (*build.Context).VADDPD, Sub: (*build.Context).VSUBPD,
 		Mul: (*build.Context).VMULPD, Div: (*build.Context).VDIVPD,
 		Max: (*build.Context).VMAXPD, Min: (*build.Context).VMINPD,
+		UnpackLow: (*build.Context).VUNPCKLPD, UnpackHigh: (*build.Context).VUNPCKHPD,
 		Compare:  (*build.Context).VCMPPD,
 		Multiply: (*build.Context).VFMADD231PD, MultiplyBCST: (*build.Context).VFMADD231PD_BCST,
 		MoveOne: (*build.Context).VMOVSD, AddOne: (*build.Context).VADDSD,

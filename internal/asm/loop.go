@@ -14,9 +14,3 @@ func Loop(c *build.Context, label string, counter reg.Register, body func()) {
 	c.DECQ(counter)
 	c.JNZ(operand.LabelRef(label))
 }
-
-// Return ends a function that has used vectors of more than 16 bytes.
-func Return(c *build.Context) {
-	c.VZEROUPPER()
-	c.RET()
-}

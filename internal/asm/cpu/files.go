@@ -8,4 +8,5 @@ var Files = []asm.File{
 	{Name: "bfloat16_amd64.s", Write: bfloat16},
 	{Name: "gemm_amd64.s", Write: gemm},
 	{Name: "gemm_unpacked_amd64.s", Write: gemmUnpacked},
+	{Name: "pack_amd64.s", Write: pack},
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gpk-go/gpk/internal/asm"
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -44,8 +43,7 @@ type microOperands struct {
 
 // begin begins a function and loads its parameters.
 func (m microKernel) begin(c *build.Context, name string) microOperands {
-	c.Implement(fmt.Sprintf("%s%dx%d", name, m.rows, 2*m.width/m.Size))
-	c.Attributes(attr.NOSPLIT | attr.NOFRAME)
+	asm.Function(c, fmt.Sprintf("%s%dx%d", name, m.rows, 2*m.width/m.Size))
 	p := asm.Load(c, "k", "a", "b", "c", "ldc")
 	c.SHLQ(asm.Number(m.Log), p[4])
 	return microOperands{p[0], p[1], p[2], p[3], p[4]}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gpk-go/gpk/internal/asm"
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -50,8 +49,7 @@ type unpacked struct {
 
 // write writes the kernel.
 func (u *unpacked) write(ones operand.Mem) {
-	u.Implement(fmt.Sprintf("unpacked%dx%s", 8*u.width, u.Name))
-	u.Attributes(attr.NOSPLIT | attr.NOFRAME)
+	asm.Function(u.Context, fmt.Sprintf("unpacked%dx%s", 8*u.width, u.Name))
 	u.first, u.fifth, u.b = u.GP64(), u.GP64(), u.GP64()
 	p := asm.Load(u.Context, "m", "a", "ars", "acs", "brs", "c", "ldc")
 	u.m, u.panel, u.ars, u.acs, u.brs, u.c, u.ldc = p[0], p[1], p[2], p[3], p[4], p[5], p[6]
