@@ -8,5 +8,7 @@ var Files = []asm.File{
 	{Name: "bfloat16_amd64.s", Write: bfloat16},
 	{Name: "gemm_amd64.s", Write: gemm},
 	{Name: "gemm_unpacked_amd64.s", Write: gemmUnpacked},
+	{Name: "gemm_vector_amd64.s", Write: gemmVector},
+	{Name: "gemm_vector512_amd64.s", Write: gemmVector512},
 	{Name: "pack_amd64.s", Write: pack},
 }

@@ -145,7 +145,7 @@ func (m microKernel) store(c *build.Context, p microOperands, sums []reg.VecPhys
 		asm.Return(c)
 	}
 	all := sums
-	c.CMPB(asm.Param(c, "add"), asm.Number(0))
+	c.CMPB(asm.Parameter(c, "add"), asm.Number(0))
 	c.JNE(operand.LabelRef("sum"))
 	rows(false)
 	c.Label("sum")

@@ -59,7 +59,7 @@ func (u *unpacked) write(ones operand.Mem) {
 	u.ars3 = u.GP64()
 	u.LEAQ(asm.At(u.ars, 0).Idx(u.ars, 2), u.ars3)
 	u.count = reg.RCX // which a shift by a register needs
-	u.MOVQ(asm.Param(u.Context, "n"), u.count)
+	u.MOVQ(asm.Parameter(u.Context, "n"), u.count)
 	u.CMPQ(u.count, asm.Number(u.width/u.Size))
 	u.JGT(operand.LabelRef("two"))
 	if u.width == 64 {
@@ -108,8 +108,8 @@ func (u *unpacked) share(label string) {
 
 // compute computes a panel and stores it to C.
 func (u *unpacked) compute(loop string, rows, vectors int) {
-	u.MOVQ(asm.Param(u.Context, "k"), u.count)
-	u.MOVQ(asm.Param(u.Context, "b"), u.b)
+	u.MOVQ(asm.Parameter(u.Context, "k"), u.count)
+	u.MOVQ(asm.Parameter(u.Context, "b"), u.b)
 	u.MOVQ(u.panel, u.first)
 	u.LEAQ(asm.At(u.panel, 0).Idx(u.ars, 4), u.fifth)
 	b := asm.Vectors(u.width, 0, vectors)
