@@ -11,4 +11,9 @@ var Files = []asm.File{
 	{Name: "gemm_vector_amd64.s", Write: gemmVector},
 	{Name: "gemm_vector512_amd64.s", Write: gemmVector512},
 	{Name: "pack_amd64.s", Write: pack},
+	{Name: "compare_amd64.s", Write: compare},
+	{Name: "norm_amd64.s", Write: norm},
+	{Name: "philox_amd64.s", Write: philox},
+	{Name: "pick_amd64.s", Write: pick},
+	{Name: "softmax_amd64.s", Write: softmax},
 }
