@@ -4,4 +4,7 @@ package quantum
 import "github.com/gpk-go/gpk/internal/asm"
 
 // Files are the files of assembly of package quantum.
-var Files = []asm.File{}
+var Files = []asm.File{
+	{Name: "simulate_amd64.s", Write: simulate},
+	{Name: "sincos_amd64.s", Write: sincos},
+}
