@@ -1,7 +1,8 @@
 package asm
 
 import (
-	"github.com/mmcloughlin/avo/attr"
+	"math"
+
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -10,14 +11,8 @@ import (
 // FirstLanes are 32 bytes of ones, then 32 of zeros, in a file's memory: a mask of the first n bytes of a vector of 32
 // begins n before the zeros.
 func FirstLanes(c *build.Context) operand.Mem {
-	m := c.StaticGlobal("lanes")
-	c.DataAttributes(attr.RODATA | attr.NOPTR)
-	for _, v := range []uint64{^uint64(0), 0} {
-		for range 4 {
-			c.AppendDatum(operand.U64(v))
-		}
-	}
-	return m
+	ones, zero := operand.U64(math.MaxUint64), operand.U64(0)
+	return Constant(c, "lanes", 1, ones, ones, ones, ones, zero, zero, zero, zero)
 }
 
 // FirstBytes sets a vector of 32 bytes to ones in the first bytes, whose number is in a register, and zeros after them. The

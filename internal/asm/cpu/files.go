@@ -11,6 +11,8 @@ var Files = []asm.File{
 	{Name: "gemm_vector_amd64.s", Write: gemmVector},
 	{Name: "gemm_vector512_amd64.s", Write: gemmVector512},
 	{Name: "pack_amd64.s", Write: pack},
+	{Name: "tile_amd64.s", Write: tile},
+	{Name: "transpose_amd64.s", Write: transpose},
 	{Name: "compare_amd64.s", Write: compare},
 	{Name: "norm_amd64.s", Write: norm},
 	{Name: "philox_amd64.s", Write: philox},

@@ -40,9 +40,10 @@ type unpacked struct {
 
 	m, c, ldc    reg.Register // rows left, row of C, bytes from one row to the next
 	panel        reg.Register // the panel's first row of A
-	ars, ars3    reg.Register // bytes from one row of A to the next and to the third after it
+	ars          reg.Register // bytes from one row of A to the next
 	acs, brs     reg.Register // bytes from one step of k to the next in A and in B
 	first, fifth reg.Register // the step's elements of A in the panel's first and fifth row
+	elements     asm.Rows     // the step's elements of A in the first four rows
 	b            reg.Register // the step's row of B
 	count        reg.Register // columns of C, then the rows of a panel, then its steps left
 }
@@ -53,11 +54,8 @@ func (u *unpacked) write(ones operand.Mem) {
 	u.first, u.fifth, u.b = u.GP64(), u.GP64(), u.GP64()
 	p := asm.Load(u.Context, "m", "a", "ars", "acs", "brs", "c", "ldc")
 	u.m, u.panel, u.ars, u.acs, u.brs, u.c, u.ldc = p[0], p[1], p[2], p[3], p[4], p[5], p[6]
-	for _, r := range []reg.Register{u.ars, u.acs, u.brs, u.ldc} {
-		u.SHLQ(asm.Number(u.Log), r)
-	}
-	u.ars3 = u.GP64()
-	u.LEAQ(asm.At(u.ars, 0).Idx(u.ars, 2), u.ars3)
+	asm.Bytes(u.Context, u.Log, u.ars, u.acs, u.brs, u.ldc)
+	u.elements = asm.NewRows(u.Context, u.first, u.ars)
 	u.count = reg.RCX // which a shift by a register needs
 	u.MOVQ(asm.Parameter(u.Context, "n"), u.count)
 	u.CMPQ(u.count, asm.Number(u.width/u.Size))
@@ -136,11 +134,10 @@ func (u *unpacked) compute(loop string, rows, vectors int) {
 
 // element is where the step's element of A in a row of the panel lies.
 func (u *unpacked) element(row int) operand.Mem {
-	base := asm.At(u.first, 0)
-	if row >= 4 {
-		base = asm.At(u.fifth, 0)
+	if row < 4 {
+		return u.elements.At(row, 0)
 	}
-	return []operand.Mem{base, base.Idx(u.ars, 1), base.Idx(u.ars, 2), base.Idx(u.ars3, 1)}[row%4]
+	return u.elements.From(u.fifth).At(row-4, 0)
 }
 
 // load loads one masked vector or two vectors of a row of B.

@@ -28,21 +28,20 @@ func pack(c *build.Context) {
 // rowPacker reads rows of k contiguous elements and writes a column of the rows for each step of k.
 type rowPacker struct {
 	*build.Context
-	rows        []reg.Register // where the current step's element of each row lies
-	dst         reg.Register   // the current step's column
-	step, step3 reg.Register   // bytes of one and of three steps of the destination
-	ld          reg.Register   // bytes from one row to the next
-	k           reg.Register   // steps, then iterations left
+	rows    []reg.Register // where the current step's element of each row lies
+	dst     reg.Register   // the current step's column
+	columns asm.Rows       // the columns of the current step and of three steps after it
+	ld      reg.Register   // bytes from one row to the next
+	k       reg.Register   // steps, then iterations left
 }
 
 // newRowPacker begins the function of a row packer. to and from are the logarithms of the elements' sizes.
 func newRowPacker(c *build.Context, name string, rows, to, from int) rowPacker {
 	asm.Function(c, name)
 	p := asm.Load(c, "dst", "w", "src", "ld", "k")
-	r := rowPacker{Context: c, dst: p[0], step: p[1], rows: []reg.Register{p[2]}, ld: p[3], k: p[4], step3: c.GP64()}
-	c.SHLQ(asm.Number(to), r.step)
-	c.SHLQ(asm.Number(from), r.ld)
-	c.LEAQ(asm.At(r.step, 0).Idx(r.step, 2), r.step3)
+	asm.Bytes(c, to, p[1])
+	asm.Bytes(c, from, p[3])
+	r := rowPacker{Context: c, dst: p[0], columns: asm.NewRows(c, p[0], p[1]), rows: []reg.Register{p[2]}, ld: p[3], k: p[4]}
 	for i := 1; i < rows; i++ {
 		next := c.GP64()
 		c.LEAQ(asm.At(r.rows[i-1], 0).Idx(r.ld, 1), next)
@@ -69,11 +68,6 @@ func (r rowPacker) loop(log, bytes int, wide bool, body func()) {
 	r.RET()
 }
 
-// columns are the destinations of four steps from one on.
-func (r rowPacker) columns(first reg.Register) []operand.Mem {
-	return asm.Four(first, 0, r.step, r.step3)
-}
-
 // packFourRows writes a packer that transposes eight steps of four rows to float32.
 func packFourRows(c *build.Context, name string, e elements) {
 	r := newRowPacker(c, name, 4, 2, e.log)
@@ -83,15 +77,15 @@ func packFourRows(c *build.Context, name string, e elements) {
 			e.load(c, asm.At(row, 0), y[i])
 		}
 		fifth := c.GP64() // the column of the fourth step after this one
-		c.LEAQ(asm.At(r.dst, 0).Idx(r.step, 4), fifth)
+		c.LEAQ(r.columns.Next(4), fifth)
 		asm.TransposeQuads(c, y)
-		for i, column := range r.columns(r.dst) {
-			c.VMOVUPS(y[i].AsX(), column)
+		for i, y := range y[:4] {
+			c.VMOVUPS(y.AsX(), r.columns.At(i, 0))
 		}
-		for i, column := range r.columns(fifth) {
-			c.VEXTRACTF128(asm.Number(1), y[i], column)
+		for i, y := range y[:4] {
+			c.VEXTRACTF128(asm.Number(1), y, r.columns.From(fifth).At(i, 0))
 		}
-		c.LEAQ(asm.At(fifth, 0).Idx(r.step, 4), r.dst)
+		c.LEAQ(r.columns.From(fifth).Next(4), r.dst)
 	})
 }
 
@@ -116,10 +110,10 @@ func packSixteenRows(c *build.Context) {
 			}
 		}
 		asm.TransposeQuads(c, z)
-		for i, column := range r.columns(r.dst) {
-			c.VMOVUPS(z[i], column)
+		for i, z := range z[:4] {
+			c.VMOVUPS(z, r.columns.At(i, 0))
 		}
-		c.LEAQ(asm.At(r.dst, 0).Idx(r.step, 4), r.dst)
+		c.LEAQ(r.columns.Next(4), r.dst)
 	})
 }
 
@@ -132,14 +126,11 @@ func packTwoRows(c *build.Context) {
 		c.VMOVUPS(asm.At(r.rows[1], 0), x[1])
 		c.VUNPCKLPS(x[1], x[0], x[2])
 		c.VUNPCKHPS(x[1], x[0], x[3])
-		for i, column := range r.columns(r.dst) {
-			if i%2 == 0 {
-				c.VMOVLPS(x[2+i/2], column)
-			} else {
-				c.VMOVHPS(x[2+i/2], column)
-			}
+		for i, x := range x[2:] {
+			c.VMOVLPS(x, r.columns.At(2*i, 0))
+			c.VMOVHPS(x, r.columns.At(2*i+1, 0))
 		}
-		c.LEAQ(asm.At(r.dst, 0).Idx(r.step, 4), r.dst)
+		c.LEAQ(r.columns.Next(4), r.dst)
 	})
 }
 
@@ -152,10 +143,10 @@ func packFourRows64(c *build.Context) {
 			c.VMOVUPD(asm.At(row, 0), y[i])
 		}
 		asm.Transpose4x4(c, y)
-		for i, column := range r.columns(r.dst) {
-			c.VMOVUPD(y[i], column)
+		for i, y := range y[:4] {
+			c.VMOVUPD(y, r.columns.At(i, 0))
 		}
-		c.LEAQ(asm.At(r.dst, 0).Idx(r.step, 4), r.dst)
+		c.LEAQ(r.columns.Next(4), r.dst)
 	})
 }
 
@@ -168,9 +159,9 @@ func packTwoRows64(c *build.Context) {
 		c.VMOVUPD(asm.At(r.rows[1], 0), x[1])
 		c.VUNPCKLPD(x[1], x[0], x[2])
 		c.VUNPCKHPD(x[1], x[0], x[3])
-		c.VMOVUPD(x[2], asm.At(r.dst, 0))
-		c.VMOVUPD(x[3], asm.At(r.dst, 0).Idx(r.step, 1))
-		c.LEAQ(asm.At(r.dst, 0).Idx(r.step, 2), r.dst)
+		c.VMOVUPD(x[2], r.columns.At(0, 0))
+		c.VMOVUPD(x[3], r.columns.At(1, 0))
+		c.LEAQ(r.columns.Next(2), r.dst)
 	})
 }
 
