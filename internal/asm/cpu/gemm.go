@@ -45,7 +45,7 @@ type microOperands struct {
 func (m microKernel) begin(c *build.Context, name string) microOperands {
 	asm.Function(c, fmt.Sprintf("%s%dx%d", name, m.rows, 2*m.width/m.Size))
 	p := asm.Load(c, "k", "a", "b", "c", "ldc")
-	c.SHLQ(asm.Number(m.Log), p[4])
+	asm.Bytes(c, m.Log, p[4])
 	return microOperands{p[0], p[1], p[2], p[3], p[4]}
 }
 

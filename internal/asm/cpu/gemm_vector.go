@@ -36,7 +36,7 @@ func dots(c *build.Context, f asm.Float) {
 	x, row, k := c.GP64(), c.GP64(), c.GP64()
 	p := asm.Load(c, "dst", "x", "a", "ld", "k", "n")
 	dst, ld, rows := p[0], p[3], p[5]
-	c.SHLQ(asm.Number(f.Log), ld)
+	asm.Bytes(c, f.Log, ld)
 	asm.Loop(c, "row", rows, func() {
 		c.MOVQ(p[1], x)
 		c.MOVQ(p[2], row)
@@ -95,7 +95,7 @@ func axpy(c *build.Context, f asm.Float) {
 	asm.Function(c, "axpy4AVX"+f.Name)
 	p := asm.Load(c, "y", "x", "a", "ld", "n")
 	y, x, rows, ld, n := p[0], p[1], []reg.Register{p[2]}, p[3], p[4]
-	c.SHLQ(asm.Number(f.Log), ld)
+	asm.Bytes(c, f.Log, ld)
 	for i := range 3 {
 		next := c.GP64()
 		c.LEAQ(asm.At(rows[i], 0).Idx(ld, 1), next)
