@@ -174,7 +174,7 @@ func rescale(c *build.Context) {
 	x, y, n := p[0], p[1], p[2]
 	alpha := c.YMM()
 	c.VBROADCASTSS(asm.Parameter(c, "alpha"), alpha)
-	asm.ForPositive(c, n, 8, func(i reg.Register) {
+	asm.Up(c, "next", n, 8, func(i reg.Register) {
 		v := c.YMM()
 		c.VMULPS(asm.At(x, 0).Idx(i, 4), alpha, v)
 		c.VADDPS(asm.At(y, 0).Idx(i, 4), v, v)
