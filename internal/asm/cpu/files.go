@@ -15,8 +15,13 @@ var Files = []asm.File{
 	{Name: "tile_amd64.s", Write: tile},
 	{Name: "transpose_amd64.s", Write: transpose},
 	{Name: "compare_amd64.s", Write: compare},
+	{Name: "epilogue_avx2_amd64.s", Write: epilogueAVX2},
+	{Name: "epilogue_avx512_amd64.s", Write: epilogueAVX512},
 	{Name: "norm_amd64.s", Write: norm},
 	{Name: "philox_amd64.s", Write: philox},
 	{Name: "pick_amd64.s", Write: pick},
+	{Name: "smooth_amd64.s", Write: smooth},
+	{Name: "smooth64_avx2_amd64.s", Write: smooth64AVX2},
+	{Name: "smooth64_avx512_amd64.s", Write: smooth64AVX512},
 	{Name: "softmax_amd64.s", Write: softmax},
 }
