@@ -24,4 +24,5 @@ var Files = []asm.File{
 	{Name: "smooth64_avx2_amd64.s", Write: smooth64AVX2},
 	{Name: "smooth64_avx512_amd64.s", Write: smooth64AVX512},
 	{Name: "softmax_amd64.s", Write: softmax},
+	{Name: "vector_amd64.s", Write: vectorLoops},
 }
