@@ -19,7 +19,7 @@ next:
 	VPAND        96(AX), Y0, Y1
 	VCMPPD       $0x12, 704(AX), Y1, Y1
 	VMOVMSKPD    Y1, DI
-	CMPL         DI, $0x0000000f
+	CMPL         DI, $0x0f
 	JNE          out
 	VMOVAPD      Y0, Y0
 	VPXOR        Y1, Y1, Y1
@@ -79,7 +79,7 @@ next:
 	VMOVUPD      (DX), Y0
 	VCMPPD       $0x12, 768(AX), Y0, Y1
 	VMOVMSKPD    Y1, DI
-	CMPL         DI, $0x0000000f
+	CMPL         DI, $0x0f
 	JNE          out
 	VMOVUPD      736(AX), Y1
 	VMAXPD       Y1, Y0, Y1
@@ -167,7 +167,7 @@ next:
 	VCMPPD       $0x11, 192(AX), Y0, Y2
 	VPAND        Y1, Y2, Y1
 	VMOVMSKPD    Y1, DI
-	CMPL         DI, $0x0000000f
+	CMPL         DI, $0x0f
 	JNE          out
 	VPADDQ       864(AX), Y0, Y0
 	VPSRLQ       $0x34, Y0, Y1
@@ -233,7 +233,7 @@ next:
 	VCMPPD       $0x11, 1216(AX), Y0, Y2
 	VPAND        Y1, Y2, Y1
 	VMOVMSKPD    Y1, DI
-	CMPL         DI, $0x0000000f
+	CMPL         DI, $0x0f
 	JNE          out
 	VADDPD       (AX), Y0, Y1
 	VSUBPD       (AX), Y1, Y2
@@ -523,7 +523,7 @@ next:
 	VCMPPD       $0x11, 192(AX), Y0, Y3
 	VPAND        Y2, Y3, Y2
 	VMOVMSKPD    Y2, R8
-	CMPL         R8, $0x0000000f
+	CMPL         R8, $0x0f
 	JNE          out
 	VPADDQ       864(AX), Y0, Y0
 	VPSRLQ       $0x34, Y0, Y2
@@ -603,7 +603,7 @@ next:
 	VPAND        96(AX), Y2, Y0
 	VCMPPD       $0x12, 704(AX), Y0, Y0
 	VMOVMSKPD    Y0, R8
-	CMPL         R8, $0x0000000f
+	CMPL         R8, $0x0f
 	JNE          out
 	VMOVUPD      256(AX), Y0
 	VFMADD213PD  288(AX), Y2, Y0

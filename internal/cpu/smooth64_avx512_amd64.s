@@ -19,7 +19,7 @@ next:
 	VPANDQ.BCST       96(AX), Z0, Z1
 	VCMPPD.BCST       $0x12, 704(AX), Z1, K1
 	KMOVW             K1, DI
-	CMPL              DI, $0x000000ff
+	CMPL              DI, $0xff
 	JNE               out
 	VMOVAPD           Z0, Z0
 	VPXORQ            Z2, Z2, Z2
@@ -79,7 +79,7 @@ next:
 	VMOVUPD           (DX), Z0
 	VCMPPD.BCST       $0x12, 768(AX), Z0, K1
 	KMOVW             K1, DI
-	CMPL              DI, $0x000000ff
+	CMPL              DI, $0xff
 	JNE               out
 	VBROADCASTSD      736(AX), Z1
 	VMAXPD            Z1, Z0, Z1
@@ -166,7 +166,7 @@ next:
 	VCMPPD.BCST      $0x1d, 832(AX), Z0, K1
 	VCMPPD.BCST      $0x11, 192(AX), Z0, K1, K1
 	KMOVW            K1, DI
-	CMPL             DI, $0x000000ff
+	CMPL             DI, $0xff
 	JNE              out
 	VPADDQ.BCST      864(AX), Z0, Z0
 	VPSRLQ           $0x34, Z0, Z1
@@ -231,7 +231,7 @@ next:
 	VCMPPD.BCST      $0x1e, 1184(AX), Z0, K1
 	VCMPPD.BCST      $0x11, 1216(AX), Z0, K1, K1
 	KMOVW            K1, DI
-	CMPL             DI, $0x000000ff
+	CMPL             DI, $0xff
 	JNE              out
 	VADDPD.BCST      (AX), Z0, Z1
 	VSUBPD.BCST      (AX), Z1, Z2
@@ -520,7 +520,7 @@ next:
 	VCMPPD.BCST       $0x1d, 832(AX), Z0, K1
 	VCMPPD.BCST       $0x11, 192(AX), Z0, K1, K1
 	KMOVW             K1, R8
-	CMPL              R8, $0x000000ff
+	CMPL              R8, $0xff
 	JNE               out
 	VPADDQ.BCST       864(AX), Z0, Z0
 	VPSRLQ            $0x34, Z0, Z2
@@ -600,7 +600,7 @@ next:
 	VPANDQ.BCST       96(AX), Z2, Z0
 	VCMPPD.BCST       $0x12, 704(AX), Z0, K1
 	KMOVW             K1, R8
-	CMPL              R8, $0x000000ff
+	CMPL              R8, $0xff
 	JNE               out
 	VBROADCASTSD      256(AX), Z0
 	VFMADD213PD.BCST  288(AX), Z2, Z0

@@ -547,7 +547,7 @@ next:
 	VCMPPD     $0x11, 2176(AX), Y0, Y2
 	VPAND      Y1, Y2, Y1
 	VMOVMSKPD  Y1, DI
-	CMPL       DI, $0x0000000f
+	CMPL       DI, $0x0f
 	JNE        out
 	VPADDQ     1856(AX), Y0, Y1
 	VPSRLQ     $0x34, Y1, Y1
@@ -605,7 +605,7 @@ next:
 	VCMPPD     $0x11, 2176(AX), Y0, Y2
 	VPAND      Y1, Y2, Y1
 	VMOVMSKPD  Y1, DI
-	CMPL       DI, $0x0000000f
+	CMPL       DI, $0x0f
 	JNE        out
 	VADDPD     416(AX), Y0, Y1
 	VPADDQ     1856(AX), Y1, Y2
@@ -1040,7 +1040,7 @@ four:
 	VMOVUPS  Z26, 192(AX)
 	ADDQ     $0x00000100, CX
 	ADDQ     $0x00000100, AX
-	ADDQ     $0x00000040, BX
+	ADDQ     $0x40, BX
 	SUBQ     $0x40, DX
 	JMP      four
 
@@ -1074,9 +1074,9 @@ one:
 	VADDPS   Z11, Z14, Z14
 	VPADDD   Z13, Z14, Z14
 	VMOVUPS  Z14, (AX)
-	ADDQ     $0x00000040, CX
-	ADDQ     $0x00000040, AX
-	ADDQ     $0x00000010, BX
+	ADDQ     $0x40, CX
+	ADDQ     $0x40, AX
+	ADDQ     $0x10, BX
 	JMP      one
 
 out:

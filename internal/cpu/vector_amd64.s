@@ -13,7 +13,7 @@ TEXT ·addVV32(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ n+24(FP), BX
 	SHLQ $0x02, BX
 	XORQ SI, SI
-	SUBQ $0x00000080, BX
+	SUBQ $0x80, BX
 	JLT  few
 
 four:
@@ -29,12 +29,12 @@ four:
 	VMOVUPS Y1, 32(AX)(SI*1)
 	VMOVUPS Y2, 64(AX)(SI*1)
 	VMOVUPS Y3, 96(AX)(SI*1)
-	ADDQ    $0x00000080, SI
+	ADDQ    $0x80, SI
 	CMPQ    SI, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -59,7 +59,7 @@ TEXT ·addVS32(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSS (DX), Y0
 	SHLQ         $0x02, BX
 	XORQ         DX, DX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -75,12 +75,12 @@ four:
 	VMOVUPS Y2, 32(AX)(DX*1)
 	VMOVUPS Y3, 64(AX)(DX*1)
 	VMOVUPS Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
+	ADDQ    $0x80, DX
 	CMPQ    DX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -104,7 +104,7 @@ TEXT ·subVV32(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ n+24(FP), BX
 	SHLQ $0x02, BX
 	XORQ SI, SI
-	SUBQ $0x00000080, BX
+	SUBQ $0x80, BX
 	JLT  few
 
 four:
@@ -120,12 +120,12 @@ four:
 	VMOVUPS Y1, 32(AX)(SI*1)
 	VMOVUPS Y2, 64(AX)(SI*1)
 	VMOVUPS Y3, 96(AX)(SI*1)
-	ADDQ    $0x00000080, SI
+	ADDQ    $0x80, SI
 	CMPQ    SI, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -150,7 +150,7 @@ TEXT ·subVS32(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSS (DX), Y0
 	SHLQ         $0x02, BX
 	XORQ         DX, DX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -166,12 +166,12 @@ four:
 	VMOVUPS Y2, 32(AX)(DX*1)
 	VMOVUPS Y3, 64(AX)(DX*1)
 	VMOVUPS Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
+	ADDQ    $0x80, DX
 	CMPQ    DX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -196,7 +196,7 @@ TEXT ·subSV32(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSS (CX), Y0
 	SHLQ         $0x02, BX
 	XORQ         CX, CX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -212,12 +212,12 @@ four:
 	VMOVUPS Y2, 32(AX)(CX*1)
 	VMOVUPS Y3, 64(AX)(CX*1)
 	VMOVUPS Y4, 96(AX)(CX*1)
-	ADDQ    $0x00000080, CX
+	ADDQ    $0x80, CX
 	CMPQ    CX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -241,7 +241,7 @@ TEXT ·mulVV32(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ n+24(FP), BX
 	SHLQ $0x02, BX
 	XORQ SI, SI
-	SUBQ $0x00000080, BX
+	SUBQ $0x80, BX
 	JLT  few
 
 four:
@@ -257,12 +257,12 @@ four:
 	VMOVUPS Y1, 32(AX)(SI*1)
 	VMOVUPS Y2, 64(AX)(SI*1)
 	VMOVUPS Y3, 96(AX)(SI*1)
-	ADDQ    $0x00000080, SI
+	ADDQ    $0x80, SI
 	CMPQ    SI, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -287,7 +287,7 @@ TEXT ·mulVS32(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSS (DX), Y0
 	SHLQ         $0x02, BX
 	XORQ         DX, DX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -303,12 +303,12 @@ four:
 	VMOVUPS Y2, 32(AX)(DX*1)
 	VMOVUPS Y3, 64(AX)(DX*1)
 	VMOVUPS Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
+	ADDQ    $0x80, DX
 	CMPQ    DX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -332,7 +332,7 @@ TEXT ·divVV32(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ n+24(FP), BX
 	SHLQ $0x02, BX
 	XORQ SI, SI
-	SUBQ $0x00000080, BX
+	SUBQ $0x80, BX
 	JLT  few
 
 four:
@@ -348,12 +348,12 @@ four:
 	VMOVUPS Y1, 32(AX)(SI*1)
 	VMOVUPS Y2, 64(AX)(SI*1)
 	VMOVUPS Y3, 96(AX)(SI*1)
-	ADDQ    $0x00000080, SI
+	ADDQ    $0x80, SI
 	CMPQ    SI, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -378,7 +378,7 @@ TEXT ·divVS32(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSS (DX), Y0
 	SHLQ         $0x02, BX
 	XORQ         DX, DX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -394,12 +394,12 @@ four:
 	VMOVUPS Y2, 32(AX)(DX*1)
 	VMOVUPS Y3, 64(AX)(DX*1)
 	VMOVUPS Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
+	ADDQ    $0x80, DX
 	CMPQ    DX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -424,7 +424,7 @@ TEXT ·divSV32(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSS (CX), Y0
 	SHLQ         $0x02, BX
 	XORQ         CX, CX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -440,12 +440,12 @@ four:
 	VMOVUPS Y2, 32(AX)(CX*1)
 	VMOVUPS Y3, 64(AX)(CX*1)
 	VMOVUPS Y4, 96(AX)(CX*1)
-	ADDQ    $0x00000080, CX
+	ADDQ    $0x80, CX
 	CMPQ    CX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -469,7 +469,7 @@ TEXT ·addVV64(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ n+24(FP), BX
 	SHLQ $0x03, BX
 	XORQ SI, SI
-	SUBQ $0x00000080, BX
+	SUBQ $0x80, BX
 	JLT  few
 
 four:
@@ -485,12 +485,12 @@ four:
 	VMOVUPS Y1, 32(AX)(SI*1)
 	VMOVUPS Y2, 64(AX)(SI*1)
 	VMOVUPS Y3, 96(AX)(SI*1)
-	ADDQ    $0x00000080, SI
+	ADDQ    $0x80, SI
 	CMPQ    SI, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -515,7 +515,7 @@ TEXT ·addVS64(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSD (DX), Y0
 	SHLQ         $0x03, BX
 	XORQ         DX, DX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -531,12 +531,12 @@ four:
 	VMOVUPS Y2, 32(AX)(DX*1)
 	VMOVUPS Y3, 64(AX)(DX*1)
 	VMOVUPS Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
+	ADDQ    $0x80, DX
 	CMPQ    DX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -560,7 +560,7 @@ TEXT ·subVV64(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ n+24(FP), BX
 	SHLQ $0x03, BX
 	XORQ SI, SI
-	SUBQ $0x00000080, BX
+	SUBQ $0x80, BX
 	JLT  few
 
 four:
@@ -576,12 +576,12 @@ four:
 	VMOVUPS Y1, 32(AX)(SI*1)
 	VMOVUPS Y2, 64(AX)(SI*1)
 	VMOVUPS Y3, 96(AX)(SI*1)
-	ADDQ    $0x00000080, SI
+	ADDQ    $0x80, SI
 	CMPQ    SI, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -606,7 +606,7 @@ TEXT ·subVS64(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSD (DX), Y0
 	SHLQ         $0x03, BX
 	XORQ         DX, DX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -622,12 +622,12 @@ four:
 	VMOVUPS Y2, 32(AX)(DX*1)
 	VMOVUPS Y3, 64(AX)(DX*1)
 	VMOVUPS Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
+	ADDQ    $0x80, DX
 	CMPQ    DX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -652,7 +652,7 @@ TEXT ·subSV64(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSD (CX), Y0
 	SHLQ         $0x03, BX
 	XORQ         CX, CX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -668,12 +668,12 @@ four:
 	VMOVUPS Y2, 32(AX)(CX*1)
 	VMOVUPS Y3, 64(AX)(CX*1)
 	VMOVUPS Y4, 96(AX)(CX*1)
-	ADDQ    $0x00000080, CX
+	ADDQ    $0x80, CX
 	CMPQ    CX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -697,7 +697,7 @@ TEXT ·mulVV64(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ n+24(FP), BX
 	SHLQ $0x03, BX
 	XORQ SI, SI
-	SUBQ $0x00000080, BX
+	SUBQ $0x80, BX
 	JLT  few
 
 four:
@@ -713,12 +713,12 @@ four:
 	VMOVUPS Y1, 32(AX)(SI*1)
 	VMOVUPS Y2, 64(AX)(SI*1)
 	VMOVUPS Y3, 96(AX)(SI*1)
-	ADDQ    $0x00000080, SI
+	ADDQ    $0x80, SI
 	CMPQ    SI, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -743,7 +743,7 @@ TEXT ·mulVS64(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSD (DX), Y0
 	SHLQ         $0x03, BX
 	XORQ         DX, DX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -759,12 +759,12 @@ four:
 	VMOVUPS Y2, 32(AX)(DX*1)
 	VMOVUPS Y3, 64(AX)(DX*1)
 	VMOVUPS Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
+	ADDQ    $0x80, DX
 	CMPQ    DX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -788,7 +788,7 @@ TEXT ·divVV64(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ n+24(FP), BX
 	SHLQ $0x03, BX
 	XORQ SI, SI
-	SUBQ $0x00000080, BX
+	SUBQ $0x80, BX
 	JLT  few
 
 four:
@@ -804,12 +804,12 @@ four:
 	VMOVUPS Y1, 32(AX)(SI*1)
 	VMOVUPS Y2, 64(AX)(SI*1)
 	VMOVUPS Y3, 96(AX)(SI*1)
-	ADDQ    $0x00000080, SI
+	ADDQ    $0x80, SI
 	CMPQ    SI, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -834,7 +834,7 @@ TEXT ·divVS64(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSD (DX), Y0
 	SHLQ         $0x03, BX
 	XORQ         DX, DX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -850,12 +850,12 @@ four:
 	VMOVUPS Y2, 32(AX)(DX*1)
 	VMOVUPS Y3, 64(AX)(DX*1)
 	VMOVUPS Y4, 96(AX)(DX*1)
-	ADDQ    $0x00000080, DX
+	ADDQ    $0x80, DX
 	CMPQ    DX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -880,7 +880,7 @@ TEXT ·divSV64(SB), NOSPLIT|NOFRAME, $0-32
 	VBROADCASTSD (CX), Y0
 	SHLQ         $0x03, BX
 	XORQ         CX, CX
-	SUBQ         $0x00000080, BX
+	SUBQ         $0x80, BX
 	JLT          few
 
 four:
@@ -896,12 +896,12 @@ four:
 	VMOVUPS Y2, 32(AX)(CX*1)
 	VMOVUPS Y3, 64(AX)(CX*1)
 	VMOVUPS Y4, 96(AX)(CX*1)
-	ADDQ    $0x00000080, CX
+	ADDQ    $0x80, CX
 	CMPQ    CX, BX
 	JLE     four
 
 few:
-	ADDQ $0x00000080, BX
+	ADDQ $0x80, BX
 	JMP  check
 
 one:
@@ -1088,8 +1088,8 @@ TEXT ·fenceStores(SB), NOSPLIT|NOFRAME, $0
 TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVQ         x+0(FP), AX
 	MOVQ         $0x00000200, CX
-	LEAQ         (CX)(CX*2), BX
-	LEAQ         (AX)(CX*4), DX
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(CX*4), BX
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -1101,22 +1101,22 @@ TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 	VMOVUPS      (AX), Y0
 	VMOVUPS      (AX)(CX*2), Y1
 	VADDPS       (AX)(CX*1), Y0, Y0
-	VADDPS       (AX)(BX*1), Y1, Y1
-	VMOVUPS      (DX), Y2
-	VMOVUPS      (DX)(CX*2), Y3
-	VADDPS       (DX)(CX*1), Y2, Y2
-	VADDPS       (DX)(BX*1), Y3, Y3
+	VADDPS       (AX)(DX*1), Y1, Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (BX)(CX*2), Y3
+	VADDPS       (BX)(CX*1), Y2, Y2
+	VADDPS       (BX)(DX*1), Y3, Y3
 	VADDPS       Y1, Y0, Y0
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y2, Y0, Y0
 	VMOVUPS      32(AX), Y1
 	VMOVUPS      32(AX)(CX*2), Y2
 	VADDPS       32(AX)(CX*1), Y1, Y1
-	VADDPS       32(AX)(BX*1), Y2, Y2
-	VMOVUPS      32(DX), Y3
-	VMOVUPS      32(DX)(CX*2), Y4
-	VADDPS       32(DX)(CX*1), Y3, Y3
-	VADDPS       32(DX)(BX*1), Y4, Y4
+	VADDPS       32(AX)(DX*1), Y2, Y2
+	VMOVUPS      32(BX), Y3
+	VMOVUPS      32(BX)(CX*2), Y4
+	VADDPS       32(BX)(CX*1), Y3, Y3
+	VADDPS       32(BX)(DX*1), Y4, Y4
 	VADDPS       Y2, Y1, Y1
 	VADDPS       Y4, Y3, Y3
 	VADDPS       Y3, Y1, Y1
@@ -1133,22 +1133,22 @@ TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 	VMOVUPS      64(AX), Y1
 	VMOVUPS      64(AX)(CX*2), Y2
 	VADDPS       64(AX)(CX*1), Y1, Y1
-	VADDPS       64(AX)(BX*1), Y2, Y2
-	VMOVUPS      64(DX), Y3
-	VMOVUPS      64(DX)(CX*2), Y4
-	VADDPS       64(DX)(CX*1), Y3, Y3
-	VADDPS       64(DX)(BX*1), Y4, Y4
+	VADDPS       64(AX)(DX*1), Y2, Y2
+	VMOVUPS      64(BX), Y3
+	VMOVUPS      64(BX)(CX*2), Y4
+	VADDPS       64(BX)(CX*1), Y3, Y3
+	VADDPS       64(BX)(DX*1), Y4, Y4
 	VADDPS       Y2, Y1, Y1
 	VADDPS       Y4, Y3, Y3
 	VADDPS       Y3, Y1, Y1
 	VMOVUPS      96(AX), Y2
 	VMOVUPS      96(AX)(CX*2), Y3
 	VADDPS       96(AX)(CX*1), Y2, Y2
-	VADDPS       96(AX)(BX*1), Y3, Y3
-	VMOVUPS      96(DX), Y4
-	VMOVUPS      96(DX)(CX*2), Y5
-	VADDPS       96(DX)(CX*1), Y4, Y4
-	VADDPS       96(DX)(BX*1), Y5, Y5
+	VADDPS       96(AX)(DX*1), Y3, Y3
+	VMOVUPS      96(BX), Y4
+	VMOVUPS      96(BX)(CX*2), Y5
+	VADDPS       96(BX)(CX*1), Y4, Y4
+	VADDPS       96(BX)(DX*1), Y5, Y5
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y5, Y4, Y4
 	VADDPS       Y4, Y2, Y2
@@ -1165,22 +1165,22 @@ TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 	VMOVUPS      128(AX), Y2
 	VMOVUPS      128(AX)(CX*2), Y3
 	VADDPS       128(AX)(CX*1), Y2, Y2
-	VADDPS       128(AX)(BX*1), Y3, Y3
-	VMOVUPS      128(DX), Y4
-	VMOVUPS      128(DX)(CX*2), Y5
-	VADDPS       128(DX)(CX*1), Y4, Y4
-	VADDPS       128(DX)(BX*1), Y5, Y5
+	VADDPS       128(AX)(DX*1), Y3, Y3
+	VMOVUPS      128(BX), Y4
+	VMOVUPS      128(BX)(CX*2), Y5
+	VADDPS       128(BX)(CX*1), Y4, Y4
+	VADDPS       128(BX)(DX*1), Y5, Y5
 	VADDPS       Y3, Y2, Y2
 	VADDPS       Y5, Y4, Y4
 	VADDPS       Y4, Y2, Y2
 	VMOVUPS      160(AX), Y3
 	VMOVUPS      160(AX)(CX*2), Y4
 	VADDPS       160(AX)(CX*1), Y3, Y3
-	VADDPS       160(AX)(BX*1), Y4, Y4
-	VMOVUPS      160(DX), Y5
-	VMOVUPS      160(DX)(CX*2), Y6
-	VADDPS       160(DX)(CX*1), Y5, Y5
-	VADDPS       160(DX)(BX*1), Y6, Y6
+	VADDPS       160(AX)(DX*1), Y4, Y4
+	VMOVUPS      160(BX), Y5
+	VMOVUPS      160(BX)(CX*2), Y6
+	VADDPS       160(BX)(CX*1), Y5, Y5
+	VADDPS       160(BX)(DX*1), Y6, Y6
 	VADDPS       Y4, Y3, Y3
 	VADDPS       Y6, Y5, Y5
 	VADDPS       Y5, Y3, Y3
@@ -1197,22 +1197,22 @@ TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 	VMOVUPS      192(AX), Y3
 	VMOVUPS      192(AX)(CX*2), Y4
 	VADDPS       192(AX)(CX*1), Y3, Y3
-	VADDPS       192(AX)(BX*1), Y4, Y4
-	VMOVUPS      192(DX), Y5
-	VMOVUPS      192(DX)(CX*2), Y6
-	VADDPS       192(DX)(CX*1), Y5, Y5
-	VADDPS       192(DX)(BX*1), Y6, Y6
+	VADDPS       192(AX)(DX*1), Y4, Y4
+	VMOVUPS      192(BX), Y5
+	VMOVUPS      192(BX)(CX*2), Y6
+	VADDPS       192(BX)(CX*1), Y5, Y5
+	VADDPS       192(BX)(DX*1), Y6, Y6
 	VADDPS       Y4, Y3, Y3
 	VADDPS       Y6, Y5, Y5
 	VADDPS       Y5, Y3, Y3
 	VMOVUPS      224(AX), Y4
 	VMOVUPS      224(AX)(CX*2), Y5
 	VADDPS       224(AX)(CX*1), Y4, Y4
-	VADDPS       224(AX)(BX*1), Y5, Y5
-	VMOVUPS      224(DX), Y6
-	VMOVUPS      224(DX)(CX*2), Y7
-	VADDPS       224(DX)(CX*1), Y6, Y6
-	VADDPS       224(DX)(BX*1), Y7, Y7
+	VADDPS       224(AX)(DX*1), Y5, Y5
+	VMOVUPS      224(BX), Y6
+	VMOVUPS      224(BX)(CX*2), Y7
+	VADDPS       224(BX)(CX*1), Y6, Y6
+	VADDPS       224(BX)(DX*1), Y7, Y7
 	VADDPS       Y5, Y4, Y4
 	VADDPS       Y7, Y6, Y6
 	VADDPS       Y6, Y4, Y4
@@ -1229,22 +1229,22 @@ TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 	VMOVUPS      256(AX), Y4
 	VMOVUPS      256(AX)(CX*2), Y5
 	VADDPS       256(AX)(CX*1), Y4, Y4
-	VADDPS       256(AX)(BX*1), Y5, Y5
-	VMOVUPS      256(DX), Y6
-	VMOVUPS      256(DX)(CX*2), Y7
-	VADDPS       256(DX)(CX*1), Y6, Y6
-	VADDPS       256(DX)(BX*1), Y7, Y7
+	VADDPS       256(AX)(DX*1), Y5, Y5
+	VMOVUPS      256(BX), Y6
+	VMOVUPS      256(BX)(CX*2), Y7
+	VADDPS       256(BX)(CX*1), Y6, Y6
+	VADDPS       256(BX)(DX*1), Y7, Y7
 	VADDPS       Y5, Y4, Y4
 	VADDPS       Y7, Y6, Y6
 	VADDPS       Y6, Y4, Y4
 	VMOVUPS      288(AX), Y5
 	VMOVUPS      288(AX)(CX*2), Y6
 	VADDPS       288(AX)(CX*1), Y5, Y5
-	VADDPS       288(AX)(BX*1), Y6, Y6
-	VMOVUPS      288(DX), Y7
-	VMOVUPS      288(DX)(CX*2), Y8
-	VADDPS       288(DX)(CX*1), Y7, Y7
-	VADDPS       288(DX)(BX*1), Y8, Y8
+	VADDPS       288(AX)(DX*1), Y6, Y6
+	VMOVUPS      288(BX), Y7
+	VMOVUPS      288(BX)(CX*2), Y8
+	VADDPS       288(BX)(CX*1), Y7, Y7
+	VADDPS       288(BX)(DX*1), Y8, Y8
 	VADDPS       Y6, Y5, Y5
 	VADDPS       Y8, Y7, Y7
 	VADDPS       Y7, Y5, Y5
@@ -1261,22 +1261,22 @@ TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 	VMOVUPS      320(AX), Y5
 	VMOVUPS      320(AX)(CX*2), Y6
 	VADDPS       320(AX)(CX*1), Y5, Y5
-	VADDPS       320(AX)(BX*1), Y6, Y6
-	VMOVUPS      320(DX), Y7
-	VMOVUPS      320(DX)(CX*2), Y8
-	VADDPS       320(DX)(CX*1), Y7, Y7
-	VADDPS       320(DX)(BX*1), Y8, Y8
+	VADDPS       320(AX)(DX*1), Y6, Y6
+	VMOVUPS      320(BX), Y7
+	VMOVUPS      320(BX)(CX*2), Y8
+	VADDPS       320(BX)(CX*1), Y7, Y7
+	VADDPS       320(BX)(DX*1), Y8, Y8
 	VADDPS       Y6, Y5, Y5
 	VADDPS       Y8, Y7, Y7
 	VADDPS       Y7, Y5, Y5
 	VMOVUPS      352(AX), Y6
 	VMOVUPS      352(AX)(CX*2), Y7
 	VADDPS       352(AX)(CX*1), Y6, Y6
-	VADDPS       352(AX)(BX*1), Y7, Y7
-	VMOVUPS      352(DX), Y8
-	VMOVUPS      352(DX)(CX*2), Y9
-	VADDPS       352(DX)(CX*1), Y8, Y8
-	VADDPS       352(DX)(BX*1), Y9, Y9
+	VADDPS       352(AX)(DX*1), Y7, Y7
+	VMOVUPS      352(BX), Y8
+	VMOVUPS      352(BX)(CX*2), Y9
+	VADDPS       352(BX)(CX*1), Y8, Y8
+	VADDPS       352(BX)(DX*1), Y9, Y9
 	VADDPS       Y7, Y6, Y6
 	VADDPS       Y9, Y8, Y8
 	VADDPS       Y8, Y6, Y6
@@ -1293,22 +1293,22 @@ TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 	VMOVUPS      384(AX), Y6
 	VMOVUPS      384(AX)(CX*2), Y7
 	VADDPS       384(AX)(CX*1), Y6, Y6
-	VADDPS       384(AX)(BX*1), Y7, Y7
-	VMOVUPS      384(DX), Y8
-	VMOVUPS      384(DX)(CX*2), Y9
-	VADDPS       384(DX)(CX*1), Y8, Y8
-	VADDPS       384(DX)(BX*1), Y9, Y9
+	VADDPS       384(AX)(DX*1), Y7, Y7
+	VMOVUPS      384(BX), Y8
+	VMOVUPS      384(BX)(CX*2), Y9
+	VADDPS       384(BX)(CX*1), Y8, Y8
+	VADDPS       384(BX)(DX*1), Y9, Y9
 	VADDPS       Y7, Y6, Y6
 	VADDPS       Y9, Y8, Y8
 	VADDPS       Y8, Y6, Y6
 	VMOVUPS      416(AX), Y7
 	VMOVUPS      416(AX)(CX*2), Y8
 	VADDPS       416(AX)(CX*1), Y7, Y7
-	VADDPS       416(AX)(BX*1), Y8, Y8
-	VMOVUPS      416(DX), Y9
-	VMOVUPS      416(DX)(CX*2), Y10
-	VADDPS       416(DX)(CX*1), Y9, Y9
-	VADDPS       416(DX)(BX*1), Y10, Y10
+	VADDPS       416(AX)(DX*1), Y8, Y8
+	VMOVUPS      416(BX), Y9
+	VMOVUPS      416(BX)(CX*2), Y10
+	VADDPS       416(BX)(CX*1), Y9, Y9
+	VADDPS       416(BX)(DX*1), Y10, Y10
 	VADDPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y9
 	VADDPS       Y9, Y7, Y7
@@ -1325,22 +1325,22 @@ TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 	VMOVUPS      448(AX), Y7
 	VMOVUPS      448(AX)(CX*2), Y8
 	VADDPS       448(AX)(CX*1), Y7, Y7
-	VADDPS       448(AX)(BX*1), Y8, Y8
-	VMOVUPS      448(DX), Y9
-	VMOVUPS      448(DX)(CX*2), Y10
-	VADDPS       448(DX)(CX*1), Y9, Y9
-	VADDPS       448(DX)(BX*1), Y10, Y10
+	VADDPS       448(AX)(DX*1), Y8, Y8
+	VMOVUPS      448(BX), Y9
+	VMOVUPS      448(BX)(CX*2), Y10
+	VADDPS       448(BX)(CX*1), Y9, Y9
+	VADDPS       448(BX)(DX*1), Y10, Y10
 	VADDPS       Y8, Y7, Y7
 	VADDPS       Y10, Y9, Y9
 	VADDPS       Y9, Y7, Y7
 	VMOVUPS      480(AX), Y8
 	VMOVUPS      480(AX)(CX*2), Y9
 	VADDPS       480(AX)(CX*1), Y8, Y8
-	VADDPS       480(AX)(BX*1), Y9, Y9
-	VMOVUPS      480(DX), Y10
-	VMOVUPS      480(DX)(CX*2), Y11
-	VADDPS       480(DX)(CX*1), Y10, Y10
-	VADDPS       480(DX)(BX*1), Y11, Y11
+	VADDPS       480(AX)(DX*1), Y9, Y9
+	VMOVUPS      480(BX), Y10
+	VMOVUPS      480(BX)(CX*2), Y11
+	VADDPS       480(BX)(CX*1), Y10, Y10
+	VADDPS       480(BX)(DX*1), Y11, Y11
 	VADDPS       Y9, Y8, Y8
 	VADDPS       Y11, Y10, Y10
 	VADDPS       Y10, Y8, Y8
@@ -1373,8 +1373,8 @@ TEXT ·chunkSum32(SB), NOSPLIT|NOFRAME, $0-12
 TEXT ·chunkSum64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVQ         x+0(FP), AX
 	MOVQ         $0x00000200, CX
-	LEAQ         (CX)(CX*2), BX
-	LEAQ         (AX)(CX*4), DX
+	LEAQ         (CX)(CX*2), DX
+	LEAQ         (AX)(CX*4), BX
 	PREFETCHT0   8192(AX)
 	PREFETCHT0   8256(AX)
 	PREFETCHT0   8320(AX)
@@ -1386,22 +1386,22 @@ TEXT ·chunkSum64(SB), NOSPLIT|NOFRAME, $0-16
 	VMOVUPS      (AX), Y0
 	VMOVUPS      (AX)(CX*2), Y1
 	VADDPD       (AX)(CX*1), Y0, Y0
-	VADDPD       (AX)(BX*1), Y1, Y1
-	VMOVUPS      (DX), Y2
-	VMOVUPS      (DX)(CX*2), Y3
-	VADDPD       (DX)(CX*1), Y2, Y2
-	VADDPD       (DX)(BX*1), Y3, Y3
+	VADDPD       (AX)(DX*1), Y1, Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (BX)(CX*2), Y3
+	VADDPD       (BX)(CX*1), Y2, Y2
+	VADDPD       (BX)(DX*1), Y3, Y3
 	VADDPD       Y1, Y0, Y0
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y2, Y0, Y0
 	VMOVUPS      32(AX), Y1
 	VMOVUPS      32(AX)(CX*2), Y2
 	VADDPD       32(AX)(CX*1), Y1, Y1
-	VADDPD       32(AX)(BX*1), Y2, Y2
-	VMOVUPS      32(DX), Y3
-	VMOVUPS      32(DX)(CX*2), Y4
-	VADDPD       32(DX)(CX*1), Y3, Y3
-	VADDPD       32(DX)(BX*1), Y4, Y4
+	VADDPD       32(AX)(DX*1), Y2, Y2
+	VMOVUPS      32(BX), Y3
+	VMOVUPS      32(BX)(CX*2), Y4
+	VADDPD       32(BX)(CX*1), Y3, Y3
+	VADDPD       32(BX)(DX*1), Y4, Y4
 	VADDPD       Y2, Y1, Y1
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y3, Y1, Y1
@@ -1418,22 +1418,22 @@ TEXT ·chunkSum64(SB), NOSPLIT|NOFRAME, $0-16
 	VMOVUPS      64(AX), Y1
 	VMOVUPS      64(AX)(CX*2), Y2
 	VADDPD       64(AX)(CX*1), Y1, Y1
-	VADDPD       64(AX)(BX*1), Y2, Y2
-	VMOVUPS      64(DX), Y3
-	VMOVUPS      64(DX)(CX*2), Y4
-	VADDPD       64(DX)(CX*1), Y3, Y3
-	VADDPD       64(DX)(BX*1), Y4, Y4
+	VADDPD       64(AX)(DX*1), Y2, Y2
+	VMOVUPS      64(BX), Y3
+	VMOVUPS      64(BX)(CX*2), Y4
+	VADDPD       64(BX)(CX*1), Y3, Y3
+	VADDPD       64(BX)(DX*1), Y4, Y4
 	VADDPD       Y2, Y1, Y1
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y3, Y1, Y1
 	VMOVUPS      96(AX), Y2
 	VMOVUPS      96(AX)(CX*2), Y3
 	VADDPD       96(AX)(CX*1), Y2, Y2
-	VADDPD       96(AX)(BX*1), Y3, Y3
-	VMOVUPS      96(DX), Y4
-	VMOVUPS      96(DX)(CX*2), Y5
-	VADDPD       96(DX)(CX*1), Y4, Y4
-	VADDPD       96(DX)(BX*1), Y5, Y5
+	VADDPD       96(AX)(DX*1), Y3, Y3
+	VMOVUPS      96(BX), Y4
+	VMOVUPS      96(BX)(CX*2), Y5
+	VADDPD       96(BX)(CX*1), Y4, Y4
+	VADDPD       96(BX)(DX*1), Y5, Y5
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y5, Y4, Y4
 	VADDPD       Y4, Y2, Y2
@@ -1450,22 +1450,22 @@ TEXT ·chunkSum64(SB), NOSPLIT|NOFRAME, $0-16
 	VMOVUPS      128(AX), Y2
 	VMOVUPS      128(AX)(CX*2), Y3
 	VADDPD       128(AX)(CX*1), Y2, Y2
-	VADDPD       128(AX)(BX*1), Y3, Y3
-	VMOVUPS      128(DX), Y4
-	VMOVUPS      128(DX)(CX*2), Y5
-	VADDPD       128(DX)(CX*1), Y4, Y4
-	VADDPD       128(DX)(BX*1), Y5, Y5
+	VADDPD       128(AX)(DX*1), Y3, Y3
+	VMOVUPS      128(BX), Y4
+	VMOVUPS      128(BX)(CX*2), Y5
+	VADDPD       128(BX)(CX*1), Y4, Y4
+	VADDPD       128(BX)(DX*1), Y5, Y5
 	VADDPD       Y3, Y2, Y2
 	VADDPD       Y5, Y4, Y4
 	VADDPD       Y4, Y2, Y2
 	VMOVUPS      160(AX), Y3
 	VMOVUPS      160(AX)(CX*2), Y4
 	VADDPD       160(AX)(CX*1), Y3, Y3
-	VADDPD       160(AX)(BX*1), Y4, Y4
-	VMOVUPS      160(DX), Y5
-	VMOVUPS      160(DX)(CX*2), Y6
-	VADDPD       160(DX)(CX*1), Y5, Y5
-	VADDPD       160(DX)(BX*1), Y6, Y6
+	VADDPD       160(AX)(DX*1), Y4, Y4
+	VMOVUPS      160(BX), Y5
+	VMOVUPS      160(BX)(CX*2), Y6
+	VADDPD       160(BX)(CX*1), Y5, Y5
+	VADDPD       160(BX)(DX*1), Y6, Y6
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
@@ -1482,22 +1482,22 @@ TEXT ·chunkSum64(SB), NOSPLIT|NOFRAME, $0-16
 	VMOVUPS      192(AX), Y3
 	VMOVUPS      192(AX)(CX*2), Y4
 	VADDPD       192(AX)(CX*1), Y3, Y3
-	VADDPD       192(AX)(BX*1), Y4, Y4
-	VMOVUPS      192(DX), Y5
-	VMOVUPS      192(DX)(CX*2), Y6
-	VADDPD       192(DX)(CX*1), Y5, Y5
-	VADDPD       192(DX)(BX*1), Y6, Y6
+	VADDPD       192(AX)(DX*1), Y4, Y4
+	VMOVUPS      192(BX), Y5
+	VMOVUPS      192(BX)(CX*2), Y6
+	VADDPD       192(BX)(CX*1), Y5, Y5
+	VADDPD       192(BX)(DX*1), Y6, Y6
 	VADDPD       Y4, Y3, Y3
 	VADDPD       Y6, Y5, Y5
 	VADDPD       Y5, Y3, Y3
 	VMOVUPS      224(AX), Y4
 	VMOVUPS      224(AX)(CX*2), Y5
 	VADDPD       224(AX)(CX*1), Y4, Y4
-	VADDPD       224(AX)(BX*1), Y5, Y5
-	VMOVUPS      224(DX), Y6
-	VMOVUPS      224(DX)(CX*2), Y7
-	VADDPD       224(DX)(CX*1), Y6, Y6
-	VADDPD       224(DX)(BX*1), Y7, Y7
+	VADDPD       224(AX)(DX*1), Y5, Y5
+	VMOVUPS      224(BX), Y6
+	VMOVUPS      224(BX)(CX*2), Y7
+	VADDPD       224(BX)(CX*1), Y6, Y6
+	VADDPD       224(BX)(DX*1), Y7, Y7
 	VADDPD       Y5, Y4, Y4
 	VADDPD       Y7, Y6, Y6
 	VADDPD       Y6, Y4, Y4
@@ -1514,22 +1514,22 @@ TEXT ·chunkSum64(SB), NOSPLIT|NOFRAME, $0-16
 	VMOVUPS      256(AX), Y4
 	VMOVUPS      256(AX)(CX*2), Y5
 	VADDPD       256(AX)(CX*1), Y4, Y4
-	VADDPD       256(AX)(BX*1), Y5, Y5
-	VMOVUPS      256(DX), Y6
-	VMOVUPS      256(DX)(CX*2), Y7
-	VADDPD       256(DX)(CX*1), Y6, Y6
-	VADDPD       256(DX)(BX*1), Y7, Y7
+	VADDPD       256(AX)(DX*1), Y5, Y5
+	VMOVUPS      256(BX), Y6
+	VMOVUPS      256(BX)(CX*2), Y7
+	VADDPD       256(BX)(CX*1), Y6, Y6
+	VADDPD       256(BX)(DX*1), Y7, Y7
 	VADDPD       Y5, Y4, Y4
 	VADDPD       Y7, Y6, Y6
 	VADDPD       Y6, Y4, Y4
 	VMOVUPS      288(AX), Y5
 	VMOVUPS      288(AX)(CX*2), Y6
 	VADDPD       288(AX)(CX*1), Y5, Y5
-	VADDPD       288(AX)(BX*1), Y6, Y6
-	VMOVUPS      288(DX), Y7
-	VMOVUPS      288(DX)(CX*2), Y8
-	VADDPD       288(DX)(CX*1), Y7, Y7
-	VADDPD       288(DX)(BX*1), Y8, Y8
+	VADDPD       288(AX)(DX*1), Y6, Y6
+	VMOVUPS      288(BX), Y7
+	VMOVUPS      288(BX)(CX*2), Y8
+	VADDPD       288(BX)(CX*1), Y7, Y7
+	VADDPD       288(BX)(DX*1), Y8, Y8
 	VADDPD       Y6, Y5, Y5
 	VADDPD       Y8, Y7, Y7
 	VADDPD       Y7, Y5, Y5
@@ -1546,22 +1546,22 @@ TEXT ·chunkSum64(SB), NOSPLIT|NOFRAME, $0-16
 	VMOVUPS      320(AX), Y5
 	VMOVUPS      320(AX)(CX*2), Y6
 	VADDPD       320(AX)(CX*1), Y5, Y5
-	VADDPD       320(AX)(BX*1), Y6, Y6
-	VMOVUPS      320(DX), Y7
-	VMOVUPS      320(DX)(CX*2), Y8
-	VADDPD       320(DX)(CX*1), Y7, Y7
-	VADDPD       320(DX)(BX*1), Y8, Y8
+	VADDPD       320(AX)(DX*1), Y6, Y6
+	VMOVUPS      320(BX), Y7
+	VMOVUPS      320(BX)(CX*2), Y8
+	VADDPD       320(BX)(CX*1), Y7, Y7
+	VADDPD       320(BX)(DX*1), Y8, Y8
 	VADDPD       Y6, Y5, Y5
 	VADDPD       Y8, Y7, Y7
 	VADDPD       Y7, Y5, Y5
 	VMOVUPS      352(AX), Y6
 	VMOVUPS      352(AX)(CX*2), Y7
 	VADDPD       352(AX)(CX*1), Y6, Y6
-	VADDPD       352(AX)(BX*1), Y7, Y7
-	VMOVUPS      352(DX), Y8
-	VMOVUPS      352(DX)(CX*2), Y9
-	VADDPD       352(DX)(CX*1), Y8, Y8
-	VADDPD       352(DX)(BX*1), Y9, Y9
+	VADDPD       352(AX)(DX*1), Y7, Y7
+	VMOVUPS      352(BX), Y8
+	VMOVUPS      352(BX)(CX*2), Y9
+	VADDPD       352(BX)(CX*1), Y8, Y8
+	VADDPD       352(BX)(DX*1), Y9, Y9
 	VADDPD       Y7, Y6, Y6
 	VADDPD       Y9, Y8, Y8
 	VADDPD       Y8, Y6, Y6
@@ -1578,22 +1578,22 @@ TEXT ·chunkSum64(SB), NOSPLIT|NOFRAME, $0-16
 	VMOVUPS      384(AX), Y6
 	VMOVUPS      384(AX)(CX*2), Y7
 	VADDPD       384(AX)(CX*1), Y6, Y6
-	VADDPD       384(AX)(BX*1), Y7, Y7
-	VMOVUPS      384(DX), Y8
-	VMOVUPS      384(DX)(CX*2), Y9
-	VADDPD       384(DX)(CX*1), Y8, Y8
-	VADDPD       384(DX)(BX*1), Y9, Y9
+	VADDPD       384(AX)(DX*1), Y7, Y7
+	VMOVUPS      384(BX), Y8
+	VMOVUPS      384(BX)(CX*2), Y9
+	VADDPD       384(BX)(CX*1), Y8, Y8
+	VADDPD       384(BX)(DX*1), Y9, Y9
 	VADDPD       Y7, Y6, Y6
 	VADDPD       Y9, Y8, Y8
 	VADDPD       Y8, Y6, Y6
 	VMOVUPS      416(AX), Y7
 	VMOVUPS      416(AX)(CX*2), Y8
 	VADDPD       416(AX)(CX*1), Y7, Y7
-	VADDPD       416(AX)(BX*1), Y8, Y8
-	VMOVUPS      416(DX), Y9
-	VMOVUPS      416(DX)(CX*2), Y10
-	VADDPD       416(DX)(CX*1), Y9, Y9
-	VADDPD       416(DX)(BX*1), Y10, Y10
+	VADDPD       416(AX)(DX*1), Y8, Y8
+	VMOVUPS      416(BX), Y9
+	VMOVUPS      416(BX)(CX*2), Y10
+	VADDPD       416(BX)(CX*1), Y9, Y9
+	VADDPD       416(BX)(DX*1), Y10, Y10
 	VADDPD       Y8, Y7, Y7
 	VADDPD       Y10, Y9, Y9
 	VADDPD       Y9, Y7, Y7
@@ -1610,22 +1610,22 @@ TEXT ·chunkSum64(SB), NOSPLIT|NOFRAME, $0-16
 	VMOVUPS      448(AX), Y7
 	VMOVUPS      448(AX)(CX*2), Y8
 	VADDPD       448(AX)(CX*1), Y7, Y7
-	VADDPD       448(AX)(BX*1), Y8, Y8
-	VMOVUPS      448(DX), Y9
-	VMOVUPS      448(DX)(CX*2), Y10
-	VADDPD       448(DX)(CX*1), Y9, Y9
-	VADDPD       448(DX)(BX*1), Y10, Y10
+	VADDPD       448(AX)(DX*1), Y8, Y8
+	VMOVUPS      448(BX), Y9
+	VMOVUPS      448(BX)(CX*2), Y10
+	VADDPD       448(BX)(CX*1), Y9, Y9
+	VADDPD       448(BX)(DX*1), Y10, Y10
 	VADDPD       Y8, Y7, Y7
 	VADDPD       Y10, Y9, Y9
 	VADDPD       Y9, Y7, Y7
 	VMOVUPS      480(AX), Y8
 	VMOVUPS      480(AX)(CX*2), Y9
 	VADDPD       480(AX)(CX*1), Y8, Y8
-	VADDPD       480(AX)(BX*1), Y9, Y9
-	VMOVUPS      480(DX), Y10
-	VMOVUPS      480(DX)(CX*2), Y11
-	VADDPD       480(DX)(CX*1), Y10, Y10
-	VADDPD       480(DX)(BX*1), Y11, Y11
+	VADDPD       480(AX)(DX*1), Y9, Y9
+	VMOVUPS      480(BX), Y10
+	VMOVUPS      480(BX)(CX*2), Y11
+	VADDPD       480(BX)(CX*1), Y10, Y10
+	VADDPD       480(BX)(DX*1), Y11, Y11
 	VADDPD       Y9, Y8, Y8
 	VADDPD       Y11, Y10, Y10
 	VADDPD       Y10, Y8, Y8
@@ -1659,25 +1659,25 @@ TEXT ·rowSums32(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ x+8(FP), CX
 	MOVQ pitch+16(FP), DX
 	MOVQ n+24(FP), BX
-	LEAQ (DX)(DX*2), DI
-	LEAQ (CX)(DX*4), SI
+	LEAQ (DX)(DX*2), SI
+	LEAQ (CX)(DX*4), DI
 	JMP  check
 
 next:
 	VMOVUPS (CX), Y0
 	VMOVUPS (CX)(DX*2), Y1
 	VADDPS  (CX)(DX*1), Y0, Y0
-	VADDPS  (CX)(DI*1), Y1, Y1
-	VMOVUPS (SI), Y2
-	VMOVUPS (SI)(DX*2), Y3
-	VADDPS  (SI)(DX*1), Y2, Y2
-	VADDPS  (SI)(DI*1), Y3, Y3
+	VADDPS  (CX)(SI*1), Y1, Y1
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(DX*2), Y3
+	VADDPS  (DI)(DX*1), Y2, Y2
+	VADDPS  (DI)(SI*1), Y3, Y3
 	VADDPS  Y1, Y0, Y0
 	VADDPS  Y3, Y2, Y2
 	VADDPS  Y2, Y0, Y0
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x20, CX
-	ADDQ    $0x20, SI
+	ADDQ    $0x20, DI
 	ADDQ    $0x20, AX
 
 check:
@@ -1693,25 +1693,25 @@ TEXT ·rowSums64(SB), NOSPLIT|NOFRAME, $0-32
 	MOVQ x+8(FP), CX
 	MOVQ pitch+16(FP), DX
 	MOVQ n+24(FP), BX
-	LEAQ (DX)(DX*2), DI
-	LEAQ (CX)(DX*4), SI
+	LEAQ (DX)(DX*2), SI
+	LEAQ (CX)(DX*4), DI
 	JMP  check
 
 next:
 	VMOVUPS (CX), Y0
 	VMOVUPS (CX)(DX*2), Y1
 	VADDPD  (CX)(DX*1), Y0, Y0
-	VADDPD  (CX)(DI*1), Y1, Y1
-	VMOVUPS (SI), Y2
-	VMOVUPS (SI)(DX*2), Y3
-	VADDPD  (SI)(DX*1), Y2, Y2
-	VADDPD  (SI)(DI*1), Y3, Y3
+	VADDPD  (CX)(SI*1), Y1, Y1
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(DX*2), Y3
+	VADDPD  (DI)(DX*1), Y2, Y2
+	VADDPD  (DI)(SI*1), Y3, Y3
 	VADDPD  Y1, Y0, Y0
 	VADDPD  Y3, Y2, Y2
 	VADDPD  Y2, Y0, Y0
 	VMOVUPS Y0, (AX)
 	ADDQ    $0x20, CX
-	ADDQ    $0x20, SI
+	ADDQ    $0x20, DI
 	ADDQ    $0x20, AX
 
 check:

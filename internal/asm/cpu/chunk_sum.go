@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"fmt"
-
 	"github.com/gpk-go/gpk/internal/asm"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -15,17 +13,15 @@ const chunkRow = 512
 
 // summand is a type of elements that are added.
 type summand struct {
-	c          *build.Context
-	bits       int
-	add        func(operands ...operand.Op)
-	neighbours func(b, a, d operand.Op) // horizontal addition
-	permute    func(operands ...operand.Op)
-	move       func(operands ...operand.Op) // of one element
+	*build.Context
+	asm.Float
+	addPairs func(b, a, d operand.Op) // horizontal addition
+	permute  func(operands ...operand.Op)
 }
 
 func chunkSums(c *build.Context) {
-	f32 := summand{c, 32, c.VADDPS, c.VHADDPS, c.VPERMT2PS, c.VMOVSS}
-	f64 := summand{c, 64, c.VADDPD, c.VHADDPD, c.VPERMT2PD, c.VMOVSD}
+	f32 := summand{c, asm.Float32, c.VHADDPS, c.VPERMT2PS}
+	f64 := summand{c, asm.Float64, c.VHADDPD, c.VPERMT2PD}
 	f32.chunkSum()
 	f64.chunkSum()
 	f32.rowSums()
@@ -34,42 +30,37 @@ func chunkSums(c *build.Context) {
 	f64.chunkSum512()
 }
 
-// rows are 8 rows of elements.
-type rows struct{ first, fifth, pitch, pitch3 reg.Register }
+// eightRows returns rows 0 to 3, which are at x, rows 4 to 7, and the address of row 4.
+func (s summand) eightRows(x, pitch reg.Register) (lower, upper asm.Rows, fifth reg.Register) {
+	lower, fifth = asm.NewRows(s.Context, x, pitch), s.GP64()
+	s.LEAQ(lower.Next(4), fifth)
+	return lower, lower.From(fifth), fifth
+}
 
-// newRows computes the addresses of the fifth row and three times the pitch in bytes.
-func newRows(c *build.Context, first, pitch reg.Register) rows {
-	r := rows{first, c.GP64(), pitch, c.GP64()}
-	c.LEAQ(operand.Mem{Base: pitch, Index: pitch, Scale: 2}, r.pitch3)
-	c.LEAQ(operand.Mem{Base: first, Index: pitch, Scale: 4}, r.fifth)
-	return r
+// sumFour returns row 0 + row 1 and row 2 + row 3 for the vector at the offset.
+func (s summand) sumFour(rows asm.Rows, offset int) (rows01, rows23 vector) {
+	rows01, rows23 = s.YMM(), s.YMM()
+	s.VMOVUPS(rows.At(0, offset), rows01)
+	s.VMOVUPS(rows.At(2, offset), rows23)
+	s.Add(s.Context, rows.At(1, offset), rows01, rows01)
+	s.Add(s.Context, rows.At(3, offset), rows23, rows23)
+	return rows01, rows23
 }
 
 // sumRows returns the sum of 8 rows for the vector at the offset, added in pairs.
-func (s summand) sumRows(r rows, offset int) vector {
-	c := s.c
-	at := func(base, index reg.Register, scale uint8) operand.Mem {
-		return operand.Mem{Base: base, Disp: offset, Index: index, Scale: scale}
-	}
-	rows01, rows23, rows45, rows67 := c.YMM(), c.YMM(), c.YMM(), c.YMM()
-	c.VMOVUPS(at(r.first, nil, 0), rows01)
-	c.VMOVUPS(at(r.first, r.pitch, 2), rows23)
-	s.add(at(r.first, r.pitch, 1), rows01, rows01)
-	s.add(at(r.first, r.pitch3, 1), rows23, rows23)
-	c.VMOVUPS(at(r.fifth, nil, 0), rows45)
-	c.VMOVUPS(at(r.fifth, r.pitch, 2), rows67)
-	s.add(at(r.fifth, r.pitch, 1), rows45, rows45)
-	s.add(at(r.fifth, r.pitch3, 1), rows67, rows67)
-	s.add(rows23, rows01, rows01)
-	s.add(rows67, rows45, rows45)
-	s.add(rows45, rows01, rows01)
+func (s summand) sumRows(lower, upper asm.Rows, offset int) vector {
+	rows01, rows23 := s.sumFour(lower, offset)
+	rows45, rows67 := s.sumFour(upper, offset)
+	s.Add(s.Context, rows23, rows01, rows01)
+	s.Add(s.Context, rows67, rows45, rows45)
+	s.Add(s.Context, rows45, rows01, rows01)
 	return rows01
 }
 
 // pairs returns the sums of neighbours in a and b, in order. It overwrites a.
 func (s summand) pairs(a, b vector) vector {
-	s.neighbours(b, a, a)
-	s.c.VPERMPD(operand.Imm(0xd8), a, a)
+	s.addPairs(b, a, a)
+	s.VPERMPD(operand.Imm(0xd8), a, a)
 	return a
 }
 
@@ -85,43 +76,43 @@ func tree(pairs func(a, b vector) vector, vectors []vector) vector {
 
 // store stores the sum of the elements of x, each the sum of neighbours, as the result.
 func (s summand) store(x vector) {
-	upper, lower := s.c.XMM(), x.AsX()
-	s.c.VEXTRACTF128(operand.Imm(1), x.AsY(), upper)
-	s.neighbours(upper, lower, lower)
-	for elements := 128 / s.bits; elements > 1; elements /= 2 {
-		s.neighbours(lower, lower, lower)
+	upper, lower := s.XMM(), x.AsX()
+	s.VEXTRACTF128(operand.Imm(1), x.AsY(), upper)
+	s.addPairs(upper, lower, lower)
+	for elements := 16 / s.Size; elements > 1; elements /= 2 {
+		s.addPairs(lower, lower, lower)
 	}
-	s.move(lower, asm.Result(s.c))
+	s.MoveOne(s.Context, lower, asm.Result(s.Context))
 }
 
 // chunkSum prefetches the chunk after the next, 8192 bytes ahead.
 func (s summand) chunkSum() {
-	c := s.c
-	asm.Function(c, fmt.Sprintf("chunkSum%d", s.bits))
+	c := s.Context
+	asm.Function(c, "chunkSum"+s.Name)
 	x, pitch := asm.Load(c, "x")[0], c.GP64()
 	c.MOVQ(operand.U32(chunkRow), pitch)
-	r := newRows(c, x, pitch)
+	lower, upper, _ := s.eightRows(x, pitch)
 	var sums []vector
 	for offset := 0; offset < chunkRow; offset += 64 {
 		for line := 0; line < 512; line += 64 {
-			c.PREFETCHT0(operand.Mem{Base: x, Disp: 8192 + 8*offset + line})
+			c.PREFETCHT0(asm.At(x, 8192+8*offset+line))
 		}
-		sums = append(sums, s.pairs(s.sumRows(r, offset), s.sumRows(r, offset+32)))
+		sums = append(sums, s.pairs(s.sumRows(lower, upper, offset), s.sumRows(lower, upper, offset+32)))
 	}
 	s.store(tree(s.pairs, sums))
 	asm.Return(c)
 }
 
 func (s summand) rowSums() {
-	c := s.c
-	asm.Function(c, fmt.Sprintf("rowSums%d", s.bits))
+	c := s.Context
+	asm.Function(c, "rowSums"+s.Name)
 	p := asm.Load(c, "dst", "x", "pitch", "n")
 	dst, x, pitch, n := p[0], p[1], p[2], p[3]
-	r := newRows(c, x, pitch)
-	asm.Countdown(c, n, uint64(256/s.bits), func() {
-		c.VMOVUPS(s.sumRows(r, 0), operand.Mem{Base: dst})
-		c.ADDQ(operand.Imm(32), r.first)
-		c.ADDQ(operand.Imm(32), r.fifth)
+	lower, upper, fifth := s.eightRows(x, pitch)
+	asm.Countdown(c, n, 32/s.Size, func() {
+		c.VMOVUPS(s.sumRows(lower, upper, 0), asm.At(dst, 0))
+		c.ADDQ(operand.Imm(32), x)
+		c.ADDQ(operand.Imm(32), fifth)
 		c.ADDQ(operand.Imm(32), dst)
 	})
 	asm.Return(c)
@@ -129,10 +120,10 @@ func (s summand) rowSums() {
 
 // chunkSum512 uses all 32 registers: 8 for a row, and three such rows of partial sums.
 func (s summand) chunkSum512() {
-	c := s.c
-	asm.Function(c, fmt.Sprintf("chunkSum512x%d", s.bits))
+	c := s.Context
+	asm.Function(c, "chunkSum512x"+s.Name)
 	x := asm.Load(c, "x")[0]
-	permutations := asm.Variable(c, fmt.Sprintf("neighbours%d", s.bits))
+	permutations := asm.Variable(c, "neighbours"+s.Name)
 	lower, middle := s.sumPair(x, 0), s.sumPair(x, 2)
 	s.addRows(middle, lower)
 	middle = s.sumPair(x, 4)
@@ -140,18 +131,18 @@ func (s summand) chunkSum512() {
 	s.addRows(middle, lower)
 
 	evens, odds, scratch := c.ZMM(), c.ZMM(), c.ZMM()
-	c.VMOVUPS(operand.Mem{Base: permutations}, evens)
-	c.VMOVUPS(operand.Mem{Base: permutations, Disp: 64}, odds)
+	c.VMOVUPS(asm.At(permutations, 0), evens)
+	c.VMOVUPS(asm.At(permutations, 64), odds)
 	sum := tree(func(a, b vector) vector {
 		c.VMOVAPD(a, scratch)
 		s.permute(b, evens, a)
 		s.permute(b, odds, scratch)
-		s.add(scratch, a, a)
+		s.Add(s.Context, scratch, a, a)
 		return a
 	}, lower)
 	upper := c.YMM()
 	c.VEXTRACTF64X4(operand.Imm(1), sum, upper)
-	s.neighbours(upper, sum.AsY(), sum.AsY())
+	s.addPairs(upper, sum.AsY(), sum.AsY())
 	c.VPERMPD(operand.Imm(0xd8), sum.AsY(), sum.AsY())
 	s.store(sum)
 	asm.Return(c)
@@ -161,12 +152,12 @@ func (s summand) chunkSum512() {
 func (s summand) sumPair(x reg.Register, k int) []vector {
 	var sums []vector
 	for offset := 0; offset < chunkRow; offset += 64 {
-		sum := s.c.ZMM()
-		s.c.VMOVUPS(operand.Mem{Base: x, Disp: chunkRow*k + offset}, sum)
+		sum := s.ZMM()
+		s.VMOVUPS(asm.At(x, chunkRow*k+offset), sum)
 		sums = append(sums, sum)
 	}
 	for i, sum := range sums {
-		s.add(operand.Mem{Base: x, Disp: chunkRow*(k+1) + 64*i}, sum, sum)
+		s.Add(s.Context, asm.At(x, chunkRow*(k+1)+64*i), sum, sum)
 	}
 	return sums
 }
@@ -174,6 +165,6 @@ func (s summand) sumPair(x reg.Register, k int) []vector {
 // addRows adds row x to row sum.
 func (s summand) addRows(x, sum []vector) {
 	for i := range sum {
-		s.add(x[i], sum[i], sum[i])
+		s.Add(s.Context, x[i], sum[i], sum[i])
 	}
 }

@@ -2,38 +2,32 @@ package cpu
 
 import (
 	"github.com/gpk-go/gpk/internal/asm"
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 )
 
 // compare writes comparisons of 32 elements at a time, with results 0 and 1 in bytes.
 func compare(c *build.Context) {
-	ones := c.StaticGlobal("ones")
-	c.DataAttributes(attr.RODATA | attr.NOPTR)
-	c.AddDatum(0, operand.U64(0x0101010101010101))
-	order := c.StaticGlobal("order") // of the four-byte groups of masks 0 to 3 after packing, which puts the lower halves first
-	c.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i, group := range []uint32{0, 4, 1, 5, 2, 6, 3, 7} {
-		c.AddDatum(4*i, operand.U32(group))
+	ones := asm.Constant(c, "ones", 1, operand.U64(0x0101010101010101))
+	var groups []operand.Constant // of four bytes: their order after packing masks 0 to 3, which puts the lower halves first
+	for _, group := range []uint32{0, 4, 1, 5, 2, 6, 3, 7} {
+		groups = append(groups, operand.U32(group))
 	}
-	for _, bits := range []int{32, 64} {
-		suffix := map[int]string{32: "32", 64: "64"}[bits]
-		compareElements(c, "equal"+suffix, equal, bits, ones, order)
-		compareElements(c, "unequal"+suffix, unequal, bits, ones, order)
-		compareElements(c, "less"+suffix, less, bits, ones, order)
-		compareElements(c, "lessEqual"+suffix, lessEqual, bits, ones, order)
+	order := asm.Constant(c, "order", 1, groups...)
+	for _, f := range asm.Floats {
+		compareElements(c, "equal", equal, f, ones, order)
+		compareElements(c, "unequal", unequal, f, ones, order)
+		compareElements(c, "less", less, f, ones, order)
+		compareElements(c, "lessEqual", lessEqual, f, ones, order)
 	}
 }
 
 // compareElements writes one comparison. The parameters xstep and ystep are 0 or 1.
-func compareElements(c *build.Context, name string, predicate uint64, bits int, ones, order operand.Mem) {
-	asm.Function(c, name)
+func compareElements(c *build.Context, name string, predicate uint64, f asm.Float, ones, order operand.Mem) {
+	asm.Function(c, name+f.Name)
 	p := asm.Load(c, "dst", "x", "y", "n", "xstep", "ystep")
 	dst, x, y, n, xstep, ystep := p[0], p[1], p[2], p[3], p[4], p[5]
-	shift := map[int]uint64{32: 5 + 2, 64: 5 + 3}[bits]
-	c.SHLQ(operand.Imm(shift), xstep) // from 32 elements to the next, in bytes
-	c.SHLQ(operand.Imm(shift), ystep)
+	asm.Bytes(c, 5+f.Log, xstep, ystep) // of 32 elements
 	one, groups := c.YMM(), c.YMM()
 	c.VPBROADCASTQ(ones, one)
 	c.VMOVDQU(order, groups)
@@ -41,11 +35,8 @@ func compareElements(c *build.Context, name string, predicate uint64, bits int, 
 	c.Label("loop")
 	var masks [4]vector // of 8 elements each, 32 bits an element
 	for i := range masks {
-		if bits == 32 {
-			masks[i] = compareVector(c, predicate, operand.Mem{Base: x, Disp: 32 * i}, operand.Mem{Base: y, Disp: 32 * i})
-		} else {
-			masks[i] = compareDoubles(c, predicate, operand.Mem{Base: x, Disp: 64 * i}, operand.Mem{Base: y, Disp: 64 * i})
-		}
+		at := 8 * f.Size * i
+		masks[i] = compareEight(c, predicate, f, asm.At(x, at), asm.At(y, at))
 	}
 	truths := masks[0]
 	c.VPACKSSDW(masks[1], masks[0], masks[0])
@@ -53,7 +44,7 @@ func compareElements(c *build.Context, name string, predicate uint64, bits int, 
 	c.VPACKSSWB(masks[2], masks[0], truths)
 	c.VPERMD(truths, groups, truths)
 	c.VPAND(one, truths, truths)
-	c.VMOVDQU(truths, operand.Mem{Base: dst})
+	c.VMOVDQU(truths, asm.At(dst, 0))
 	c.ADDQ(operand.Imm(32), dst)
 	c.ADDQ(xstep, x)
 	c.ADDQ(ystep, y)
@@ -62,22 +53,16 @@ func compareElements(c *build.Context, name string, predicate uint64, bits int, 
 	asm.Return(c)
 }
 
-// compareVector returns the masks of 8 float32.
-func compareVector(c *build.Context, predicate uint64, x, y operand.Mem) vector {
-	mask := c.YMM()
-	c.VMOVUPS(x, mask)
-	c.VCMPPS(operand.Imm(predicate), y, mask, mask)
-	return mask
-}
-
-// compareDoubles returns the masks of 8 float64, narrowed to 32 bits each.
-func compareDoubles(c *build.Context, predicate uint64, x, y operand.Mem) vector {
+// compareEight returns the masks of 8 elements. Those of float64 are narrowed to 32 bits each.
+func compareEight(c *build.Context, predicate uint64, f asm.Float, x, y operand.Mem) vector {
 	mask, upper := c.YMM(), c.YMM()
-	c.VMOVUPD(x, mask)
-	c.VCMPPD(operand.Imm(predicate), y, mask, mask)
-	c.VMOVUPD(x.Offset(32), upper)
-	c.VCMPPD(operand.Imm(predicate), y.Offset(32), upper, upper)
-	c.VSHUFPS(operand.Imm(0x88), upper, mask, mask)
-	c.VPERMQ(operand.Imm(0xd8), mask, mask)
+	c.VMOVUPS(x, mask)
+	f.Compare(c, operand.Imm(predicate), y, mask, mask)
+	if f.Double {
+		c.VMOVUPS(x.Offset(32), upper)
+		f.Compare(c, operand.Imm(predicate), y.Offset(32), upper, upper)
+		c.VSHUFPS(operand.Imm(0x88), upper, mask, mask)
+		c.VPERMQ(operand.Imm(0xd8), mask, mask)
+	}
 	return mask
 }

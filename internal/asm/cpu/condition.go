@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/mmcloughlin/avo/operand"
+import (
+	"github.com/gpk-go/gpk/internal/asm"
+	"github.com/mmcloughlin/avo/operand"
+)
 
 // condition compares with a constant.
 type condition struct {
@@ -41,7 +44,7 @@ func (v doubles) outUnlessAll(mask operand.Op) {
 	} else {
 		v.c.VMOVMSKPD(mask, bits)
 	}
-	v.c.CMPL(bits, operand.U32(1<<v.lanes()-1))
+	v.c.CMPL(bits, asm.Number(1<<v.lanes()-1))
 	v.c.JNE(operand.LabelRef("out"))
 }
 

@@ -58,7 +58,7 @@ func (v doubles) ki(name string, i int) constant {
 	if !ok {
 		panic(fmt.Sprintf("no constant %q", name))
 	}
-	return constant{operand.Mem{Base: v.table, Disp: 32 * (place + i)}}
+	return constant{asm.At(v.table, 32*(place+i))}
 }
 
 func (v doubles) lanes() int {

@@ -44,14 +44,16 @@ func epilogueRows(c *build.Context, wide bool, suffix string) {
 }
 
 // row writes the loop of an activation and returns the number of elements done.
-func (v activation) row(f func(x vector) vector) reg.Register {
+func (v activation) row(f func(x vector) vector) (done reg.Register) {
 	p := asm.Load(v.c, "x", "bias", "n")
 	alpha := v.broadcast("alpha")
-	return asm.ForPositive(v.c, p[2], uint64(v.lanes()), func(i reg.Register) {
-		place := operand.Mem{Base: p[0], Index: i, Scale: 4}
+	asm.Up(v.c, "next", p[2], v.lanes(), func(i reg.Register) {
+		done = i
+		place := asm.At(p[0], 0).Idx(i, 4)
 		x := v.mul(v.loadFloats(place), alpha)
-		v.storeFloats(f(v.add(x, operand.Mem{Base: p[1], Index: i, Scale: 8})), place)
+		v.storeFloats(f(v.add(x, asm.At(p[1], 0).Idx(i, 8))), place)
 	})
+	return done
 }
 
 // within returns |x|. It jumps to "out" if an element is beyond the limit, or NaN.

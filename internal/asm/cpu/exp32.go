@@ -23,7 +23,7 @@ func newExp32(c *build.Context, keep func(name string) bool, load func(operand.M
 	table := asm.Variable(c, "exp32Table")
 	e := exp32{c, map[string]operand.Op{}}
 	for i, name := range exp32Names {
-		place := operand.Mem{Base: table, Disp: 32 * i}
+		place := asm.At(table, 32*i)
 		e.constants[name] = place
 		if keep(name) {
 			e.constants[name] = load(place)
@@ -93,7 +93,7 @@ func expAVX(c *build.Context) {
 	c.SUBQ(operand.Imm(8), n)
 	c.JLT(operand.LabelRef("out"))
 	a, far, signs := argument{c.YMM(), c.YMM(), c.YMM(), c.YMM()}, c.YMM(), c.GP32()
-	c.VMOVUPS(operand.Mem{Base: x}, a.x)
+	c.VMOVUPS(asm.At(x, 0), a.x)
 	c.VANDPS(e.k("abs"), a.x, far)
 	c.VCMPPS(operand.Imm(notLessEqual), e.k("limit"), far, far)
 	e.steps(a)
@@ -101,7 +101,7 @@ func expAVX(c *build.Context) {
 	c.TESTL(signs, signs)
 	c.JNE(operand.LabelRef("far"))
 	c.Label("store")
-	c.VMOVUPS(a.q, operand.Mem{Base: dst})
+	c.VMOVUPS(a.q, asm.At(dst, 0))
 	c.ADDQ(operand.Imm(32), x)
 	c.ADDQ(operand.Imm(32), dst)
 	c.ADDQ(operand.Imm(8), done)
@@ -110,7 +110,7 @@ func expAVX(c *build.Context) {
 	c.Label("far")
 	var halves [2]vector
 	for i := range halves {
-		halves[i] = v.expOf(v.loadFloats(operand.Mem{Base: x, Disp: 16 * i}))
+		halves[i] = v.expOf(v.loadFloats(asm.At(x, 16*i)))
 		c.VCVTPD2PSY(halves[i], halves[i].AsX())
 	}
 	c.VINSERTF128(operand.Imm(1), halves[1].AsX(), halves[0], halves[0])
@@ -144,7 +144,7 @@ func expAVX512(c *build.Context) {
 	e.loadWithin(x, "one", four[:]...)
 	e.steps(four[:]...)
 	for i, a := range four {
-		c.VMOVUPS(a.q, operand.Mem{Base: dst, Disp: 64 * i})
+		c.VMOVUPS(a.q, asm.At(dst, 64*i))
 	}
 	advance(c, 64, x, dst, done)
 	c.SUBQ(operand.Imm(64), n)
@@ -155,7 +155,7 @@ func expAVX512(c *build.Context) {
 	c.JLT(operand.LabelRef("out"))
 	e.loadWithin(x, "out", four[0])
 	e.steps(four[0])
-	c.VMOVUPS(four[0].q, operand.Mem{Base: dst})
+	c.VMOVUPS(four[0].q, asm.At(dst, 0))
 	advance(c, 16, x, dst, done)
 	c.JMP(operand.LabelRef("one"))
 	c.Label("out")
@@ -165,10 +165,10 @@ func expAVX512(c *build.Context) {
 }
 
 // advance goes on by a number of float32.
-func advance(c *build.Context, elements uint32, x, dst, done reg.Register) {
-	c.ADDQ(operand.U32(4*elements), x)
-	c.ADDQ(operand.U32(4*elements), dst)
-	c.ADDQ(operand.U32(elements), done)
+func advance(c *build.Context, elements int, x, dst, done reg.Register) {
+	c.ADDQ(asm.Number(4*elements), x)
+	c.ADDQ(asm.Number(4*elements), dst)
+	c.ADDQ(asm.Number(elements), done)
 }
 
 // loadWithin loads the arguments, and jumps to the label if one is beyond the limit. As integers, magnitudes are ordered, with
@@ -176,7 +176,7 @@ func advance(c *build.Context, elements uint32, x, dst, done reg.Register) {
 func (e exp32) loadWithin(x reg.Register, beyond string, arguments ...argument) {
 	c := e.c
 	for i, a := range arguments {
-		c.VMOVUPS(operand.Mem{Base: x, Disp: 64 * i}, a.x)
+		c.VMOVUPS(asm.At(x, 64*i), a.x)
 	}
 	for _, a := range arguments {
 		c.VPANDD(e.k("abs"), a.x, a.s)

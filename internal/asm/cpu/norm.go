@@ -27,8 +27,8 @@ func normalize32(c *build.Context) {
 	asm.Function(c, "normalize32")
 	p, v := asm.Load(c, "dst", "x", "gamma", "beta", "n"), doubles{c: c}
 	mean, scale := v.broadcast("mean"), v.broadcast("scale")
-	asm.ForPositive(c, p[4], 4, func(i reg.Register) {
-		at := func(p reg.Register) operand.Mem { return operand.Mem{Base: p, Index: i, Scale: 4} }
+	asm.Up(c, "next", p[4], 4, func(i reg.Register) {
+		at := func(p reg.Register) operand.Mem { return asm.At(p, 0).Idx(i, 4) }
 		x, gamma, beta := v.loadFloats(at(p[1])), v.loadFloats(at(p[2])), v.loadFloats(at(p[3]))
 		y := v.mul(v.mul(v.sub(x, mean), scale), gamma)
 		v.storeFloats(v.add(y, beta), at(p[0]))
@@ -40,8 +40,8 @@ func gain32(c *build.Context) {
 	asm.Function(c, "gain32")
 	p, v := asm.Load(c, "dst", "x", "gamma", "n"), doubles{c: c}
 	scale := v.broadcast("scale")
-	asm.ForPositive(c, p[3], 4, func(i reg.Register) {
-		at := func(p reg.Register) operand.Mem { return operand.Mem{Base: p, Index: i, Scale: 4} }
+	asm.Up(c, "next", p[3], 4, func(i reg.Register) {
+		at := func(p reg.Register) operand.Mem { return asm.At(p, 0).Idx(i, 4) }
 		x, gamma := v.loadFloats(at(p[1])), v.loadFloats(at(p[2]))
 		v.storeFloats(v.mul(v.mul(x, scale), gamma), at(p[0]))
 	})

@@ -29,7 +29,7 @@ func philoxAVX2(c *build.Context) {
 	asm.Function(c, "philoxAVX2")
 	p := asm.Load(c, "words", "groups", "keys")
 	words, groups, keys := p[0], p[1], p[2]
-	at := func(offset int) operand.Mem { return operand.Mem{Base: keys, Disp: offset} }
+	at := func(offset int) operand.Mem { return asm.At(keys, offset) }
 	counters := broadcastWord(c, "counter") // of the next four blocks
 	c.VPADDD(at(philoxFirst), counters, counters)
 	high := broadcastWord(c, "high")
@@ -49,9 +49,9 @@ func philoxAVX2(c *build.Context) {
 		for round := range 10 {
 			b = philoxRound(c, b, factors, at(64*round))
 		}
-		storeBlocks(c, a, operand.Mem{Base: words})
-		storeBlocks(c, b, operand.Mem{Base: words, Disp: 64})
-		c.ADDQ(operand.U8(128), words)
+		storeBlocks(c, a, asm.At(words, 0))
+		storeBlocks(c, b, asm.At(words, 64))
+		c.ADDQ(asm.Number(128), words)
 	})
 	asm.Return(c)
 }
@@ -116,8 +116,8 @@ func eachWord(c *build.Context, f func(word vector) vector) {
 	x, words, n := p[0], p[1], p[2]
 	asm.Countdown(c, n, 8, func() {
 		word := c.YMM()
-		c.VMOVDQU(operand.Mem{Base: words}, word)
-		c.VMOVUPS(f(word), operand.Mem{Base: x})
+		c.VMOVDQU(asm.At(words, 0), word)
+		c.VMOVUPS(f(word), asm.At(x, 0))
 		c.ADDQ(operand.Imm(32), words)
 		c.ADDQ(operand.Imm(32), x)
 	})
@@ -190,5 +190,5 @@ func oddNumber(c *build.Context, word, one, half, lower vector) vector {
 func gather(c *build.Context, table reg.Register, interval vector, i int, x vector) {
 	all := c.YMM()
 	c.VPCMPEQD(all, all, all)
-	c.VGATHERDPS(all, operand.Mem{Base: table, Disp: 4 * i, Index: interval, Scale: 4}, x)
+	c.VGATHERDPS(all, asm.At(table, 4*i).Idx(interval, 4), x)
 }

@@ -23,7 +23,7 @@ func extremeOf(c *build.Context, name string, of extreme) {
 	p := asm.Load(c, "x", "n")
 	x, n := p[0], p[1]
 	best := [4]vector{c.YMM(), c.YMM(), c.YMM(), c.YMM()}
-	c.VMOVUPS(operand.Mem{Base: x}, best[0])
+	c.VMOVUPS(asm.At(x, 0), best[0])
 	for _, b := range best[1:] {
 		c.VMOVUPS(best[0], b)
 	}
@@ -33,13 +33,13 @@ func extremeOf(c *build.Context, name string, of extreme) {
 		c.Label(name)
 		for i, b := range best[:vectors] {
 			v := c.YMM()
-			c.VMOVUPS(operand.Mem{Base: x, Disp: 32 * i}, v)
+			c.VMOVUPS(asm.At(x, 32*i), v)
 			of(c, b, v, b)
 		}
-		c.ADDQ(operand.Imm(uint64(32*vectors)), x)
-		c.SUBQ(operand.Imm(uint64(8*vectors)), n)
+		c.ADDQ(asm.Number(32*vectors), x)
+		c.SUBQ(asm.Number(8*vectors), n)
 		c.Label(check)
-		c.CMPQ(n, operand.Imm(uint64(8*vectors)))
+		c.CMPQ(n, asm.Number(8*vectors))
 		c.JGE(operand.LabelRef(name))
 	}
 	loop("four", 4)
@@ -71,7 +71,7 @@ func index32(c *build.Context) {
 	matches := c.GP32()
 	i := asm.For(c, n, 8, func(i reg.Register) {
 		equals := c.YMM()
-		c.VCMPPS(operand.Imm(equal), operand.Mem{Base: x, Index: i, Scale: 4}, v, equals)
+		c.VCMPPS(operand.Imm(equal), asm.At(x, 0).Idx(i, 4), v, equals)
 		c.VMOVMSKPS(equals, matches)
 		c.TESTL(matches, matches)
 		c.JNZ(operand.LabelRef("found"))
@@ -94,11 +94,11 @@ func choose32(c *build.Context) {
 	c.VPXOR(zero, zero, zero)
 	asm.For(c, n, 8, func(i reg.Register) {
 		isZero, v := c.YMM(), c.YMM()
-		c.VPMOVZXBD(operand.Mem{Base: x, Index: i, Scale: 1}, isZero)
+		c.VPMOVZXBD(asm.At(x, 0).Idx(i, 1), isZero)
 		c.VPCMPEQD(zero, isZero, isZero)
-		c.VMOVUPS(operand.Mem{Base: y, Index: i, Scale: 4}, v)
-		c.VBLENDVPS(isZero, operand.Mem{Base: z, Index: i, Scale: 4}, v, v)
-		c.VMOVUPS(v, operand.Mem{Base: dst, Index: i, Scale: 4})
+		c.VMOVUPS(asm.At(y, 0).Idx(i, 4), v)
+		c.VBLENDVPS(isZero, asm.At(z, 0).Idx(i, 4), v, v)
+		c.VMOVUPS(v, asm.At(dst, 0).Idx(i, 4))
 	})
 	asm.Return(c)
 }
@@ -109,9 +109,9 @@ func floats8(c *build.Context) {
 	dst, src, n := p[0], p[1], p[2]
 	asm.For(c, n, 8, func(i reg.Register) {
 		v := c.YMM()
-		c.VPMOVZXBD(operand.Mem{Base: src, Index: i, Scale: 1}, v)
+		c.VPMOVZXBD(asm.At(src, 0).Idx(i, 1), v)
 		c.VCVTDQ2PS(v, v)
-		c.VMOVUPS(v, operand.Mem{Base: dst, Index: i, Scale: 4})
+		c.VMOVUPS(v, asm.At(dst, 0).Idx(i, 4))
 	})
 	asm.Return(c)
 }

@@ -45,15 +45,15 @@ func smooth(c *build.Context) {
 // prefix writes the rest of a function (dst, x pointer, n int) int that computes vectors of elements of that size until less
 // than a vector is left, or f jumps to "out". It returns the number of elements computed.
 func prefix(v doubles, size int, f func(dst, x operand.Mem)) {
-	c, lanes := v.c, uint64(v.lanes())
+	c, lanes := v.c, v.lanes()
 	p := asm.Load(c, "dst", "x", "n")
 	dst, x, n, done := p[0], p[1], p[2], c.GP64()
 	c.XORQ(done, done)
 	asm.Countdown(c, n, lanes, func() {
-		f(operand.Mem{Base: dst}, operand.Mem{Base: x})
-		c.ADDQ(operand.Imm(lanes*uint64(size)), x)
-		c.ADDQ(operand.Imm(lanes*uint64(size)), dst)
-		c.ADDQ(operand.Imm(lanes), done)
+		f(asm.At(dst, 0), asm.At(x, 0))
+		c.ADDQ(asm.Number(lanes*size), x)
+		c.ADDQ(asm.Number(lanes*size), dst)
+		c.ADDQ(asm.Number(lanes), done)
 	})
 	c.VZEROUPPER()
 	c.MOVQ(done, asm.Result(c))

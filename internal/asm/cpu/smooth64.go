@@ -41,8 +41,8 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 	v := begin("pow64")
 	y := asm.Load(c, "y")[0]
 	prefix(v.doubles, 8, func(dst, x operand.Mem) {
-		v.c.VMOVUPD(v.pow(v.load(x), v.load(operand.Mem{Base: y})), dst)
-		c.ADDQ(operand.Imm(8*uint64(v.lanes())), y)
+		v.c.VMOVUPD(v.pow(v.load(x), v.load(asm.At(y, 0))), dst)
+		c.ADDQ(asm.Number(8*v.lanes()), y)
 	})
 }
 

@@ -3,7 +3,6 @@ package cpu
 import (
 	"github.com/gpk-go/gpk/internal/asm"
 	"github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
@@ -18,7 +17,7 @@ func scale32(c *build.Context) {
 	p, v := asm.Load(c, "x", "n"), doubles{c: c}
 	x, n, scale := p[0], p[1], v.broadcast("scale")
 	asm.For(c, n, 8, func(i reg.Register) {
-		low := operand.Mem{Base: x, Index: i, Scale: 4}
+		low := asm.At(x, 0).Idx(i, 4)
 		high := low.Offset(16)
 		a, b := v.loadFloats(low), v.loadFloats(high)
 		a, b = v.mul(a, scale), v.mul(b, scale)
@@ -38,8 +37,8 @@ func rowSum(v doubles, term func(x vector) vector) {
 	p := asm.Load(v.c, "x", "n")
 	x, n := p[0], p[1]
 	sums := v.zero()
-	asm.ForPositive(v.c, n, 4, func(i reg.Register) {
-		v.c.VADDPD(term(v.loadFloats(operand.Mem{Base: x, Index: i, Scale: 4})), sums, sums)
+	asm.Up(v.c, "next", n, 4, func(i reg.Register) {
+		v.c.VADDPD(term(v.loadFloats(asm.At(x, 0).Idx(i, 4))), sums, sums)
 	})
 	v.c.VMOVSD(asm.Sum64(v.c, sums), asm.Result(v.c))
 	asm.Return(v.c)

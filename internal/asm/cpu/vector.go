@@ -1,9 +1,6 @@
 package cpu
 
 import (
-	"fmt"
-	"math/bits"
-
 	"github.com/gpk-go/gpk/internal/asm"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -12,20 +9,22 @@ import (
 
 // vectorLoops writes element-wise operations on dense blocks, and the additions of sums.
 func vectorLoops(c *build.Context) {
-	for _, e := range []element{{
-		bits: 32, move: c.VMOVSS, broadcast: c.VBROADCASTSS, operations: []arithmetic{
+	for _, e := range []struct {
+		asm.Float
+		operations []arithmetic
+	}{
+		{asm.Float32, []arithmetic{
 			{"add", c.VADDPS, c.VADDSS}, {"sub", c.VSUBPS, c.VSUBSS}, {"mul", c.VMULPS, c.VMULSS}, {"div", c.VDIVPS, c.VDIVSS},
-		},
-	}, {
-		bits: 64, move: c.VMOVSD, broadcast: c.VBROADCASTSD, operations: []arithmetic{
+		}},
+		{asm.Float64, []arithmetic{
 			{"add", c.VADDPD, c.VADDSD}, {"sub", c.VSUBPD, c.VSUBSD}, {"mul", c.VMULPD, c.VMULSD}, {"div", c.VDIVPD, c.VDIVSD},
-		},
-	}} {
+		}},
+	} {
 		for _, a := range e.operations {
-			binaryLoop(c, e, a, "VV")
-			binaryLoop(c, e, a, "VS")
+			binaryLoop(c, e.Float, a, "VV")
+			binaryLoop(c, e.Float, a, "VS")
 			if a.name == "sub" || a.name == "div" { // the others commute
-				binaryLoop(c, e, a, "SV")
+				binaryLoop(c, e.Float, a, "SV")
 			}
 		}
 	}
@@ -37,13 +36,6 @@ func vectorLoops(c *build.Context) {
 	chunkSums(c)
 }
 
-// element is a type of elements.
-type element struct {
-	bits            int
-	move, broadcast func(operands ...operand.Op)
-	operations      []arithmetic
-}
-
 // arithmetic is an operation on vectors and on single elements: the last operand becomes the second op the first.
 type arithmetic struct {
 	name           string
@@ -52,8 +44,8 @@ type arithmetic struct {
 
 // binaryLoop writes dst = x op y for two vectors (VV), a vector and a scalar (VS) or a scalar and a vector (SV): 128 bytes at a
 // time, then one element at a time.
-func binaryLoop(c *build.Context, e element, a arithmetic, kind string) {
-	asm.Function(c, fmt.Sprint(a.name, kind, e.bits))
+func binaryLoop(c *build.Context, f asm.Float, a arithmetic, kind string) {
+	asm.Function(c, a.name+kind+f.Name)
 	p := asm.Load(c, "dst", "x", "y", "n")
 	dst, x, y, n := p[0], p[1], p[2], p[3]
 	if kind == "SV" {
@@ -61,12 +53,12 @@ func binaryLoop(c *build.Context, e element, a arithmetic, kind string) {
 	}
 	scalar, i := c.YMM(), c.GP64()
 	if kind != "VV" {
-		e.broadcast(operand.Mem{Base: y}, scalar)
+		f.Broadcast(c, asm.At(y, 0), scalar)
 	}
 	// steps writes an operation on the registers, for the vectors at the index.
 	steps := func(move, op func(operands ...operand.Op), scalar reg.Register, registers ...reg.Register) {
 		at := func(p reg.Register, j int) operand.Mem {
-			return operand.Mem{Base: p, Disp: 32 * j, Index: i, Scale: 1}
+			return asm.At(p, 32*j).Idx(i, 1)
 		}
 		for j, v := range registers {
 			move(at(x, j), v)
@@ -85,22 +77,22 @@ func binaryLoop(c *build.Context, e element, a arithmetic, kind string) {
 			move(v, at(dst, j))
 		}
 	}
-	size := e.bits / 8
-	c.SHLQ(operand.Imm(uint64(bits.TrailingZeros(uint(size)))), n)
+	asm.Bytes(c, f.Log, n)
 	c.XORQ(i, i)
-	c.SUBQ(operand.U32(128), n)
+	c.SUBQ(asm.Number(128), n)
 	c.JLT(operand.LabelRef("few"))
 	c.Label("four")
 	steps(c.VMOVUPS, a.vector, scalar, c.YMM(), c.YMM(), c.YMM(), c.YMM())
-	c.ADDQ(operand.U32(128), i)
+	c.ADDQ(asm.Number(128), i)
 	c.CMPQ(i, n)
 	c.JLE(operand.LabelRef("four"))
 	c.Label("few")
-	c.ADDQ(operand.U32(128), n)
+	c.ADDQ(asm.Number(128), n)
 	c.JMP(operand.LabelRef("check"))
 	c.Label("one")
-	steps(e.move, a.single, scalar.AsX(), c.XMM())
-	c.ADDQ(operand.Imm(uint64(size)), i)
+	moveOne := func(operands ...operand.Op) { f.MoveOne(c, operands...) }
+	steps(moveOne, a.single, scalar.AsX(), c.XMM())
+	c.ADDQ(asm.Number(f.Size), i)
 	c.Label("check")
 	c.CMPQ(i, n)
 	c.JLT(operand.LabelRef("one"))
@@ -114,13 +106,13 @@ func extremeLoop(c *build.Context, name string, of extreme, scalar bool) {
 	dst, x, y, n := p[0], p[1], p[2], p[3]
 	b := c.YMM()
 	if scalar {
-		c.VBROADCASTSS(operand.Mem{Base: y}, b)
+		c.VBROADCASTSS(asm.At(y, 0), b)
 	}
-	c.SHLQ(operand.Imm(2), n)
+	asm.Bytes(c, asm.Float32.Log, n)
 	asm.For(c, n, 64, func(i reg.Register) {
 		for offset := 0; offset < 64; offset += 32 {
 			at := func(p reg.Register) operand.Mem {
-				return operand.Mem{Base: p, Disp: offset, Index: i, Scale: 1}
+				return asm.At(p, offset).Idx(i, 1)
 			}
 			a, d := c.YMM(), c.YMM()
 			c.VMOVUPS(at(x), a)
@@ -139,12 +131,12 @@ func extremeLoop(c *build.Context, name string, of extreme, scalar bool) {
 func stream(c *build.Context) {
 	asm.Function(c, "streamAVX")
 	p := asm.Load(c, "dst", "src", "n")
-	asm.ForPositive(c, p[2], 64, func(i reg.Register) {
+	asm.Up(c, "next", p[2], 64, func(i reg.Register) {
 		low, high := c.YMM(), c.YMM()
-		c.VMOVUPS(operand.Mem{Base: p[1], Index: i, Scale: 1}, low)
-		c.VMOVUPS(operand.Mem{Base: p[1], Disp: 32, Index: i, Scale: 1}, high)
-		c.VMOVNTPS(low, operand.Mem{Base: p[0], Index: i, Scale: 1})
-		c.VMOVNTPS(high, operand.Mem{Base: p[0], Disp: 32, Index: i, Scale: 1})
+		c.VMOVUPS(asm.At(p[1], 0).Idx(i, 1), low)
+		c.VMOVUPS(asm.At(p[1], 32).Idx(i, 1), high)
+		c.VMOVNTPS(low, asm.At(p[0], 0).Idx(i, 1))
+		c.VMOVNTPS(high, asm.At(p[0], 32).Idx(i, 1))
 	})
 	asm.Return(c)
 
