@@ -10,13 +10,7 @@ import (
 func At(base reg.Register, offset int) operand.Mem { return operand.Mem{Base: base, Disp: offset} }
 
 // Param is a parameter's place in memory.
-func Param(c *build.Context, name string) operand.Mem {
-	p, err := c.Param(name).Resolve()
-	if err != nil {
-		panic(err) // the program names a parameter that the function does not have
-	}
-	return p.Addr
-}
+func Param(c *build.Context, name string) operand.Mem { return Parameter(c, name) }
 
 // Number is an immediate operand of 8 bits, or of 32 if it is larger: most instructions have no form for the 16 bits of
 // operand.Imm.

@@ -6,17 +6,35 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Loop repeats a body and decrements the counter after it until that is 0. The body runs at least once. The label is
-// unique in the function.
-func Loop(c *build.Context, label string, counter reg.Register, body func()) {
-	c.Label(label)
-	body()
-	c.DECQ(counter)
-	c.JNZ(operand.LabelRef(label))
+// For writes the loop
+//
+//	for i := 0; i < n; i += step { body(i) }
+//
+// and returns i. Unlike with Up, n may be 0. A function has at most one such loop.
+func For(c *build.Context, n reg.Register, step int, body func(i reg.Register)) reg.Register {
+	i := c.GP64()
+	c.XORQ(i, i)
+	c.JMP(operand.LabelRef("check"))
+	c.Label("next")
+	body(i)
+	c.ADDQ(Number(step), i)
+	c.Label("check")
+	c.CMPQ(i, n)
+	c.JLT(operand.LabelRef("next"))
+	return i
 }
 
-// Return ends a function that has used vectors of more than 16 bytes.
-func Return(c *build.Context) {
-	c.VZEROUPPER()
-	c.RET()
+// Countdown writes the loop
+//
+//	for n -= step; n >= 0; n -= step { body() }
+//
+// which leaves the last n mod step elements. Label "out" is behind it. A function has at most one such loop.
+func Countdown(c *build.Context, n reg.Register, step int, body func()) {
+	c.JMP(operand.LabelRef("check"))
+	c.Label("next")
+	body()
+	c.Label("check")
+	c.SUBQ(Number(step), n)
+	c.JGE(operand.LabelRef("next"))
+	c.Label("out")
 }

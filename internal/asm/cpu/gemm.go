@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gpk-go/gpk/internal/asm"
-	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -44,10 +43,9 @@ type microOperands struct {
 
 // begin begins a function and loads its parameters.
 func (m microKernel) begin(c *build.Context, name string) microOperands {
-	c.Implement(fmt.Sprintf("%s%dx%d", name, m.rows, 2*m.width/m.Size))
-	c.Attributes(attr.NOSPLIT | attr.NOFRAME)
+	asm.Function(c, fmt.Sprintf("%s%dx%d", name, m.rows, 2*m.width/m.Size))
 	p := asm.Load(c, "k", "a", "b", "c", "ldc")
-	c.SHLQ(asm.Number(m.Log), p[4])
+	asm.Bytes(c, m.Log, p[4])
 	return microOperands{p[0], p[1], p[2], p[3], p[4]}
 }
 
@@ -147,7 +145,7 @@ func (m microKernel) store(c *build.Context, p microOperands, sums []reg.VecPhys
 		asm.Return(c)
 	}
 	all := sums
-	c.CMPB(asm.Param(c, "add"), asm.Number(0))
+	c.CMPB(asm.Parameter(c, "add"), asm.Number(0))
 	c.JNE(operand.LabelRef("sum"))
 	rows(false)
 	c.Label("sum")
