@@ -60,4 +60,5 @@
 // names the variable. Package dist reads further variables (docs/cluster.md).
 //
 //go:generate go run ./internal/gen .
+//go:generate go run -C internal/asm ./generate
 package gpk

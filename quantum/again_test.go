@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
@@ -107,42 +106,8 @@ func bitsOf(t *testing.T, k *gpk.Array) []uint64 {
 	return b
 }
 
-// TestAgainTiles: a plan that is remembered makes tiles as large as when it was new, which
-// have the workspace that it says.
+// TestAgainTiles: a circuit's next matrices have the tiles of its first.
 func TestAgainTiles(t *testing.T) {
-	const n = 1500
-	planned := 0
-	for _, procs := range []int{1, 2, 16, 64} {
-		d := device.Info{Name: "c", Kind: device.CPU, MultiProcessors: procs, TotalMemory: 64 << 30}
-		for _, q := range []int{4, 10, 12} {
-			for _, o := range []Options{{}, {MemoryBudget: 1 << 24}, {MemoryBudget: 1 << 26}, {MemoryBudget: 1 << 28}, {MemoryBudget: 1 << 28, Tile: 600, Keep: Recompute}} {
-				c := ZZFeatureMap(q, 1)
-				side := 0
-				for call := range 3 {
-					k, err := compileGram(c, Auto)
-					if err != nil {
-						t.Fatal(err)
-					}
-					p, err := k.planned(n, 0, d, o)
-					if err != nil {
-						break
-					}
-					planned++
-					s := max(min(p.Tile/2, k.side(o.Precision, p.Workspace-p.roundingWaste, p.workers)), 1)
-					if call == 0 {
-						side = s
-					}
-					if s != side {
-						t.Errorf("%d processors, %d qubits, %+v: call %d has tiles of %d, the first of %d", procs, q, o, call, s, side)
-					}
-				}
-			}
-		}
-	}
-	if planned == 0 {
-		t.Error("nothing was planned")
-	}
-
 	onCPU(t)
 	rng := testrand.New(t)
 	c := ZZFeatureMap(10, 1)
@@ -218,62 +183,6 @@ func TestAgainTogether(t *testing.T) {
 			})
 		}
 		group.Wait()
-	}
-}
-
-// TestPlanned: a plan that is remembered is that of the same question, whatever part of
-// it changes.
-func TestPlanned(t *testing.T) {
-	type question struct {
-		n, m int
-		d    device.Info
-		o    Options
-	}
-	base := question{2000, 0, device.Info{Name: "NVIDIA H200", Kind: device.CUDA, TotalMemory: 143771 << 20}, Options{MemoryBudget: 1 << 30, Tile: 600}}
-	changes := map[string]func(q *question){
-		"n": func(q *question) { q.n = 2001 }, "m": func(q *question) { q.m = 3 },
-		"device": func(q *question) { q.d.Kind = device.CPU }, "memory": func(q *question) { q.d.TotalMemory, q.o.MemoryBudget = 1<<30, 0 },
-		"Precision": func(q *question) { q.o.Precision = Double }, "MemoryBudget": func(q *question) { q.o.MemoryBudget++ },
-		"Normalize": func(q *question) { q.o.Normalize = true }, "Jitter": func(q *question) { q.o.Jitter = 1 },
-		"Path": func(q *question) { q.o.Path = Product }, "Tile": func(q *question) { q.o.Tile = 100 },
-		"Keep": func(q *question) { q.o.Keep = Recompute }, "Streams": func(q *question) { q.o.Streams = 3 },
-		"Autotune": func(q *question) { q.o.Autotune = true }, "Output": func(q *question) { q.o.Output = &memoryFile{} },
-		"Group": nil, "Shard": nil, "File": nil, // planPart plans these
-		"Progress": func(q *question) { q.o.Progress = func(Progress) {} },
-	}
-	known := func(name string) bool { _, ok := changes[name]; return ok }
-	for i := range reflect.TypeFor[Options]().NumField() {
-		if name := reflect.TypeFor[Options]().Field(i).Name; !known(name) {
-			t.Errorf("Options.%s is not tried", name)
-		}
-	}
-	for _, c := range []*Circuit{ringCZ(6, true), entangled()} {
-		for name, change := range changes {
-			if change == nil || name == "Path" && c.Qubits() != 6 {
-				continue
-			}
-			k := compiled(t, c, Auto)
-			changed := base
-			change(&changed)
-			for i, q := range []question{base, changed, base, changed, changed} {
-				got, err := k.planned(q.n, q.m, q.d, q.o)
-				want, wrong := k.plan(q.n, q.m, q.d, q.o)
-				if err != nil || wrong != nil || got != want {
-					t.Errorf("%s, question %d: %+v, %v; planned anew %+v, %v", name, i, got, err, want, wrong)
-				}
-			}
-		}
-	}
-	// What has no plan is asked again.
-	k := compiled(t, ringCZ(6, true), Auto)
-	for range 2 {
-		if _, err := k.planned(-1, 0, base.d, base.o); err == nil {
-			t.Error("a plan for -1 samples")
-		}
-	}
-	a, _ := k.planned(base.n, 0, base.d, base.o)
-	if last := k.plans.Load(); last == nil || last.plan != a {
-		t.Error("a plan is not remembered")
 	}
 }
 

@@ -89,12 +89,7 @@ func (b *block) split() []*block {
 	}
 	for _, s := range b.steps {
 		switch s.kind {
-		case stepLocal:
-			c := s.clone()
-			c.wire = within[s.wire]
-			p := parts[at[s.wire]]
-			p.steps = append(p.steps, c)
-		case stepControlled:
+		case stepLocal, stepControlled:
 			c := s.clone()
 			c.wire, c.control = within[s.wire], within[s.control]
 			p := parts[at[s.wire]]

@@ -183,7 +183,7 @@ const (
 	maxWords = 256 // words of the angles of one slot, which one thread computes
 )
 
-// selfContained reports whether slots may compute their angles themselves: every angle
+// selfContained reports whether the slots of points may compute their angles themselves: every angle
 // belongs to a slot, no slot has too many terms of angles, and the repeated work for angles
 // of several slots is small.
 func (c *circuitCode) selfContained() bool {
@@ -191,18 +191,10 @@ func (c *circuitCode) selfContained() bool {
 	once, all := 0, 0
 	for _, slot := range c.slotCode {
 		words := 0
-		use := func(angle int32) {
-			if angle >= 0 {
+		for i := range int(slot[2]) {
+			if angle := slot[3+3*i+1]; angle >= 0 {
 				used[angle] = true
 				words += len(c.angleCode[angle])
-			}
-		}
-		kind, parts, rest := slot[0], int(slot[2]), slot[3:]
-		if kind == slotPhase {
-			use(rest[0])
-		} else {
-			for i := range parts {
-				use(rest[3*i+1])
 			}
 		}
 		if words > maxWords {
@@ -291,23 +283,8 @@ func encode(p *program, to []int, kernel bool) *circuitCode {
 // of each planar wire, then three of each full one.
 func encodeWires(wires []*program, dot bool) (c *circuitCode, planar, full int) {
 	c = &circuitCode{phases: map[int]int{}}
-	type wire struct {
-		p    *program
-		axes []int
-	}
-	var two, three []wire
-	for _, p := range wires {
-		switch axes := movingAxes(p, dot); len(axes) {
-		case 0:
-		case 3:
-			three = append(three, wire{p, axes})
-		case 1:
-			two = append(two, wire{p, append(axes, (axes[0]+1)%3)})
-		default:
-			two = append(two, wire{p, axes})
-		}
-	}
-	for _, w := range append(slices.Clone(two), three...) {
+	moving, planar := movingWires(wires, dot)
+	for _, w := range moving {
 		at := [3]int32{-1, -1, -1}
 		for i, axis := range w.axes {
 			at[axis] = int32(i)
@@ -321,7 +298,25 @@ func encodeWires(wires []*program, dot bool) (c *circuitCode, planar, full int) 
 	}
 	c.close()
 	c.direct = c.selfContained()
-	return c, len(two), len(three)
+	return c, planar, len(moving) - planar
+}
+
+// movingWires returns the wires whose points differ between samples: those with two coordinates,
+// then those with three.
+func movingWires(wires []*program, dot bool) (moving []movingWire, planar int) {
+	var full []movingWire
+	for _, p := range wires {
+		switch axes := movingAxes(p, dot); len(axes) {
+		case 0: // the same for all samples: the factor is 1
+		case 1: // with a coordinate that is nearly constant
+			moving = append(moving, movingWire{p: p, axes: append(axes, (axes[0]+1)%3)})
+		case 2:
+			moving = append(moving, movingWire{p: p, axes: axes})
+		case 3:
+			full = append(full, movingWire{p: p, axes: axes})
+		}
+	}
+	return append(moving, full...), len(moving)
 }
 
 // movingAxes returns the Bloch coordinates of a wire that depend on its angles. A

@@ -78,14 +78,12 @@ func (e *encoder) diagonal(d *diagonal) (ms []*move) {
 			m.z |= 1<<hi | 1<<lo
 		}
 	}
-	if n.constant {
-		for _, t := range d.general {
-			n.general = append(n.general, generalTerm{e.mask(t.m1), e.mask(t.m2), t.angle})
-			m.z |= e.mask(t.m1 | t.m2)
-		}
-	} else {
-		for _, t := range d.general {
-			t := generalTerm{e.mask(t.m1), e.mask(t.m2), t.angle}
+	for _, t := range d.general {
+		t := generalTerm{e.mask(t.m1), e.mask(t.m2), t.angle}
+		if n.constant {
+			n.general = append(n.general, t)
+			m.z |= t.m1 | t.m2
+		} else {
 			ms = append(ms, &move{term: t, z: t.m1 | t.m2})
 		}
 	}

@@ -19,7 +19,6 @@ type kernel struct {
 	notes    []string // the compiler's simplifications, for Plan.Reason
 	codes    *gramCodes
 	closed   *closedForm
-	plans    *lastPlan
 }
 
 // compileStates compiles a circuit for its states: one program for all wires, with every
@@ -84,7 +83,7 @@ func compileGram(c *Circuit, path Path) (*kernel, error) {
 }
 
 func compileKernel(c *Circuit, path Path) (*kernel, error) {
-	k := &kernel{qubits: c.qubits, features: c.Features(), path: General, codes: &gramCodes{}, closed: &closedForm{}, plans: &lastPlan{}}
+	k := &kernel{qubits: c.qubits, features: c.Features(), path: General, codes: &gramCodes{}, closed: &closedForm{}}
 	gates, _ := dropConstantControls(c.gates, c.qubits)
 	if path == General {
 		p, err := compileAllWires(gates, c.qubits)
@@ -104,7 +103,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 		gates, dropped = dropConstantTail(gates, c.qubits)
 		groups, of = gateGroups(gates, c.qubits)
 	}
-	var connected []gate // a two-qubit gate of each block
+	var connected gate // a two-qubit gate of the first block
 	for i, wires := range groups {
 		if len(of[i]) == 0 {
 			continue // |0> for every sample: the factor is 1
@@ -125,8 +124,10 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 			case len(part.wires) > maxStateQubits:
 				return nil, tooManyQubits(len(part.wires))
 			default:
+				if len(k.blocks) == 0 {
+					connected = connection(of[i], part.wires)
+				}
 				k.blocks = append(k.blocks, part.lower())
-				connected = append(connected, connection(of[i], part.wires))
 			}
 		}
 	}
@@ -139,8 +140,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 		return k, nil
 	}
 	if path == Product {
-		g := connected[0]
-		return nil, fail(g.site, g.String(), fmt.Errorf("%w: path Product, but this gate entangles qubits depending on the sample; Auto or General computes it", gpk.ErrUnsupported))
+		return nil, fail(connected.site, connected.String(), fmt.Errorf("%w: path Product, but this gate entangles qubits depending on the sample; Auto or General computes it", gpk.ErrUnsupported))
 	}
 	k.noteFactors()
 	k.noteReal()

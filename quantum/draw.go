@@ -2,6 +2,7 @@ package quantum
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -45,15 +46,10 @@ func (d *drawing) label(g gate) string {
 	}
 	a := g.angle.String()
 	if len(a) > longestAngle {
-		at := -1
-		for i, s := range d.angles {
-			if s == a {
-				at = i
-			}
-		}
+		at := slices.Index(d.angles, a)
 		if at < 0 {
+			at = len(d.angles)
 			d.angles = append(d.angles, a)
-			at = len(d.angles) - 1
 		}
 		a = fmt.Sprintf("a%d", at)
 	}

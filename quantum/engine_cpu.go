@@ -74,17 +74,17 @@ func statesCPU[T, R number, C complex64 | complex128](ctx context.Context, dev *
 		image[from] = 1 << to
 		straight = straight && from == to
 	}
-	err = build(ctx, p, x, 0, x.n, nil, func(i int, re, im []T) {
-		row := unsafe.Slice((*R)(unsafe.Pointer(&data[i*d])), 2*d)
+	err = build(ctx, p, x, 0, x.n, func(i int, re, im []T) {
+		row := unsafe.Slice((*[2]R)(unsafe.Pointer(&data[i*d])), d)
 		if straight {
 			interleave(row, re, im)
 			return
 		}
 		at := 0
 		for b, v := range re {
-			row[2*at], row[2*at+1] = R(v), 0
+			row[at] = [2]R{R(v)}
 			if im != nil {
-				row[2*at+1] = R(im[b])
+				row[at][1] = R(im[b])
 			}
 			// The image of b+1 follows from the bits that change, from the lowest on.
 			for p := range image {
@@ -103,17 +103,17 @@ func statesCPU[T, R number, C complex64 | complex128](ctx context.Context, dev *
 }
 
 // interleave stores re + i im as complex numbers.
-func interleave[T, R number](row []R, re, im []T) {
-	row = row[:2*len(re)]
+func interleave[T, R number](row [][2]R, re, im []T) {
+	row = row[:len(re)]
 	if im == nil {
 		for i, v := range re {
-			row[2*i], row[2*i+1] = R(v), 0
+			row[i] = [2]R{R(v)}
 		}
 		return
 	}
 	im = im[:len(re)]
 	for i, v := range re {
-		row[2*i], row[2*i+1] = R(v), R(im[i])
+		row[i] = [2]R{R(v), R(im[i])}
 	}
 }
 
@@ -121,60 +121,57 @@ func interleave[T, R number](row []R, re, im []T) {
 // goroutine would need too much memory.
 const sharedQubits = 20
 
-// build runs p on the samples lo … hi-1. Each sample runs in one goroutine or, if there are
-// few and their states are large, all goroutines work on one sample after another. place
-// returns the destination of a state, or is nil to reuse memory; put, which may be nil, is
-// called with every state. Both are called by several goroutines.
-func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, place func(i int) (re, im []T), put func(i int, re, im []T)) error {
+// build runs p on the samples lo … hi-1 and calls put with every state, whose memory is used again.
+// Each sample runs in one goroutine, which calls put; or, if there are few and their states are
+// large, all goroutines work on one sample after another.
+func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, put func(i int, re, im []T)) error {
 	common := newShared[T](p)
-	workers := runtime.GOMAXPROCS(0)
-	n := hi - lo
-	var next atomic.Int64
-	var mu sync.Mutex
-	var failed error
-	work := func(s spread) {
-		m := newSimulator(p, common, s)
+	workers, spread := runtime.GOMAXPROCS(0), inline
+	if n := hi - lo; p.qubits >= sharedQubits || n < workers && 1<<p.qubits >= 2*minSpread {
+		workers, spread = 1, across(workers)
+	}
+	return distribute(ctx, hi-lo, workers, func() func(i int) error {
+		m := newSimulator(p, common, spread)
 		m.stop = func() bool { return ctx.Err() != nil }
-		d := 1 << p.qubits
-		var re, im []T
-		if place == nil {
-			re = make([]T, d)
-			if !p.real {
-				im = make([]T, d)
-			}
+		re, im := make([]T, 1<<p.qubits), []T(nil)
+		if !p.real {
+			im = make([]T, 1<<p.qubits)
 		}
-		for {
-			i := lo + int(next.Add(1)) - 1
-			if i >= hi || ctx.Err() != nil {
+		return func(i int) error {
+			if bad := m.run(x.row(lo+i), common, re, im); bad >= 0 {
+				return p.angles.describe(bad, x.name, x.origin(lo+i))
+			}
+			put(lo+i, re, im)
+			return nil
+		}
+	})
+}
+
+// distribute calls functions with the numbers 0 … n-1 in up to that many goroutines, until one
+// returns an error or ctx ends. start makes a goroutine's function.
+func distribute(ctx context.Context, n, workers int, start func() func(i int) error) error {
+	var next atomic.Int64
+	var once sync.Once
+	var failed error
+	work := func() {
+		for f := start(); ctx.Err() == nil; {
+			i := int(next.Add(1)) - 1
+			if i >= n {
 				return
 			}
-			if place != nil {
-				re, im = place(i)
-			}
-			if bad := m.run(x.row(i), common, re, im); bad >= 0 {
-				mu.Lock()
-				if failed == nil {
-					failed = p.angles.describe(bad, x.name, x.origin(i))
-				}
-				mu.Unlock()
+			if err := f(i); err != nil {
+				once.Do(func() { failed = err })
 				next.Store(int64(n)) // ends the other goroutines
 				return
 			}
-			if put != nil {
-				put(i, re, im)
-			}
 		}
 	}
-	if p.qubits >= sharedQubits || n < workers && 1<<p.qubits >= 2*minSpread {
-		work(across(workers))
-	} else {
-		var wg sync.WaitGroup
-		for range min(workers, n) - 1 {
-			wg.Go(func() { work(inline) })
-		}
-		work(inline)
-		wg.Wait()
+	var wg sync.WaitGroup
+	for range min(workers, n) - 1 {
+		wg.Go(work)
 	}
+	work()
+	wg.Wait()
 	if failed == nil {
 		failed = ctx.Err()
 	}
@@ -188,7 +185,11 @@ func rows(n, work int, f func(lo, hi int)) {
 		f(0, n)
 		return
 	}
-	step := (n + parts - 1) / parts
+	inSteps(n, (n+parts-1)/parts, f)
+}
+
+// inSteps runs f on parts of 0 … n-1 of step numbers, each in a goroutine.
+func inSteps(n, step int, f func(lo, hi int)) {
 	var wg sync.WaitGroup
 	for lo := step; lo < n; lo += step {
 		wg.Go(func() { f(lo, min(lo+step, n)) })

@@ -138,7 +138,7 @@ func (j *job) budget(o *Options) error {
 
 // choosePlan plans the job.
 func (j *job) choosePlan(o Options, columns int, symmetric bool) (err error) {
-	if j.plan, err = j.kernel.planned(j.x.n, columns, j.dev.Info(), o); err != nil {
+	if j.plan, err = j.kernel.plan(j.x.n, columns, j.dev.Info(), o); err != nil {
 		return err
 	}
 	if !symmetric && columns == 0 { // plan interprets 0 columns as a symmetric matrix

@@ -112,7 +112,7 @@ func (g *cpuGram[T]) buildStates(b stateBlock) error {
 		data, dither := (*states)[i], newDither(w)
 		// Computed in float64 for every type of K, and rounded once: the errors of float32
 		// gates accumulate if one angle is used in many of them.
-		err := build(g.ctx, p, b.of, b.lo, b.hi, nil, func(i int, re, im []float64) {
+		err := build(g.ctx, p, b.of, b.lo, b.hi, func(i int, re, im []float64) {
 			dither.rotate(re, im)
 			if norms != nil {
 				n := sumSquares(re) + sumSquares(im)

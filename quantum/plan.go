@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/bits"
 	"strings"
-	"sync/atomic"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
@@ -170,47 +169,6 @@ func (k *kernel) roundingWaste(slots []int, result int64, p Precision) int64 {
 		}
 	}
 	return max(n, 0)
-}
-
-// planFor is the complete input of a kernel's plan.
-type planFor struct {
-	n, m      int
-	device    device.Info
-	precision Precision
-	budget    int64 // free memory, if the user sets no budget
-	normalize bool
-	jitter    float64
-	path      Path
-	tile      int
-	keep      Keep
-	streams   int
-	autotune  bool
-	output    bool
-}
-
-// lastPlan caches the last plan of a kernel: a program that computes many matrices of one
-// size plans only once, as long as the same amount of memory is free.
-type lastPlan struct {
-	atomic.Pointer[struct {
-		planFor
-		plan Plan
-	}]
-}
-
-// planned is plan with the cache.
-func (k *kernel) planned(n, m int, d device.Info, o Options) (Plan, error) {
-	f := planFor{n, m, d, o.Precision, o.MemoryBudget, o.Normalize, o.Jitter, o.Path, o.Tile, o.Keep, o.Streams, o.Autotune, o.Output != nil}
-	if last := k.plans.Load(); last != nil && last.planFor == f {
-		return last.plan, nil
-	}
-	p, err := k.plan(n, m, d, o)
-	if err == nil {
-		k.plans.Store(&struct {
-			planFor
-			plan Plan
-		}{f, p})
-	}
-	return p, err
 }
 
 func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {

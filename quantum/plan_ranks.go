@@ -36,17 +36,16 @@ func (p RankPlan) String() string {
 // planPart plans the memory of a rank's part, and describes its share.
 func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 	n, m := pt.size(0), pt.size(1)
-	all := pt.loads()
-	mine, size := all[pt.rank], int64(o.Precision.dtype().Size())
-	r := RankPlan{Rank: pt.rank, Ranks: pt.ranks, Grid: pt.grid, Side: pt.side, Tiles: len(pt.index), Samples: mine.samples, Pairs: mine.pairs, Written: pt.elements(o.File != "") * size}
-	for _, l := range all {
-		r.MostSamples, r.MostPairs = max(r.MostSamples, l.samples), max(r.MostPairs, l.pairs)
+	mine, size := pt.samples(pt.rank), int64(o.Precision.dtype().Size())
+	r := RankPlan{Rank: pt.rank, Ranks: pt.ranks, Grid: pt.grid, Side: pt.side, Tiles: len(pt.index), Samples: mine, Pairs: pt.loads[pt.rank].pairs, Written: pt.elements(o.File != "") * size}
+	for rank, l := range pt.loads {
+		r.MostSamples, r.MostPairs = max(r.MostSamples, pt.samples(rank)), max(r.MostPairs, l.pairs)
 	}
 	samples := int64(pt.n)
 	if !pt.symmetric {
 		samples += int64(pt.m)
 	}
-	r.Rebuilt = max(mine.samples-samples/int64(pt.ranks), 0)
+	r.Rebuilt = max(mine-samples/int64(pt.ranks), 0)
 	r.Exchanged = saturated(r.Rebuilt, k.stateBytes(o.Precision))
 	kept := int64(0)
 	if o.File == "" {

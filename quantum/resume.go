@@ -31,7 +31,7 @@ import (
 type record struct {
 	file, folder string
 	run          runFile
-	counts       []int    // tiles of every rank
+	loads        []load   // of every rank
 	data         *os.File // K.npy, opened for writing only: a network file system then writes the bytes of this rank, not whole pages
 	log          *os.File
 	done         []byte
@@ -65,7 +65,7 @@ var errComplete = errors.New("complete")
 // openRecord opens the folder of a run, or makes it. The error is errComplete if other ranks have
 // already completed the run.
 func openRecord(file string, run runFile, p *share, replace bool) (_ *record, err error) {
-	r := &record{file: file, folder: file + ".parts", run: run, counts: p.counts}
+	r := &record{file: file, folder: file + ".parts", run: run, loads: p.loads}
 	begun, err := r.begun()
 	if err == nil && !begun {
 		if info, wrong := os.Stat(file); wrong == nil && (!replace || !info.Mode().IsRegular()) {
@@ -263,8 +263,8 @@ func (r *record) flush() error {
 
 // allDone reports whether all ranks have recorded all tiles.
 func (r *record) allDone() bool {
-	for rank, tiles := range r.counts {
-		if done, err := readLog(r.logName(rank), tiles); err != nil || bytes.Count(done, []byte{1}) != tiles {
+	for rank, l := range r.loads {
+		if done, err := readLog(r.logName(rank), l.tiles); err != nil || bytes.Count(done, []byte{1}) != l.tiles {
 			return false
 		}
 	}

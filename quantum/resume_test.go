@@ -161,7 +161,7 @@ func TestRecord(t *testing.T) {
 		t.Cleanup(r.close)
 		return r
 	}
-	r := open(&record{counts: []int{2}})
+	r := open(&record{loads: []load{{tiles: 2}}})
 	good := r.data
 	var err error
 	if r.data, err = os.Open(r.folder); err != nil {
@@ -176,7 +176,7 @@ func TestRecord(t *testing.T) {
 		t.Errorf("tiles %v are recorded, %v", r.done, err)
 	}
 	for text, want := range map[string]bool{"\x01\x00": false, "\x01\x02": false, "ab": false, "\x01": false, "\x01\x01": true} {
-		r := open(&record{counts: []int{2}})
+		r := open(&record{loads: []load{{tiles: 2}}})
 		if err := os.WriteFile(r.logName(0), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestRecord(t *testing.T) {
 			t.Errorf("a record of %q: complete %v, %v", text, done, err)
 		}
 	}
-	r = open(&record{counts: []int{2}})
+	r = open(&record{loads: []load{{tiles: 2}}})
 	if err := os.RemoveAll(r.folder); err != nil {
 		t.Fatal(err)
 	}

@@ -61,38 +61,28 @@ func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 		s.array = x
 		return s, nil
 	}
-	n := s.n * s.features
-	s.lent = cpu.NewScratch[float64](n)
+	s.lent = cpu.NewScratch[float64](s.n * s.features)
 	s.data = s.lent.Data()
-	if err := s.read(name, x, n); err != nil {
+	if err := s.read(x); err != nil {
 		s.free()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *samples) read(name string, x *gpk.Array, n int) error {
-	if x.DType() == gpk.Float64 {
-		if err := gpk.ToSliceInto(s.data, x); err != nil {
-			return err
-		}
-		for i, v := range s.data {
-			if v-v != 0 { // NaN or Inf
-				return notFinite(name, i/s.features, i%s.features, v)
-			}
-		}
-		return nil
+// read copies x to the host's memory and checks it.
+func (s *samples) read(x *gpk.Array) error {
+	wide := x
+	if x.DType() != gpk.Float64 {
+		wide = x.Cast(gpk.Float64)
+		defer wide.Free()
 	}
-	narrow := cpu.NewScratch[float32](n)
-	defer narrow.Free()
-	if err := gpk.ToSliceInto(narrow.Data(), x); err != nil {
+	if err := gpk.ToSliceInto(s.data, wide); err != nil {
 		return err
 	}
-	wide := s.data[:n]
-	for i, v := range narrow.Data()[:n] {
-		wide[i] = float64(v)
-		if v-v != 0 {
-			return notFinite(name, i/s.features, i%s.features, float64(v))
+	for i, v := range s.data {
+		if v-v != 0 { // NaN or Inf
+			return notFinite(s.name, i/s.features, i%s.features, v)
 		}
 	}
 	return nil

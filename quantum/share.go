@@ -24,7 +24,7 @@ type share struct {
 	down, across []int          // the grid's row of each row of tiles, and its column of each column of tiles
 	sets         [2][]int       // the compact sets of x and y, as numbers of tiles of samples
 	index        map[[2]int]int // the rank's tiles, numbered row by row
-	counts       []int          // tiles of every rank
+	loads        []load         // the work of every rank
 	record       *record        // the finished tiles, or nil
 }
 
@@ -43,7 +43,7 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int, gpu bool) (*share
 	if max(n, m) > maxDealt {
 		return nil, fmt.Errorf("%w: %d against %d samples; ranks take at most %d", gpk.ErrUnsupported, n, m, maxDealt)
 	}
-	p := &share{rank: rank, ranks: ranks, n: n, m: m, symmetric: m == 0, index: map[[2]int]int{}, counts: make([]int, ranks)}
+	p := &share{rank: rank, ranks: ranks, n: n, m: m, symmetric: m == 0, index: map[[2]int]int{}, loads: make([]load, ranks)}
 	if p.symmetric {
 		p.m = n
 	}
@@ -130,7 +130,8 @@ func (p *share) gather() {
 	for i := range p.down {
 		for j := p.first(i); j < len(p.across); j++ {
 			owner := p.owner(i, j)
-			p.counts[owner]++
+			p.loads[owner].tiles++
+			p.loads[owner].pairs += p.pairs(i, j)
 			if owner == p.rank {
 				p.index[[2]int{i, j}] = len(p.index)
 			}
@@ -159,31 +160,24 @@ func (p *share) owner(i, j int) int { return p.down[i]*p.grid[1] + p.across[j] }
 
 // load is the work of a rank.
 type load struct {
-	samples, pairs int64
+	tiles int
+	pairs int64
 }
 
-// loads returns the loads of all ranks.
-func (p *share) loads() []load {
-	all := make([]load, p.ranks)
-	for i := range p.down {
-		for j := p.first(i); j < len(p.across); j++ {
-			all[p.owner(i, j)].pairs += p.pairs(i, j)
+// samples returns the number of samples whose states a rank builds.
+func (p *share) samples(rank int) (n int64) {
+	rows, cols := p.needs(rank)
+	for i, used := range rows {
+		if used {
+			n += int64(p.extent(i, p.n))
 		}
 	}
-	for r := range all {
-		rows, cols := p.needs(r)
-		for i, used := range rows {
-			if used {
-				all[r].samples += int64(p.extent(i, p.n))
-			}
-		}
-		for j, used := range cols {
-			if used {
-				all[r].samples += int64(p.extent(j, p.m))
-			}
+	for j, used := range cols {
+		if used {
+			n += int64(p.extent(j, p.m))
 		}
 	}
-	return all
+	return n
 }
 
 // needs reports the rows and the columns of tiles whose states a rank builds. For a symmetric K,

@@ -1,9 +1,5 @@
 package quantum
 
-import (
-	"sync"
-)
-
 // number is the type in which states are computed: float32 for complex64 states, float64
 // for complex128.
 type number interface{ float32 | float64 }
@@ -25,13 +21,7 @@ func across(workers int) spread {
 			f(0, n)
 			return
 		}
-		step := (n/parts + stay - 1) &^ (stay - 1) // whole pieces: see locals
-		var wg sync.WaitGroup
-		for lo := step; lo < n; lo += step {
-			wg.Go(func() { f(lo, min(lo+step, n)) })
-		}
-		f(0, step)
-		wg.Wait()
+		inSteps(n, (n/parts+stay-1)&^(stay-1), f) // whole pieces: see locals
 	}
 }
 

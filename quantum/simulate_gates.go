@@ -60,8 +60,14 @@ func (c *coefficients[T]) real(r0, r1 []T) {
 	}
 }
 
-// complex applies the matrix to amplitudes r + i s.
-func (c *coefficients[T]) complex(r0, s0, r1, s1 []T) {
+// apply applies the matrix to the n amplitudes re + i im from at on, and those h after them. im may be nil.
+func (c *coefficients[T]) apply(re, im []T, at, h, n int) {
+	r0, r1 := re[at:at+n], re[at+h:at+h+n]
+	if im == nil {
+		c.real(r0, r1)
+		return
+	}
+	s0, s1 := im[at:at+n], im[at+h:at+h+n]
 	if c.isReal {
 		c.real(r0, r1)
 		c.real(s0, s1)
@@ -97,18 +103,6 @@ func adjacent[T number](c *coefficients[T], re, im []T, at int) {
 	}
 }
 
-// twos applies the matrix to pairs at distance 2, four amplitudes at a time.
-func twos[T number](c *coefficients[T], re, im []T, at int) {
-	for i := 0; i+3 < len(re); i += 4 {
-		if im == nil {
-			c.real(re[i:i+2], re[i+2:i+4])
-		} else {
-			j := at + i
-			c.complex(re[i:i+2], im[j:j+2], re[i+2:i+4], im[j+2:j+4])
-		}
-	}
-}
-
 // controlled applies a matrix to the amplitudes whose bit at control is 1.
 func (m *simulator[T]) controlled(o *op) {
 	c := newCoefficients[T](o.local.matrix(m.sin, m.cos))
@@ -121,11 +115,7 @@ func (m *simulator[T]) controlled(o *op) {
 			n := min(1<<low-off, hi-j)
 			at := j >> low << (low + 1)
 			at = at>>high<<(high+1) | at&(1<<high-1) | off | set
-			if m.im == nil {
-				c.real(m.re[at:at+n], m.re[at+h:at+h+n])
-			} else {
-				c.complex(m.re[at:at+n], m.im[at:at+n], m.re[at+h:at+h+n], m.im[at+h:at+h+n])
-			}
+			c.apply(m.re, m.im, at, h, n)
 			j += n
 		}
 	})
@@ -283,23 +273,15 @@ func (m *simulator[T]) linear(rows []uint64) {
 func (m *simulator[T]) local(u matrix, position, lo, hi int) {
 	c := newCoefficients[T](u)
 	h := 1 << position
-	switch {
-	case h == 1:
+	if h == 1 {
 		adjacent(c, m.re[2*lo:2*hi], m.im, 2*lo)
-		return
-	case h == 2 && lo%2 == 0 && hi%2 == 0:
-		twos(c, m.re[2*lo:2*hi], m.im, 2*lo)
 		return
 	}
 	for j := lo; j < hi; {
 		off := j & (h - 1)
 		n := min(h-off, hi-j)
 		at := j>>position<<(position+1) + off
-		if m.im == nil {
-			c.real(m.re[at:at+n], m.re[at+h:at+h+n])
-		} else {
-			c.complex(m.re[at:at+n], m.im[at:at+n], m.re[at+h:at+h+n], m.im[at+h:at+h+n])
-		}
+		c.apply(m.re, m.im, at, h, n)
 		j += n
 	}
 }

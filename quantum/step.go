@@ -1,11 +1,9 @@
 package quantum
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 )
 
 // stepKind is the kind of a step of a compiled circuit.
@@ -153,27 +151,6 @@ func (s *step) isIdentity() bool {
 		}
 	}
 	return true
-}
-
-// String returns one line, for tests and for the text of a plan.
-func (s *step) String() string {
-	switch s.kind {
-	case stepLocal:
-		var parts []string
-		for _, f := range s.factors {
-			if f.isConst() {
-				parts = append(parts, "const")
-			} else {
-				parts = append(parts, fmt.Sprintf("%v(%v)", f.kind, f.angle))
-			}
-		}
-		return fmt.Sprintf("local %d: %s", s.wire, strings.Join(parts, " "))
-	case stepControlled:
-		return fmt.Sprintf("controlled %d -> %d: %v(%v)", s.control, s.wire, s.axis, s.angle)
-	case stepDiagonal:
-		return fmt.Sprintf("diagonal of %d terms on %b", len(s.terms), s.wires())
-	}
-	return fmt.Sprintf("linear of %d CX on %b", len(s.cx), s.wires())
 }
 
 // addTerm adds a phase to the terms of a diagonal step, in their normal form: one term per

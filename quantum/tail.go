@@ -1,5 +1,7 @@
 package quantum
 
+import "slices"
+
 // dropTail removes gates that cannot change a kernel. If |psi(x)> = V |phi(x)> with a
 // unitary V that is the same for every sample, then <psi(x)|psi(y)> = <phi(x)| V* V
 // |phi(y)> = <phi(x)|phi(y)>. So a constant step can be removed if it commutes with every
@@ -97,9 +99,7 @@ func dropConstantTail(gates []gate, qubits int) (kept []gate, dropped int) {
 		}
 		kept = append(kept, g)
 	}
-	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
-		kept[i], kept[j] = kept[j], kept[i]
-	}
+	slices.Reverse(kept)
 	return kept, dropped
 }
 

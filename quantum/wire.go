@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/internal/cpu"
@@ -84,25 +83,14 @@ func newBloch[T number](ctx context.Context, k *kernel, x, y *samples) (*bloch[T
 
 // find determines the coordinates of the wires.
 func (c *closedForm) find(wires []*program) {
-	var full []movingWire
-	for _, p := range wires {
-		w := movingWire{p: p, axes: movingAxes(p, false)}
-		for _, part := range p.start[0].parts {
+	c.wires, c.planar = movingWires(wires, false)
+	c.full = len(c.wires) - c.planar
+	for i := range c.wires {
+		w := &c.wires[i]
+		for _, part := range w.p.start[0].parts {
 			w.turn = append(w.turn, part.m.rotation())
 		}
-		switch len(w.axes) {
-		case 0: // the same for all samples: the factor is 1
-		case 1: // add a coordinate that is nearly constant
-			w.axes = append(w.axes, (w.axes[0]+1)%3)
-			c.wires = append(c.wires, w)
-		case 2:
-			c.wires = append(c.wires, w)
-		case 3:
-			full = append(full, w)
-		}
 	}
-	c.planar, c.full = len(c.wires), len(full)
-	c.wires = append(c.wires, full...)
 	c.width = 2*c.planar + 3*c.full
 }
 
@@ -150,45 +138,23 @@ func (b *bloch[T]) panels(ctx context.Context, s *samples, out []T, lead int) er
 	// values.
 	clear(out[:min(one, len(out))])
 	clear(out[n*one:])
-	var next atomic.Int64
-	var mu sync.Mutex
-	var failed error
-	work := func() {
+	return distribute(ctx, n, runtime.GOMAXPROCS(0), func() func(i int) error {
 		var p wirePanel
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= n || i%8 == 0 && ctx.Err() != nil {
-				return
-			}
+		return func(i int) error {
 			lo, hi := max(i*b.lanes-lead, 0), (i+1)*b.lanes-lead
 			panel := out[i*one:][:one]
 			for _, w := range b.wires {
 				if err := p.evaluate(&w, s, lo, hi); err != nil {
-					mu.Lock()
-					if failed == nil {
-						failed = err
-					}
-					mu.Unlock()
-					next.Store(int64(n)) // ends the other goroutines
-					return
+					return err
 				}
 				for _, axis := range w.axes {
 					narrow(panel[b.lanes-(hi-lo):], p.at[axis][:hi-lo])
 					panel = panel[b.lanes:]
 				}
 			}
+			return nil
 		}
-	}
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
-	if failed == nil {
-		failed = ctx.Err()
-	}
-	return failed
+	})
 }
 
 // wirePanel is a wire evaluated for the samples of a panel.

@@ -45,7 +45,8 @@ const siluLimit = 700
 // nor those of nearExp.
 const epilogueLimit = 16
 
-// epilogueTable has the constants of epilogue_amd64.h, each four times.
+// epilogueTable has the constants of the assembly, each four times, in the order of epilogueConstants in
+// internal/asm/cpu/epilogue.go.
 var epilogueTable = func() (table [len(epilogueConstants)][4]float64) {
 	for i, v := range epilogueConstants {
 		table[i] = [4]float64{v, v, v, v}

@@ -57,7 +57,7 @@ func erf64AVX512(dst, x *float64, n int) int
 func pow64AVX512(dst, x, y *float64, n int) int
 
 // smooth64Table holds the constants of the assembly, each repeated four times, in the order of
-// smooth64_amd64.h.
+// smooth64Constants in internal/asm/cpu/smooth64.go.
 var smooth64Table = func() (t [91][4]float64) {
 	b := math.Float64frombits
 	constants := slices.Concat(

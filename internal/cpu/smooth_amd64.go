@@ -58,7 +58,7 @@ func expAVX(dst, x *float32, n int) int
 func expAVX512(dst, x *float32, n int) int
 
 // smoothTable holds the constants of the assembly, each repeated four times, in the order
-// of the C_ macros in smooth_amd64.s.
+// of smoothConstants in internal/asm/cpu/smooth.go.
 var smoothTable = func() (t [72][4]float64) {
 	b := math.Float64frombits
 	for i, v := range []float64{

@@ -1,0 +1,222 @@
+package cpu
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gpk-go/gpk/internal/asm"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// vector is an X, Y or Z register.
+type vector = reg.VecVirtual
+
+// doubles writes operations on vectors of float64: of 4 in a Y register, or, if wide, of 8 in a Z register. An operation
+// returns its result in a new register, unless it says otherwise. An operand of type operand.Op may be a register, memory
+// that holds a vector, or a constant.
+type doubles struct {
+	c         *build.Context
+	wide      bool
+	table     reg.Register // the address of the constants; each is there four times
+	constants constants
+}
+
+// constants are the places of named constants in a table.
+type constants map[string]int
+
+// constantsOf returns the places of constants from their names, in the table's order and apart by spaces. With name*n the
+// name is that of n constants, which k returns by their numbers.
+func constantsOf(names string) constants {
+	places, next := constants{}, 0
+	for _, name := range strings.Fields(names) {
+		name, count, several := strings.Cut(name, "*")
+		places[name] = next
+		next++
+		if several {
+			n, err := strconv.Atoi(count)
+			if err != nil {
+				panic(err)
+			}
+			next += n - 1
+		}
+	}
+	return places
+}
+
+// constant is an operand: one number for all elements of a vector.
+type constant struct{ operand.Mem }
+
+// k returns a constant.
+func (v doubles) k(name string) constant { return v.ki(name, 0) }
+
+// ki returns constant i of those with that name.
+func (v doubles) ki(name string, i int) constant {
+	place, ok := v.constants[name]
+	if !ok {
+		panic(fmt.Sprintf("no constant %q", name))
+	}
+	return constant{asm.At(v.table, 32*(place+i))}
+}
+
+func (v doubles) lanes() int {
+	if v.wide {
+		return 8
+	}
+	return 4
+}
+
+func (v doubles) register() vector {
+	if v.wide {
+		return v.c.ZMM()
+	}
+	return v.c.YMM()
+}
+
+// instruction has the method of build.Context that writes an instruction, and the one for an operand that is broadcast.
+type instruction struct{ plain, broadcast func(operands ...operand.Op) }
+
+// write writes an instruction. A Z register takes a constant by broadcast of the table's first copy.
+func (v doubles) write(i instruction, operands ...operand.Op) {
+	method := i.plain
+	for j, o := range operands {
+		if k, ok := o.(constant); ok {
+			operands[j] = k.Mem
+			if v.wide {
+				method = i.broadcast
+			}
+		}
+	}
+	method(operands...)
+}
+
+// apply writes d = a op b.
+func (v doubles) apply(i instruction, a, b operand.Op) vector {
+	d := v.register()
+	v.write(i, b, a, d)
+	return d
+}
+
+// narrow is an instruction with three operands in Y registers only.
+func narrow(method func(b, a, d operand.Op)) func(operands ...operand.Op) {
+	return func(operands ...operand.Op) { method(operands[0], operands[1], operands[2]) }
+}
+
+func (v doubles) add(a, b operand.Op) vector {
+	return v.apply(instruction{v.c.VADDPD, v.c.VADDPD_BCST}, a, b)
+}
+
+func (v doubles) sub(a, b operand.Op) vector {
+	return v.apply(instruction{v.c.VSUBPD, v.c.VSUBPD_BCST}, a, b)
+}
+
+func (v doubles) mul(a, b operand.Op) vector {
+	return v.apply(instruction{v.c.VMULPD, v.c.VMULPD_BCST}, a, b)
+}
+
+func (v doubles) div(a, b operand.Op) vector {
+	return v.apply(instruction{v.c.VDIVPD, v.c.VDIVPD_BCST}, a, b)
+}
+
+// min returns b if one of a and b is NaN or both are zeros.
+func (v doubles) min(a, b operand.Op) vector {
+	return v.apply(instruction{v.c.VMINPD, v.c.VMINPD_BCST}, a, b)
+}
+
+// max returns b if one of a and b is NaN or both are zeros.
+func (v doubles) max(a, b operand.Op) vector {
+	return v.apply(instruction{v.c.VMAXPD, v.c.VMAXPD_BCST}, a, b)
+}
+
+// addInt adds the bits of a and b as integers.
+func (v doubles) addInt(a, b operand.Op) vector {
+	return v.apply(instruction{v.c.VPADDQ, v.c.VPADDQ_BCST}, a, b)
+}
+
+// subInt subtracts the bits of b from those of a as integers.
+func (v doubles) subInt(a, b operand.Op) vector {
+	return v.apply(instruction{v.c.VPSUBQ, v.c.VPSUBQ_BCST}, a, b)
+}
+
+func (v doubles) and(a, b operand.Op) vector {
+	if v.wide {
+		return v.apply(instruction{v.c.VPANDQ, v.c.VPANDQ_BCST}, a, b)
+	}
+	return v.apply(instruction{plain: narrow(v.c.VPAND)}, a, b)
+}
+
+func (v doubles) or(a, b operand.Op) vector {
+	if v.wide {
+		return v.apply(instruction{v.c.VPORQ, v.c.VPORQ_BCST}, a, b)
+	}
+	return v.apply(instruction{plain: narrow(v.c.VPOR)}, a, b)
+}
+
+func (v doubles) xor(a, b operand.Op) vector {
+	if v.wide {
+		return v.apply(instruction{v.c.VPXORQ, v.c.VPXORQ_BCST}, a, b)
+	}
+	return v.apply(instruction{plain: narrow(v.c.VPXOR)}, a, b)
+}
+
+func (v doubles) shiftLeft(x vector, bits uint64) vector {
+	d := v.register()
+	v.c.VPSLLQ(operand.Imm(bits), x, d)
+	return d
+}
+
+func (v doubles) shiftRight(x vector, bits uint64) vector {
+	d := v.register()
+	v.c.VPSRLQ(operand.Imm(bits), x, d)
+	return d
+}
+
+// load returns a vector of memory, or a constant.
+func (v doubles) load(x operand.Op) vector {
+	d := v.register()
+	v.write(instruction{v.c.VMOVUPD, v.c.VBROADCASTSD}, x, d)
+	return d
+}
+
+func (v doubles) copy(x vector) vector {
+	d := v.register()
+	v.c.VMOVAPD(x, d)
+	return d
+}
+
+func (v doubles) zero() vector {
+	d := v.register()
+	if v.wide {
+		v.c.VPXORQ(d, d, d)
+	} else {
+		v.c.VPXOR(d, d, d)
+	}
+	return d
+}
+
+// loadFloats returns float32 of memory as float64.
+func (v doubles) loadFloats(x operand.Mem) vector {
+	d := v.register()
+	v.c.VCVTPS2PD(x, d)
+	return d
+}
+
+// storeFloats rounds x, which it overwrites, and stores it to memory as float32.
+func (v doubles) storeFloats(x vector, to operand.Mem) {
+	if v.wide {
+		v.c.VCVTPD2PS(x, x.AsY())
+		v.c.VMOVUPS(x.AsY(), to)
+		return
+	}
+	v.c.VCVTPD2PSY(x, x.AsX())
+	v.c.VMOVUPS(x.AsX(), to)
+}
+
+// broadcast returns a parameter of type float64 in all elements.
+func (v doubles) broadcast(parameter string) vector {
+	d := v.register()
+	v.c.VBROADCASTSD(asm.Parameter(v.c, parameter), d)
+	return d
+}

@@ -1,0 +1,28 @@
+// Package cpu writes the amd64 assembly of gpk's package internal/cpu.
+package cpu
+
+import "github.com/gpk-go/gpk/internal/asm"
+
+// Files are the files of assembly of package internal/cpu.
+var Files = []asm.File{
+	{Name: "attention_amd64.s", Write: attention},
+	{Name: "bfloat16_amd64.s", Write: bfloat16},
+	{Name: "gemm_amd64.s", Write: gemm},
+	{Name: "gemm_unpacked_amd64.s", Write: gemmUnpacked},
+	{Name: "gemm_vector_amd64.s", Write: gemmVector},
+	{Name: "gemm_vector512_amd64.s", Write: gemmVector512},
+	{Name: "pack_amd64.s", Write: pack},
+	{Name: "tile_amd64.s", Write: tile},
+	{Name: "transpose_amd64.s", Write: transpose},
+	{Name: "compare_amd64.s", Write: compare},
+	{Name: "epilogue_avx2_amd64.s", Write: epilogueAVX2},
+	{Name: "epilogue_avx512_amd64.s", Write: epilogueAVX512},
+	{Name: "norm_amd64.s", Write: norm},
+	{Name: "philox_amd64.s", Write: philox},
+	{Name: "pick_amd64.s", Write: pick},
+	{Name: "smooth_amd64.s", Write: smooth},
+	{Name: "smooth64_avx2_amd64.s", Write: smooth64AVX2},
+	{Name: "smooth64_avx512_amd64.s", Write: smooth64AVX512},
+	{Name: "softmax_amd64.s", Write: softmax},
+	{Name: "vector_amd64.s", Write: vectorLoops},
+}

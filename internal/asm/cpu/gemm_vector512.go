@@ -1,0 +1,146 @@
+package cpu
+
+import (
+	"github.com/gpk-go/gpk/internal/asm"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// gemmVector512 writes the kernels of matrix times vector with AVX-512. Four rows at a time are four streams from memory. The
+// bits are those of dotAVX32 and axpy4AVX32.
+func gemmVector512(c *build.Context) {
+	for _, f := range asm.Floats {
+		dots512(c, f)
+	}
+	for _, f := range asm.Floats {
+		columns512(c, f)
+	}
+}
+
+// dots512 writes the dot products of a vector with n rows, a multiple of 4.
+func dots512(c *build.Context, f asm.Float) {
+	asm.Function(c, "dots512x"+f.Name)
+	p := asm.Load(c, "dst", "x", "a", "ld", "n")
+	dst, ld, n := p[0], p[3], p[4]
+	d := fourDots{
+		Context: c, Float: f, x: p[1], rows: []reg.Register{p[2], c.GP64(), c.GP64(), c.GP64()}, left: c.GP64(), offset: c.GP64(),
+		sums: asm.Vectors(64, 0, 8), elements: asm.Vectors(64, 8, 10),
+	}
+	asm.Bytes(c, f.Log, ld)
+	c.Label("rows")
+	for i := range 3 {
+		c.LEAQ(asm.At(d.rows[i], 0).Idx(ld, 1), d.rows[i+1])
+	}
+	c.MOVQ(asm.Parameter(c, "k"), d.left)
+	c.XORQ(d.offset, d.offset)
+	d.addVectors()
+	d.addTail()
+	zero := d.elements[0].AsX()
+	c.VXORPS(zero, zero, zero)
+	for row := range d.rows {
+		f.AddOne(c, zero, d.sum(row), d.sum(row)) // turns a negative zero into 0
+	}
+	for row := range d.rows {
+		f.MoveOne(c, d.sum(row), asm.At(dst, row*f.Size))
+	}
+	c.ADDQ(asm.Number(4*f.Size), dst)
+	c.LEAQ(asm.At(d.rows[3], 0).Idx(ld, 1), d.rows[0])
+	c.SUBQ(asm.Number(4), n)
+	c.JNZ(operand.LabelRef("rows"))
+	asm.Return(c)
+}
+
+// fourDots computes the dot products of x with four rows. Two vectors of sums stand for a row: their halves are the four
+// vectors of dotProduct.
+type fourDots struct {
+	*build.Context
+	asm.Float
+	x            reg.Register
+	rows         []reg.Register
+	left, offset reg.Register // elements left, bytes done
+	sums         []reg.VecPhysical
+	elements     []reg.VecPhysical // of x
+}
+
+// at is the memory of a row or of x, bytes after the next element.
+func (d fourDots) at(row reg.Register, bytes int) operand.Mem {
+	return asm.At(row, bytes).Idx(d.offset, 1)
+}
+
+// sum is the register whose first element becomes a row's result.
+func (d fourDots) sum(row int) reg.Register { return d.sums[2*row].AsX() }
+
+// addVectors adds the products of all pairs of vectors, and then all lanes of the sums.
+func (d fourDots) addVectors() {
+	asm.Zero(d.Context, asm.Vectors(32, 0, len(d.sums))...) // and so all 64 bytes
+	d.Label("loop")
+	d.CMPQ(d.left, asm.Number(128/d.Size))
+	d.JLT(operand.LabelRef("rest"))
+	for i, e := range d.elements {
+		d.VMOVUPS(d.at(d.x, 64*i), e)
+	}
+	for row, r := range d.rows {
+		for i, e := range d.elements {
+			d.Multiply(d.Context, d.at(r, 64*i), e, d.sums[2*row+i])
+		}
+	}
+	d.ADDQ(asm.Number(128), d.offset)
+	d.SUBQ(asm.Number(128/d.Size), d.left)
+	d.JMP(operand.LabelRef("loop"))
+	d.Label("rest")
+	for row := range d.rows {
+		sumPair512(d.Context, d.Float, d.sums[2*row], d.sums[2*row+1])
+	}
+}
+
+// addTail adds the products of the elements left, one by one.
+func (d fourDots) addTail() {
+	d.Label("tail")
+	d.TESTQ(d.left, d.left)
+	d.JZ(operand.LabelRef("done"))
+	e := d.elements[0].AsX()
+	d.MoveOne(d.Context, d.at(d.x, 0), e)
+	for row, r := range d.rows {
+		d.MultiplyOne(d.Context, d.at(r, 0), e, d.sum(row))
+	}
+	d.ADDQ(asm.Number(d.Size), d.offset)
+	d.DECQ(d.left)
+	d.JMP(operand.LabelRef("tail"))
+	d.Label("done")
+}
+
+// sumPair512 adds the elements of a and b to the first one of a, in the order of dotProduct.
+func sumPair512(c *build.Context, f asm.Float, a, b reg.VecPhysical) {
+	half := asm.Vectors(32, 10, 11)[0]
+	for _, v := range []reg.VecPhysical{a, b} {
+		c.VEXTRACTF64X4(asm.Number(1), v, half)
+		f.Add(c, half, v.AsY(), v.AsY())
+	}
+	f.Add(c, b.AsY(), a.AsY(), a.AsY())
+	f.SumLanes(c, a, half)
+}
+
+// columns512 writes the addition of k rows of a, each times an element of x, to 256 bytes of y.
+func columns512(c *build.Context, f asm.Float) {
+	asm.Function(c, "columns512x"+f.Name)
+	p := asm.Load(c, "y", "x", "a", "ld", "k")
+	y, x, row, ld, k := p[0], p[1], p[2], p[3], p[4]
+	sums, factor := asm.Vectors(64, 0, 4), asm.Vectors(64, 4, 5)[0]
+	asm.Bytes(c, f.Log, ld)
+	for i, sum := range sums {
+		c.VMOVUPS(asm.At(y, 64*i), sum)
+	}
+	asm.Loop(c, "step", k, func() {
+		f.Broadcast(c, asm.At(x, 0), factor)
+		for i, sum := range sums {
+			f.Multiply(c, asm.At(row, 64*i), factor, sum)
+		}
+		c.ADDQ(asm.Number(f.Size), x)
+		c.ADDQ(ld, row)
+	})
+	for i, sum := range sums {
+		c.VMOVUPS(sum, asm.At(y, 64*i))
+	}
+	asm.Return(c)
+}

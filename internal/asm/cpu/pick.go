@@ -1,0 +1,117 @@
+package cpu
+
+import (
+	"github.com/gpk-go/gpk/internal/asm"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// pick writes searches and selections.
+func pick(c *build.Context) {
+	extremeOf(c, "largest32", larger)
+	extremeOf(c, "smallest32", smaller)
+	index32(c)
+	choose32(c)
+	floats8(c)
+}
+
+// extremeOf writes a function that returns the extreme element of x: four independent vectors at a time, then one at a
+// time, and then the extreme of these vectors' elements.
+func extremeOf(c *build.Context, name string, of extreme) {
+	asm.Function(c, name)
+	p := asm.Load(c, "x", "n")
+	x, n := p[0], p[1]
+	best := [4]vector{c.YMM(), c.YMM(), c.YMM(), c.YMM()}
+	c.VMOVUPS(asm.At(x, 0), best[0])
+	for _, b := range best[1:] {
+		c.VMOVUPS(best[0], b)
+	}
+	loop := func(name string, vectors int) {
+		check := name + "Check"
+		c.JMP(operand.LabelRef(check))
+		c.Label(name)
+		for i, b := range best[:vectors] {
+			v := c.YMM()
+			c.VMOVUPS(asm.At(x, 32*i), v)
+			of(c, b, v, b)
+		}
+		c.ADDQ(asm.Number(32*vectors), x)
+		c.SUBQ(asm.Number(8*vectors), n)
+		c.Label(check)
+		c.CMPQ(n, asm.Number(8*vectors))
+		c.JGE(operand.LabelRef(name))
+	}
+	loop("four", 4)
+	loop("one", 1)
+	of(c, best[0], best[1], best[0])
+	of(c, best[2], best[3], best[2])
+	of(c, best[0], best[2], best[0])
+	extremeElement(c, of, best[0])
+	c.VMOVSS(best[0].AsX(), asm.Result(c))
+	asm.Return(c)
+}
+
+// extremeElement replaces each element of x by the extreme one.
+func extremeElement(c *build.Context, of extreme, x vector) {
+	other := c.YMM()
+	c.VPERM2F128(operand.Imm(1), x, x, other) // the other half
+	of(c, x, other, x)
+	c.VSHUFPS(operand.Imm(0x4e), x, x, other) // the other pair
+	of(c, x, other, x)
+	c.VSHUFPS(operand.Imm(0xb1), x, x, other) // the neighbour
+	of(c, x, other, x)
+}
+
+func index32(c *build.Context) {
+	asm.Function(c, "index32")
+	p := asm.Load(c, "x", "n")
+	x, n, v := p[0], p[1], c.YMM()
+	c.VBROADCASTSS(asm.Parameter(c, "v"), v)
+	matches := c.GP32()
+	i := asm.For(c, n, 8, func(i reg.Register) {
+		equals := c.YMM()
+		c.VCMPPS(operand.Imm(equal), asm.At(x, 0).Idx(i, 4), v, equals)
+		c.VMOVMSKPS(equals, matches)
+		c.TESTL(matches, matches)
+		c.JNZ(operand.LabelRef("found"))
+	})
+	c.MOVQ(n, asm.Result(c))
+	asm.Return(c)
+
+	c.Label("found")
+	c.BSFL(matches, matches)
+	c.ADDQ(matches.As64(), i)
+	c.MOVQ(i, asm.Result(c))
+	asm.Return(c)
+}
+
+func choose32(c *build.Context) {
+	asm.Function(c, "choose32")
+	p := asm.Load(c, "dst", "x", "y", "z", "n")
+	dst, x, y, z, n := p[0], p[1], p[2], p[3], p[4]
+	zero := c.YMM()
+	c.VPXOR(zero, zero, zero)
+	asm.For(c, n, 8, func(i reg.Register) {
+		isZero, v := c.YMM(), c.YMM()
+		c.VPMOVZXBD(asm.At(x, 0).Idx(i, 1), isZero)
+		c.VPCMPEQD(zero, isZero, isZero)
+		c.VMOVUPS(asm.At(y, 0).Idx(i, 4), v)
+		c.VBLENDVPS(isZero, asm.At(z, 0).Idx(i, 4), v, v)
+		c.VMOVUPS(v, asm.At(dst, 0).Idx(i, 4))
+	})
+	asm.Return(c)
+}
+
+func floats8(c *build.Context) {
+	asm.Function(c, "floats8")
+	p := asm.Load(c, "dst", "src", "n")
+	dst, src, n := p[0], p[1], p[2]
+	asm.For(c, n, 8, func(i reg.Register) {
+		v := c.YMM()
+		c.VPMOVZXBD(asm.At(src, 0).Idx(i, 1), v)
+		c.VCVTDQ2PS(v, v)
+		c.VMOVUPS(v, asm.At(dst, 0).Idx(i, 4))
+	})
+	asm.Return(c)
+}

@@ -1,0 +1,215 @@
+package cpu
+
+import (
+	"github.com/gpk-go/gpk/internal/asm"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// smooth32 writes the functions of smooth.go on four float32 at a time, in float64. Each method does the operations of the Go
+// function of its name in the same order, and so gives the same bits.
+type smooth32 struct{ doubles }
+
+// smoothConstants are those of smoothTable, polynomials highest coefficient first.
+var smoothConstants = constantsOf(`low high log2e shifter ln2 exp*7 bias one abs sign two
+	trigLimit twoOverPi halfPiHigh halfPiLow sin*4 cos*4 half
+	erf*9 erfcMax three erfc*14 sqrt1_2 outer inner
+	split two52 unbias log*5 zero unit inf minusOne`)
+
+// smooth writes the smooth functions of float32.
+func smooth(c *build.Context) {
+	for _, f := range []struct {
+		name string
+		of   func(v smooth32, x vector) vector
+	}{
+		{"expm1AVX", smooth32.expm1},
+		{"tanhAVX", smooth32.tanh},
+		{"sigmoidAVX", smooth32.sigmoid},
+		{"siluAVX", smooth32.silu},
+		{"geluTanhAVX", smooth32.geluTanh},
+		{"geluAVX", smooth32.gelu},
+		{"erfAVX", smooth32.erf},
+		{"logAVX", smooth32.log},
+		{"log1pAVX", smooth32.log1p},
+		{"sinAVX", smooth32.sin},
+		{"cosAVX", smooth32.cos},
+	} {
+		asm.Function(c, f.name)
+		v := smooth32{doubles{c: c, table: asm.Variable(c, "smoothTable"), constants: smoothConstants}}
+		prefix(v.doubles, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
+	}
+	expAVX(c)
+	expAVX512(c)
+}
+
+// prefix writes the rest of a function (dst, x pointer, n int) int that computes vectors of elements of that size until less
+// than a vector is left, or f jumps to "out". It returns the number of elements computed.
+func prefix(v doubles, size int, f func(dst, x operand.Mem)) {
+	c, lanes := v.c, v.lanes()
+	p := asm.Load(c, "dst", "x", "n")
+	dst, x, n, done := p[0], p[1], p[2], c.GP64()
+	c.XORQ(done, done)
+	asm.Countdown(c, n, lanes, func() {
+		f(asm.At(dst, 0), asm.At(x, 0))
+		c.ADDQ(asm.Number(lanes*size), x)
+		c.ADDQ(asm.Number(lanes*size), dst)
+		c.ADDQ(asm.Number(lanes), done)
+	})
+	c.VZEROUPPER()
+	c.MOVQ(done, asm.Result(c))
+	c.RET()
+}
+
+// polynomial returns the polynomial with the n coefficients of that name.
+func (v smooth32) polynomial(name string, n int, x vector) vector {
+	p := v.add(v.mul(x, v.k(name)), v.ki(name, 1))
+	for i := 2; i < n; i++ {
+		p = v.add(v.mul(p, x), v.ki(name, i))
+	}
+	return p
+}
+
+func (v smooth32) expParts(x vector) (p, s vector) {
+	x = v.max(v.load(v.k("low")), x) // x if it is NaN
+	x = v.min(v.load(v.k("high")), x)
+	t := v.add(v.mul(x, v.k("log2e")), v.k("shifter"))
+	n := v.sub(t, v.k("shifter"))
+	r := v.sub(x, v.mul(n, v.k("ln2")))
+	s = v.shiftLeft(v.addInt(t, v.k("bias")), 52)
+	q := v.polynomial("exp", 7, r)
+	return v.add(v.mul(q, v.mul(r, r)), r), s
+}
+
+func (v smooth32) expOf(x vector) vector {
+	p, s := v.expParts(x)
+	return v.add(v.mul(p, s), s)
+}
+
+func (v smooth32) expm1Of(x vector) vector {
+	p, s := v.expParts(x)
+	p = v.mul(p, s)
+	return v.add(p, v.sub(s, v.k("one")))
+}
+
+// copySign returns y with the sign of x.
+func (v doubles) copySign(y, x vector) vector {
+	y = v.and(y, v.k("abs"))
+	return v.or(y, v.and(x, v.k("sign")))
+}
+
+func (v smooth32) expm1(x vector) vector { return v.copySign(v.expm1Of(x), x) }
+
+func (v smooth32) tanh(x vector) vector {
+	a := v.and(x, v.k("abs"))
+	m := v.expm1Of(v.add(a, a))
+	return v.copySign(v.div(m, v.add(m, v.k("two"))), x)
+}
+
+func (v smooth32) sigmoid(x vector) vector {
+	d := v.add(v.expOf(v.xor(x, v.k("sign"))), v.k("one"))
+	return v.div(v.load(v.k("one")), d)
+}
+
+func (v smooth32) silu(x vector) vector { return v.gate(x, x) }
+
+func (v smooth32) geluTanh(x vector) vector {
+	w := v.add(v.mul(v.mul(x, x), v.k("inner")), v.k("one"))
+	return v.gate(x, v.mul(w, v.mul(x, v.k("outer"))))
+}
+
+// gate returns x/(1 + e^-y).
+func (v smooth32) gate(x, y vector) vector {
+	e := v.expOf(v.xor(y, v.k("sign")))
+	return v.nanAtMinusInf(v.div(x, v.add(e, v.k("one"))), x)
+}
+
+// nanAtMinusInf returns y, or NaN if x is -Inf.
+func (v smooth32) nanAtMinusInf(y, x vector) vector {
+	low := v.min(v.load(v.k("zero")), x) // x if it is NaN
+	return v.or(y, v.sub(low, low))
+}
+
+func (v smooth32) erf(x vector) vector {
+	a := v.and(x, v.k("abs"))
+	far := v.erfcOf(v.min(v.load(v.k("erfcMax")), a))
+	far = v.copySign(v.sub(v.load(v.k("one")), far), x)
+	near := v.mul(v.polynomial("erf", 9, v.mul(a, a)), x)
+	return v.choose(condition{less, "one"}, a, near, far)
+}
+
+// erfcOf returns erfc(a), 0 <= a <= erfcMax.
+func (v smooth32) erfcOf(a vector) vector {
+	b := v.add(v.add(a, a), v.k("one"))
+	c := v.add(a, v.k("three"))
+	q := v.div(v.load(v.k("one")), v.mul(c, b))
+	t := v.mul(v.mul(v.sub(a, v.k("three")), b), q)
+	c = v.mul(c, q)
+	p := v.mul(v.polynomial("erfc", 14, t), c)
+	return v.mul(p, v.expOf(v.xor(v.mul(a, a), v.k("sign"))))
+}
+
+func (v smooth32) gelu(x vector) vector {
+	a := v.mul(v.and(x, v.k("abs")), v.k("sqrt1_2"))
+	a = v.min(v.load(v.k("erfcMax")), a)
+	e := v.erfcOf(a)
+	low := v.mul(e, v.mul(a, v.k("sqrt1_2")))
+	high := v.max(v.load(v.k("zero")), x) // keeps x = -0
+	return v.nanAtMinusInf(v.sub(high, low), x)
+}
+
+func (v smooth32) log(x vector) vector {
+	v.outUnlessBoth(condition{greater, "zero"}, condition{less, "inf"}, x)
+	return v.logOf(v.logParts(x))
+}
+
+func (v smooth32) log1p(x vector) vector {
+	v.outUnlessBoth(condition{greater, "minusOne"}, condition{less, "inf"}, x)
+	n, f := v.logParts(v.add(x, v.k("one")))
+	f = v.choose(condition{equal, "zero"}, n, x, f)
+	return v.copySign(v.logOf(n, f), x)
+}
+
+func (v smooth32) logParts(x vector) (n, f vector) {
+	k := v.shiftRight(v.addInt(x, v.k("split")), 52)
+	n = v.sub(v.or(k, v.k("two52")), v.k("unbias"))
+	f = v.addInt(v.subInt(x, v.shiftLeft(k, 52)), v.k("one"))
+	return n, v.sub(f, v.k("one"))
+}
+
+func (v smooth32) logOf(n, f vector) vector {
+	s := v.div(f, v.add(f, v.k("two")))
+	z := v.mul(s, s)
+	p := v.polynomial("log", 5, z)
+	p = v.mul(v.mul(z, s), p)
+	p = v.add(p, v.add(s, s))
+	return v.add(v.mul(n, v.k("ln2")), p)
+}
+
+func (v smooth32) sin(x vector) vector {
+	return v.sinQuarter(x, func(quarter vector) vector { return quarter })
+}
+
+func (v smooth32) cos(x vector) vector {
+	return v.sinQuarter(x, func(quarter vector) vector { return v.addInt(quarter, v.k("unit")) })
+}
+
+// sinQuarter returns the sine of x in the quarter that turn returns, or jumps to "out" if x is too large.
+func (v smooth32) sinQuarter(x vector, turn func(quarter vector) vector) vector {
+	far, signs := v.compare(condition{greater, "trigLimit"}, v.and(x, v.k("abs"))), v.c.GP32()
+	v.c.VMOVMSKPD(far, signs)
+	v.c.TESTL(signs, signs)
+	v.c.JNE(operand.LabelRef("out"))
+	t := v.add(v.mul(x, v.k("twoOverPi")), v.k("shifter"))
+	n := v.sub(t, v.k("shifter"))
+	r := v.sub(x, v.mul(n, v.k("halfPiHigh")))
+	r = v.sub(r, v.mul(n, v.k("halfPiLow")))
+	quarter := turn(t)
+	z := v.mul(r, r)
+	sin := v.mul(v.polynomial("sin", 4, z), z)
+	sin = v.mul(v.add(sin, v.k("one")), r)
+	cos := v.mul(v.mul(v.polynomial("cos", 4, z), z), z)
+	cos = v.add(cos, v.sub(v.load(v.k("one")), v.mul(z, v.k("half"))))
+	y := v.register()
+	v.c.VBLENDVPD(v.shiftLeft(quarter, 63), cos, sin, y)
+	return v.xor(y, v.shiftLeft(v.shiftRight(quarter, 1), 63))
+}

@@ -1,0 +1,231 @@
+package cpu
+
+import (
+	"github.com/gpk-go/gpk/internal/asm"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+)
+
+// smooth64 writes the functions of float64 on vectors of four or eight numbers. Each method does the operations of the Go
+// function of its name in the same order, and so gives the same bits.
+type smooth64 struct{ fused }
+
+// smooth64Constants are those of smooth64Table, polynomials highest coefficient first.
+var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e shifter ln2High ln2Low exp*10
+	expMax expm1Low expm1High tanhHigh normal split two52 unbias log*7 minusOne log1pUp scales inverse*3
+	mantissa erfMax logErfc logErfcRest erfR*11 erfG*19 erfMid
+	pow*8 third thirdRest fifth fifthRest rootHalf`)
+
+func smooth64AVX2(c *build.Context)   { smooth64Functions(c, false, "AVX2") }
+func smooth64AVX512(c *build.Context) { smooth64Functions(c, true, "AVX512") }
+
+func smooth64Functions(c *build.Context, wide bool, suffix string) {
+	begin := func(name string) smooth64 {
+		asm.Function(c, name+suffix)
+		return smooth64{fused{doubles{c: c, wide: wide, table: asm.Variable(c, "smooth64Table"), constants: smooth64Constants}}}
+	}
+	for _, f := range []struct {
+		name string
+		of   func(v smooth64, x vector) vector
+	}{
+		{"exp64", smooth64.exp},
+		{"expm164", smooth64.expm1},
+		{"log64", smooth64.log},
+		{"log1p64", smooth64.log1p},
+		{"tanh64", smooth64.tanh},
+		{"erf64", smooth64.erf},
+	} {
+		v := begin(f.name)
+		prefix(v.doubles, 8, func(dst, x operand.Mem) { v.c.VMOVUPD(f.of(v, v.load(x)), dst) })
+	}
+	v := begin("pow64")
+	y := asm.Load(c, "y")[0]
+	prefix(v.doubles, 8, func(dst, x operand.Mem) {
+		v.c.VMOVUPD(v.pow(v.load(x), v.load(asm.At(y, 0))), dst)
+		c.ADDQ(asm.Number(8*v.lanes()), y)
+	})
+}
+
+func (v smooth64) exp(x vector) vector {
+	v.outUnless(condition{lessEqual, "expMax"}, v.and(x, v.k("abs")))
+	return v.expParts(v.copy(x), v.zero())
+}
+
+// reduceExp overwrites its arguments.
+func (v smooth64) reduceExp(x, rest vector) (t, r, low vector) {
+	t = v.load(v.k("log2e"))
+	v.fma213(t, x, v.k("shifter"))
+	n := v.sub(t, v.k("shifter"))
+	v.lessProduct(x, n, v.k("ln2High"))
+	v.lessProduct(rest, n, v.k("ln2Low"))
+	r = v.add(x, rest)
+	return t, r, v.sub(rest, v.sub(r, x))
+}
+
+// cubic returns the polynomial of r, and z = r^2.
+func (v smooth64) cubic(r vector) (p, z vector) {
+	z = v.mul(r, r)
+	return v.alternate("exp", 10, r, z), z
+}
+
+// expParts returns e^(x + rest), and overwrites its arguments.
+func (v smooth64) expParts(x, rest vector) vector {
+	t, r, low := v.reduceExp(x, rest)
+	v.fma213(low, r, low)
+	p, z := v.cubic(r)
+	v.fma213(p, r, v.k("half"))
+	v.fma213(p, z, low)
+	power := v.powerOf(t)
+	return v.mul(v.add(v.add(p, r), v.k("one")), power)
+}
+
+func (v smooth64) powerOf(t vector) vector { return v.shiftLeft(v.addInt(t, v.k("bias")), 52) }
+
+// expm1Sum overwrites its argument.
+func (v smooth64) expm1Sum(x vector) (high, low vector) {
+	t, r, low := v.reduceExp(x, v.zero())
+	q, z := v.cubic(r)
+	zr := v.mul(z, r)
+	down := v.shiftLeft(v.subInt(v.load(v.k("bias")), t), 52)
+	one := v.load(v.k("one"))
+	c := v.sub(one, down)
+	c1 := v.sub(v.sub(one, c), down)
+	half := v.mul(r, v.k("half"))
+	h := v.mul(half, r)
+	v.fms213(half, r, h) // h1
+	a := v.add(c, r)
+	a1 := v.add(v.sub(c, a), r)
+	b := v.add(a, h)
+	b1 := v.add(v.sub(a, b), h)
+	v.fma213(q, zr, half)
+	v.fma213(low, r, low)
+	small := v.add(q, v.add(v.add(v.add(a1, b1), c1), low))
+	y := v.add(b, small)
+	y1 := v.add(v.sub(b, y), small)
+	up := v.powerOf(t)
+	return v.mul(y, up), v.mul(y1, up)
+}
+
+func (v smooth64) expm1(x vector) vector {
+	v.outUnless(condition{lessEqual, "expm1High"}, x)
+	high, _ := v.expm1Sum(v.max(x, v.load(v.k("expm1Low"))))
+	return v.copySign(high, x)
+}
+
+func (v smooth64) tanh(x vector) vector {
+	a := v.and(x, v.k("abs"))
+	a = v.add(a, a)
+	m, m1 := v.expm1Sum(v.min(v.load(v.k("tanhHigh")), a)) // NaN if a is NaN
+	d := v.add(m, v.k("two"))
+	back := v.sub(d, m)
+	d1 := v.sub(m, v.sub(d, back))
+	d1 = v.add(d1, v.sub(v.load(v.k("two")), back))
+	d1 = v.add(d1, m1)
+	w := v.div(v.load(v.k("one")), d)
+	q := v.mul(m, w)
+	v.lessProduct(m, q, d)
+	v.lessProduct(m1, q, d1)
+	v.plusProduct(q, v.add(m, m1), w)
+	return v.copySign(q, x)
+}
+
+// logParts also returns d = f + 2, which is as exact when computed from 1 + f, and the exponent bits of n.
+func (v smooth64) logParts(x vector) (n, f, d, exponent vector) {
+	b := v.addInt(x, v.k("split"))
+	exponent = v.shiftRight(b, 52)
+	n = v.sub(v.or(exponent, v.k("two52")), v.k("unbias"))
+	f = v.addInt(v.and(b, v.k("mantissa")), v.k("rootHalf"))
+	d = v.add(f, v.k("one"))
+	return n, v.sub(f, v.k("one")), d, exponent
+}
+
+// log64 returns n log 2 + log(1 + f), to which rest adds. d is f + 2.
+func (v smooth64) log64(n, f, d vector, rest func(low vector)) vector {
+	s := v.div(f, d)
+	half := v.mul(f, v.k("half"))
+	h := v.mul(half, f)
+	z := v.mul(s, s)
+	p := v.alternate("log", 7, z, v.mul(z, z))
+	v.fma213(p, z, h) // h + R
+	e := v.copy(f)
+	v.lessProduct(e, half, f)
+	e1 := v.sub(f, e)
+	v.lessProduct(e1, half, f)
+	a := v.mul(n, v.k("ln2High"))
+	sum := v.add(a, e)
+	low := v.add(v.add(v.sub(a, sum), e), e1)
+	v.plusProduct(low, n, v.k("ln2Low"))
+	rest(low)
+	v.plusProduct(low, s, p)
+	return v.add(sum, low)
+}
+
+// log is for positive finite normal numbers.
+func (v smooth64) log(x vector) vector {
+	v.outUnlessBoth(condition{greaterEqual, "normal"}, condition{less, "inf"}, x)
+	n, f, d, _ := v.logParts(x)
+	return v.log64(n, f, d, func(vector) {})
+}
+
+// log1p is for numbers between -1 and log1pUp.
+func (v smooth64) log1p(x vector) vector {
+	v.outUnlessBoth(condition{greater, "minusOne"}, condition{less, "log1pUp"}, x)
+	u := v.add(x, v.k("one"))
+	back := v.sub(u, v.k("one"))
+	c := v.sub(x, back)
+	back = v.sub(u, back)
+	c = v.add(c, v.sub(v.load(v.k("one")), back))
+	n, f, d, exponent := v.logParts(u)
+	scale := v.subInt(v.load(v.k("scales")), v.shiftLeft(exponent, 52))
+	c = v.mul(c, scale)
+	w := v.load(v.k("inverse"))
+	v.fma213(w, f, v.ki("inverse", 1))
+	v.fma213(w, f, v.ki("inverse", 2))
+	v.fma213(w, f, v.k("one"))
+	c = v.mul(c, w)
+	y := v.log64(n, f, d, func(low vector) { v.c.VADDPD(c, low, low) })
+	return v.copySign(y, x)
+}
+
+func (v smooth64) erf(x vector) vector {
+	a := v.and(x, v.k("abs"))
+	z := v.mul(a, a)
+	b := v.sub(v.min(v.load(v.k("erfMax")), a), v.k("one")) // NaN if a is NaN
+	near, far := v.alternateBoth(z, b)
+	v.fma213(near, x, x)
+	p := v.mul(far, b)
+	g, g1 := v.sumOf("logErfc", p)
+	y := v.sub(v.load(v.k("one")), v.expParts(g, v.add(g1, v.k("logErfcRest"))))
+	return v.choose(condition{less, "erfMid"}, a, near, v.copySign(y, x))
+}
+
+// sumOf returns a constant + x as a sum of two numbers.
+func (v smooth64) sumOf(name string, x vector) (sum, rest vector) {
+	k := v.load(v.k(name))
+	sum = v.add(k, x)
+	return sum, v.add(v.sub(k, sum), x)
+}
+
+// alternateBoth returns the polynomials erfR of z and erfG of b, whose steps alternate.
+func (v smooth64) alternateBoth(z, b vector) (r, g vector) {
+	zz, bb := v.mul(z, z), v.mul(b, b)
+	gEven, gOdd := v.load(v.ki("erfG", 0)), v.load(v.ki("erfG", 1))
+	rEven, rOdd := v.load(v.ki("erfR", 0)), v.load(v.ki("erfR", 1))
+	step := func(name string, i int, zz, even, odd vector) {
+		v.fma213(even, zz, v.ki(name, i))
+		v.fma213(odd, zz, v.ki(name, i+1))
+	}
+	for i := 2; i < 10; i += 2 {
+		step("erfG", i, bb, gEven, gOdd)
+		step("erfR", i, zz, rEven, rOdd)
+	}
+	step("erfG", 10, bb, gEven, gOdd)
+	v.fma213(rEven, zz, v.ki("erfR", 10))
+	v.plusProduct(rEven, rOdd, z)
+	for i := 12; i < 18; i += 2 {
+		step("erfG", i, bb, gEven, gOdd)
+	}
+	v.fma213(gEven, bb, v.ki("erfG", 18))
+	v.plusProduct(gEven, gOdd, b)
+	return rEven, gEven
+}

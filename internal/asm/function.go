@@ -1,0 +1,45 @@
+package asm
+
+import (
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Function begins a function without a stack frame. The context's package declares it.
+func Function(c *build.Context, name string) {
+	c.Implement(name)
+	c.Attributes(attr.NOSPLIT | attr.NOFRAME)
+}
+
+// Return ends a function that used Y or Z registers.
+func Return(c *build.Context) {
+	c.VZEROUPPER()
+	c.RET()
+}
+
+// Parameter returns the place of a parameter.
+func Parameter(c *build.Context, name string) operand.Mem {
+	p, err := c.Param(name).Resolve()
+	if err != nil {
+		panic(err) // the program names a parameter that the function does not have
+	}
+	return p.Addr
+}
+
+// Result returns the place of the function's only result.
+func Result(c *build.Context) operand.Mem {
+	p, err := c.ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err) // the function has no result
+	}
+	return p.Addr
+}
+
+// Variable loads the address of a variable of the context's package.
+func Variable(c *build.Context, name string) reg.GPVirtual {
+	address := c.GP64()
+	c.LEAQ(operand.NewDataAddr(operand.Symbol{Name: "·" + name}, 0), address)
+	return address
+}

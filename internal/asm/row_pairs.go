@@ -1,0 +1,29 @@
+package asm
+
+import (
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// RowPairs are four rows that lie one pitch apart: the first and the third have registers of their own.
+type RowPairs struct {
+	First, Third reg.Register
+	pitch        reg.Register
+}
+
+// NewRowPairs returns rows, of which the first is at a register, with a pitch in bytes. It computes the third one's address.
+func NewRowPairs(c *build.Context, first, pitch reg.Register) RowPairs {
+	third := c.GP64()
+	c.LEAQ(At(first, 0).Idx(pitch, 2), third)
+	return RowPairs{first, third, pitch}
+}
+
+// At is the address offset bytes after the beginning of row i.
+func (r RowPairs) At(i, offset int) operand.Mem {
+	m := At([]reg.Register{r.First, r.Third}[i/2], offset)
+	if i%2 == 1 {
+		return m.Idx(r.pitch, 1)
+	}
+	return m
+}
