@@ -30,49 +30,41 @@ type expTable struct {
 	constants []reg.VecPhysical
 }
 
-// newExpTable loads the constants, all 16 lanes of each, and exp32Limit to limit.
+// newExpTable loads the constants, and exp32Limit to limit, to all 16 lanes of registers.
 func newExpTable(c *build.Context, limit reg.Register) expTable {
 	e := expTable{c, asm.Vectors(64, 18, 28)}
 	table := asm.Variable(c, "exp32Table")
-	for i, r := range append([]reg.Register{limit}, registers(e.constants)...) {
-		c.VBROADCASTSS(asm.At(table, 32*(i+1)), r)
+	c.VBROADCASTSS(asm.At(table, 32), limit)
+	for i, r := range e.constants {
+		c.VBROADCASTSS(asm.At(table, 32*(i+2)), r)
 	}
 	return e
-}
-
-// registers returns vectors as operands of any kind.
-func registers(vectors []reg.VecPhysical) []reg.Register {
-	var r []reg.Register
-	for _, v := range vectors {
-		r = append(r, v)
-	}
-	return r
 }
 
 // exp returns e^x, as expF32 for |x| <= exp32Limit, and overwrites x. Without the integer addition of the exponent, NaN
 // stays NaN.
 func (e expTable) exp(x reg.Register) reg.Register {
-	const log2e, shifter, ln2High, ln2Low, first = 0, 1, 2, 3, 4 // the polynomial's coefficients begin at first
 	k := e.constants
+	log2e, shifter, log2, coefficients, one := k[0], k[1], k[2:4], k[4:9], k[9] // log(2) in two parts
 	n, y, t := reg.Z1, reg.Z2, reg.Z3
-	e.VMULPS(k[log2e], x, n)
-	e.VADDPS(k[shifter], n, n)
-	e.VSUBPS(k[shifter], n, n)
-	for _, part := range k[ln2High:first] {
+	e.VMULPS(log2e, x, n)
+	e.VADDPS(shifter, n, n)
+	e.VSUBPS(shifter, n, n)
+	for _, part := range log2 {
 		e.VMULPS(part, n, t)
 		e.VSUBPS(t, x, x)
 	}
-	e.VMULPS(k[first], x, y)
+	e.VMULPS(coefficients[0], x, y)
 	e.VMULPS(x, x, t)
-	for i := first + 1; i < len(k)-1; i++ {
-		e.VADDPS(k[i], y, y)
-		if i < len(k)-2 {
+	for i, coefficient := range coefficients[1:] {
+		if i > 0 {
 			e.VMULPS(x, y, y)
 		}
+		e.VADDPS(coefficient, y, y)
 	}
 	e.VMULPS(t, y, y)
 	e.VADDPS(x, y, y)
-	e.VADDPS(k[len(k)-1], y, y)
+	e.VADDPS(one, y, y)
 	e.VSCALEFPS(n, y, y)
 	return y
 }
