@@ -128,10 +128,7 @@ func columnsFour512(c *build.Context) {
 	p := asm.Load(c, "y", "ldy", "x", "ldx", "a", "ld", "k")
 	ldy, ldx, a, ld, k := p[1], p[3], p[4], p[5], p[6]
 	asm.Bytes(c, 2, ldy, ld, ldx)
-	y := []reg.Register{p[0], c.GP64(), c.GP64(), c.GP64()}
-	for i := range 3 {
-		c.LEAQ(asm.At(y[i], 0).Idx(ldy, 1), y[i+1])
-	}
+	y := asm.RowAddresses(c, p[0], ldy, 4)
 	x := asm.NewRowPairs(c, p[2], ldx)
 	sums, row, factor := asm.Vectors(64, 0, 16), asm.Vectors(64, 16, 20), reg.Z20
 	for i, sum := range sums {

@@ -94,13 +94,9 @@ func dotProduct(c *build.Context, f asm.Float, x, y, n reg.Register) reg.VecPhys
 func axpy(c *build.Context, f asm.Float) {
 	asm.Function(c, "axpy4AVX"+f.Name)
 	p := asm.Load(c, "y", "x", "a", "ld", "n")
-	y, x, rows, ld, n := p[0], p[1], []reg.Register{p[2]}, p[3], p[4]
+	y, x, ld, n := p[0], p[1], p[3], p[4]
 	asm.Bytes(c, f.Log, ld)
-	for i := range 3 {
-		next := c.GP64()
-		c.LEAQ(asm.At(rows[i], 0).Idx(ld, 1), next)
-		rows = append(rows, next)
-	}
+	rows := asm.RowAddresses(c, p[2], ld, 4)
 	factors, sums := asm.Vectors(32, 0, 4), asm.Vectors(32, 4, 6)
 	for i, factor := range factors {
 		f.Broadcast(c, asm.At(x, i*f.Size), factor)

@@ -24,14 +24,12 @@ func dots512(c *build.Context, f asm.Float) {
 	p := asm.Load(c, "dst", "x", "a", "ld", "n")
 	dst, ld, n := p[0], p[3], p[4]
 	d := fourDots{
-		Context: c, Float: f, x: p[1], rows: []reg.Register{p[2], c.GP64(), c.GP64(), c.GP64()}, left: c.GP64(), offset: c.GP64(),
+		Context: c, Float: f, x: p[1], left: c.GP64(), offset: c.GP64(),
 		sums: asm.Vectors(64, 0, 8), elements: asm.Vectors(64, 8, 10),
 	}
 	asm.Bytes(c, f.Log, ld)
 	c.Label("rows")
-	for i := range 3 {
-		c.LEAQ(asm.At(d.rows[i], 0).Idx(ld, 1), d.rows[i+1])
-	}
+	d.rows = asm.RowAddresses(c, p[2], ld, 4)
 	c.MOVQ(asm.Parameter(c, "k"), d.left)
 	c.XORQ(d.offset, d.offset)
 	d.addVectors()

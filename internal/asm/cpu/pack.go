@@ -41,12 +41,8 @@ func newRowPacker(c *build.Context, name string, rows, to, from int) rowPacker {
 	p := asm.Load(c, "dst", "w", "src", "ld", "k")
 	asm.Bytes(c, to, p[1])
 	asm.Bytes(c, from, p[3])
-	r := rowPacker{Context: c, dst: p[0], columns: asm.NewRows(c, p[0], p[1]), rows: []reg.Register{p[2]}, ld: p[3], k: p[4]}
-	for i := 1; i < rows; i++ {
-		next := c.GP64()
-		c.LEAQ(asm.At(r.rows[i-1], 0).Idx(r.ld, 1), next)
-		r.rows = append(r.rows, next)
-	}
+	r := rowPacker{Context: c, dst: p[0], columns: asm.NewRows(c, p[0], p[1]), ld: p[3], k: p[4]}
+	r.rows = asm.RowAddresses(c, p[2], r.ld, rows)
 	return r
 }
 
