@@ -31,25 +31,23 @@ func compareElements(c *build.Context, name string, predicate uint64, f asm.Floa
 	one, groups := c.YMM(), c.YMM()
 	c.VPBROADCASTQ(ones, one)
 	c.VMOVDQU(order, groups)
-
-	c.Label("loop")
-	var masks [4]vector // of 8 elements each, 32 bits an element
-	for i := range masks {
-		at := 8 * f.Size * i
-		masks[i] = compareEight(c, predicate, f, asm.At(x, at), asm.At(y, at))
-	}
-	truths := masks[0]
-	c.VPACKSSDW(masks[1], masks[0], masks[0])
-	c.VPACKSSDW(masks[3], masks[2], masks[2])
-	c.VPACKSSWB(masks[2], masks[0], truths)
-	c.VPERMD(truths, groups, truths)
-	c.VPAND(one, truths, truths)
-	c.VMOVDQU(truths, asm.At(dst, 0))
-	c.ADDQ(operand.Imm(32), dst)
-	c.ADDQ(xstep, x)
-	c.ADDQ(ystep, y)
-	c.SUBQ(operand.Imm(32), n)
-	c.JGT(operand.LabelRef("loop"))
+	asm.Down(c, "loop", n, 32, func() {
+		var masks [4]vector // of 8 elements each, 32 bits an element
+		for i := range masks {
+			at := 8 * f.Size * i
+			masks[i] = compareEight(c, predicate, f, asm.At(x, at), asm.At(y, at))
+		}
+		truths := masks[0]
+		c.VPACKSSDW(masks[1], masks[0], masks[0])
+		c.VPACKSSDW(masks[3], masks[2], masks[2])
+		c.VPACKSSWB(masks[2], masks[0], truths)
+		c.VPERMD(truths, groups, truths)
+		c.VPAND(one, truths, truths)
+		c.VMOVDQU(truths, asm.At(dst, 0))
+		c.ADDQ(operand.Imm(32), dst)
+		c.ADDQ(xstep, x)
+		c.ADDQ(ystep, y)
+	})
 	asm.Return(c)
 }
 

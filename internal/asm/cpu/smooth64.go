@@ -191,7 +191,8 @@ func (v smooth64) erf(x vector) vector {
 	a := v.and(x, v.k("abs"))
 	z := v.mul(a, a)
 	b := v.sub(v.min(v.load(v.k("erfMax")), a), v.k("one")) // NaN if a is NaN
-	near, far := v.alternateBoth(z, b)
+	far := v.alternate("erfG", 19, b, v.mul(b, b))
+	near := v.alternate("erfR", 11, z, v.mul(z, z))
 	v.fma213(near, x, x)
 	p := v.mul(far, b)
 	g, g1 := v.sumOf("logErfc", p)
@@ -204,28 +205,4 @@ func (v smooth64) sumOf(name string, x vector) (sum, rest vector) {
 	k := v.load(v.k(name))
 	sum = v.add(k, x)
 	return sum, v.add(v.sub(k, sum), x)
-}
-
-// alternateBoth returns the polynomials erfR of z and erfG of b, whose steps alternate.
-func (v smooth64) alternateBoth(z, b vector) (r, g vector) {
-	zz, bb := v.mul(z, z), v.mul(b, b)
-	gEven, gOdd := v.load(v.ki("erfG", 0)), v.load(v.ki("erfG", 1))
-	rEven, rOdd := v.load(v.ki("erfR", 0)), v.load(v.ki("erfR", 1))
-	step := func(name string, i int, zz, even, odd vector) {
-		v.fma213(even, zz, v.ki(name, i))
-		v.fma213(odd, zz, v.ki(name, i+1))
-	}
-	for i := 2; i < 10; i += 2 {
-		step("erfG", i, bb, gEven, gOdd)
-		step("erfR", i, zz, rEven, rOdd)
-	}
-	step("erfG", 10, bb, gEven, gOdd)
-	v.fma213(rEven, zz, v.ki("erfR", 10))
-	v.plusProduct(rEven, rOdd, z)
-	for i := 12; i < 18; i += 2 {
-		step("erfG", i, bb, gEven, gOdd)
-	}
-	v.fma213(gEven, bb, v.ki("erfG", 18))
-	v.plusProduct(gEven, gOdd, b)
-	return rEven, gEven
 }
