@@ -25,13 +25,14 @@ func (p place) mpiFiles(own string) []string {
 	}
 	openMPI := []string{"libmpi.so.40", "libmpi.so.80"}
 	mpich := []string{"libmpich.so.12", "libmpi.so.12"}
+	files := append(mpich, openMPI...)
 	switch p.mpi {
 	case "openmpi":
-		return openMPI
+		files = openMPI
 	case "mpich":
-		return mpich
+		files = mpich
 	}
-	return append(mpich, openMPI...)
+	return append(files, "libmpi_abi.so.1") // the name that the MPI standard's ABI has with every implementation
 }
 
 // openMPI starts the library of MPI in the file own, else that of the launcher.
@@ -60,7 +61,7 @@ const invitationBytes = 1 << 10
 func (g *Group) meetByMPI(ctx context.Context, o *options, p place, r *rank, l *mpiLibrary) error {
 	m := &mpiComm{comm: l.comm}
 	r.move = m
-	g.how = append(g.how, "data moves by MPI, "+l.file)
+	g.how = append(g.how, "data moves by MPI, "+l.file+" with "+l.abi)
 	limited, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%w within %v", ErrMissing, o.timeout))
 	defer cancel()
 	block := make([]byte, invitationBytes)

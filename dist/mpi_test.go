@@ -54,6 +54,9 @@ func asRank(what string) error {
 	if want := os.Getenv("GPK_TEST_ENGINE"); want != "" && g.ranks[0].engine != want {
 		return fmt.Errorf("the engine is %q: %s", g.ranks[0].engine, g.Explain())
 	}
+	if want := os.Getenv("GPK_TEST_ABI"); g.ranks[0].engine == "mpi" && !strings.HasSuffix(g.how[1], want) {
+		return fmt.Errorf("the ABI is not %q: %s", want, g.Explain())
+	}
 	if what == "splits" {
 		return manySplits(ctx, g)
 	}
