@@ -46,8 +46,9 @@ func Local(devices ...*device.Device) (*Group, error) {
 	}
 	g := &Group{how: []string{fmt.Sprintf("%d ranks in this process", len(devices)), "data moves in memory"}}
 	for i, n := range nodes {
-		g.ranks = append(g.ranks, &rank{node: n, device: devices[i], move: relay{n}, engine: "memory", beside: len(devices) > 1})
+		g.ranks = append(g.ranks, &rank{node: n, device: devices[i], move: relay{n}, engine: "memory"})
 	}
+	g.shareProcess()
 	if len(devices) == 1 {
 		return g, nil
 	}
@@ -57,6 +58,18 @@ func Local(devices ...*device.Device) (*Group, error) {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
+}
+
+// shareProcess tells the ranks of this process of each other.
+func (g *Group) shareProcess() {
+	if len(g.ranks) == 1 {
+		return
+	}
+	b := &beside{}
+	for _, r := range g.ranks {
+		b.ranks = append(b.ranks, r.node.Rank())
+		r.beside = b
+	}
 }
 
 // localLimit is how long Local waits for NCCL; for Join, Timeout sets this limit.

@@ -197,8 +197,10 @@ static int gpk_nccl_run(uintptr_t context, uintptr_t handle, const gpk_nccl_call
 import "C"
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/gpk-go/gpk/internal/dynlib"
 )
@@ -247,7 +249,16 @@ func (t *text) failure(call string, code C.int) error {
 	case code < 0:
 		return fmt.Errorf("%s: CUDA error %d", call, -int(code))
 	}
-	return &Error{Call: call, Code: int(code), Detail: C.GoString(&t[0])}
+	return &Error{Call: call, Code: int(code), Detail: t.String()}
+}
+
+// String returns the text up to its NUL. C.GoString would move every text to the heap, 1 KiB a call.
+func (t *text) String() string {
+	b := unsafe.Slice((*byte)(unsafe.Pointer(t)), len(t))
+	if n := bytes.IndexByte(b, 0); n >= 0 {
+		b = b[:n]
+	}
+	return string(b)
 }
 
 // NewID returns an ID for Init, to be given to all ranks.
