@@ -95,10 +95,9 @@ func (c *Comm) begin(head heading, a *gpk.Array) *call {
 	if d := c.Device(); a.Device() != d {
 		k.err = fmt.Errorf("%w: the array is on %v, the rank on %v: To(c.Device()) first", gpk.ErrDevice, a.Device(), d)
 	}
-	k.check(func() (err error) {
-		k.head.Sequence, err = k.sequence()
-		return err
-	})
+	if k.err == nil {
+		k.head.Sequence, k.err = k.sequence()
+	}
 	k.head.DType, k.head.Shape = a.DType().String(), a.Shape()
 	return k
 }
@@ -180,7 +179,7 @@ func (k *call) announce() error {
 		k.key = c.next()
 		return c.agree(c.ctx, k.key, k.head)
 	}
-	if err := c.compare.announce(c, k.head); err != nil {
+	if err := c.compare.announce(&k.head); err != nil {
 		return c.end(err)
 	}
 	if k.err == nil && !k.onGPU() { // no elements: all ranks that make this call name it

@@ -49,7 +49,9 @@ func commOf(ctx context.Context, r *rank, name string, members []int, me int, m 
 	c := &Comm{r: r, ctx: ctx, name: name, members: members, me: me, move: m, gpu: gpu, sent: map[int]int{}, got: map[int]int{}}
 	if gpu != nil {
 		c.compare = newComparison(c)
-		gpu.comparedBy(c.compare)
+		if !c.compare.alone { // ranks that are all in this process have compared a call before it starts
+			gpu.comparedBy(c.compare)
+		}
 		r.compare(ctx, c.compare)
 	}
 	return c

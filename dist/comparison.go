@@ -3,6 +3,7 @@ package dist
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -19,18 +20,26 @@ import (
 // yet. The least number of digests that any rank gives are compared; the others are given again in the next round.
 // A rank takes part in a round once it has made a call. So a round waits for a rank that makes none, which the watch
 // or a context ends.
+//
+// Ranks of one process meet before each call. If they are all ranks of the Comm, they compare there, and there are no rounds.
 type comparison struct {
-	c *Comm
+	c     *Comm
+	meet  *meeting // of the ranks in this process; nil: it holds no other
+	place int      // the rank's index among them
+	alone bool     // they are all ranks of the Comm
 
 	mu      sync.Mutex
-	calls   []compared // that were not compared yet
-	added   int        // calls so far
-	equal   int        // of them, the first that are equal on all ranks
-	err     error      // after which nothing is compared, and add refuses calls
-	running bool       // run looks at calls without being woken
+	calls   []compared // that were not compared yet, in memory
+	memory  []compared
+	added   int   // calls so far
+	equal   int   // of them, the first that are equal on all ranks
+	err     error // after which nothing is compared, and add refuses calls
+	running bool  // run looks at calls without being woken
 	wake    chan struct{}
 	urgent  chan struct{}
-	rounds  int
+
+	rounds int        // this and mine belong to run
+	mine   []compared // the calls of a round
 }
 
 // compared is a call to be compared.
@@ -53,17 +62,30 @@ const (
 )
 
 func newComparison(c *Comm) *comparison {
-	return &comparison{c: c, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1)}
+	p := &comparison{c: c, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1)}
+	here := 0
+	for i, rank := range c.members {
+		if i == c.me {
+			p.place = here
+		}
+		if c.r.holds(rank) {
+			here++
+		}
+	}
+	if here > 1 {
+		p.meet, p.alone = c.r.beside.of(c.name, here), here == len(c.members)
+	}
+	return p
 }
 
 // add adds a call, whose work may start if add returns no error. It does not wait.
-func (p *comparison) add(head heading, done ...chan error) error {
+func (p *comparison) add(head *heading, done ...chan error) error {
 	p.mu.Lock()
 	if err := p.err; err != nil {
 		p.mu.Unlock()
 		return err
 	}
-	p.calls = append(p.calls, compared{head, done})
+	p.append(compared{*head, done})
 	p.added++
 	first := !p.running
 	p.running = true
@@ -77,14 +99,59 @@ func (p *comparison) add(head heading, done ...chan error) error {
 	return nil
 }
 
-// announce adds a call of c. It waits for the other ranks only if this process holds some of them: while NCCL's kernel
+// announce adds a call. It waits for the other ranks of this process, if there are any: while NCCL's kernel
 // waits on one GPU for that of another, the driver can block what the other rank still has to do, such as loading a
 // module, in the whole process.
-func (p *comparison) announce(c *Comm, head heading) error {
-	if c.r.beside {
-		return p.wait(c.ctx, head)
+func (p *comparison) announce(head *heading) error {
+	switch {
+	case p.meet == nil:
+		return p.add(head)
+	case p.alone:
+		return p.wait(p.c.ctx, head)
 	}
-	return p.add(head)
+	if err := p.add(head); err != nil {
+		return err
+	}
+	n := p.number()
+	err := p.gatherHere(p.c.ctx, head, func([]*heading) error { return errHere })()
+	if errors.Is(err, errHere) {
+		return p.reach(n) // compares with rank 0
+	}
+	return err
+}
+
+// errHere says that calls of ranks in this process differ.
+var errHere = errors.New("calls differ")
+
+// gatherHere tells the call to the other ranks of this process, and returns a function that waits for them.
+func (p *comparison) gatherHere(ctx context.Context, head *heading, difference func([]*heading) error) (wait func() error) {
+	err := context.Cause(ctx)
+	var gathering uint64
+	if err == nil {
+		gathering, err = p.meet.arrive(p.place, head, difference)
+	}
+	return func() error {
+		if err == nil {
+			err = p.meet.wait(ctx, p.c.r.node, gathering)
+		}
+		if err != nil && !errors.Is(err, errHere) {
+			return p.c.end(err)
+		}
+		return err
+	}
+}
+
+// differenceHere names the first rank whose heading carries an error or differs from that of rank 0.
+func (p *comparison) differenceHere(headings []*heading) error {
+	all := make([][]byte, len(headings))
+	for i, h := range headings {
+		b, err := h.encode()
+		if err != nil {
+			return p.c.blame(i, err)
+		}
+		all[i] = b
+	}
+	return p.c.difference(all)
 }
 
 func signal(c chan struct{}) {
@@ -95,10 +162,13 @@ func signal(c chan struct{}) {
 }
 
 // wait adds a call, and waits until it and all earlier ones were compared.
-func (p *comparison) wait(ctx context.Context, head heading) error { return p.begin(ctx, head)() }
+func (p *comparison) wait(ctx context.Context, head *heading) error { return p.begin(ctx, head)() }
 
 // begin adds a call, and returns a function that waits until it and all earlier ones were compared.
-func (p *comparison) begin(ctx context.Context, head heading) (wait func() error) {
+func (p *comparison) begin(ctx context.Context, head *heading) (wait func() error) {
+	if p.alone {
+		return p.gatherHere(ctx, head, p.differenceHere)
+	}
 	done := make(chan error, 1)
 	if err := p.add(head, done); err != nil {
 		return func() error { return p.c.end(err) }
@@ -218,8 +288,10 @@ func (p *comparison) most() int {
 // round compares the calls that all ranks have made. An error has failed the group.
 func (p *comparison) round(ctx context.Context) error {
 	p.mu.Lock()
-	mine := slices.Clone(p.calls[:min(len(p.calls), p.most())])
+	p.mine = append(p.mine[:0], p.calls[:min(len(p.calls), p.most())]...)
 	p.mu.Unlock()
+	mine := p.mine
+	defer clear(mine)
 	own := make([]byte, 0, 8*len(mine))
 	for _, k := range mine {
 		own = binary.BigEndian.AppendUint64(own, k.head.digest())
@@ -238,17 +310,36 @@ func (p *comparison) round(ctx context.Context) error {
 			return p.failed(err)
 		}
 	}
+	p.finish(n)
+	return nil
+}
+
+// finish removes the first n calls, which are equal on all ranks.
+func (p *comparison) finish(n int) {
 	p.mu.Lock()
-	finished := p.calls[:n]
-	p.equal += n
-	if p.calls = p.calls[n:]; len(p.calls) == 0 {
-		p.calls = nil // its memory has room for no more calls
-	}
-	p.mu.Unlock()
-	for _, k := range finished {
+	defer p.mu.Unlock()
+	for _, k := range p.calls[:n] {
 		k.tell(nil)
 	}
-	return nil
+	clear(p.calls[:n])
+	p.calls = p.calls[n:]
+	p.equal += n
+}
+
+// append adds a call. Once the memory is full, the calls move to its beginning if half of it is free there: a call
+// otherwise allocates more than the rest of a collective function does. mu is held.
+func (p *comparison) append(k compared) {
+	if full := len(p.calls) == cap(p.calls); full {
+		if free := len(p.memory) - cap(p.calls); free > 0 && free >= len(p.calls) {
+			n := copy(p.memory, p.calls)
+			clear(p.memory[n:])
+			p.calls = p.memory[:n]
+		} else {
+			p.calls = slices.Grow(p.calls, 1+len(p.calls))
+			p.memory = p.calls[:cap(p.calls)]
+		}
+	}
+	p.calls = append(p.calls, k)
 }
 
 func (p *comparison) gather(ctx context.Context, key string, own []byte) ([][]byte, error) {
@@ -290,32 +381,4 @@ func (p *comparison) failed(err error) error {
 	}
 	p.calls, p.err = nil, err
 	return err
-}
-
-// digest identifies a heading (FNV-1a, www.isthe.com/chongo/tech/comp/fnv). Its last bit says whether the heading
-// has an error.
-func (h *heading) digest() uint64 {
-	d := uint64(0xcbf29ce484222325)
-	number := func(n uint64) { d = (d ^ n) * 0x100000001b3 }
-	text := func(s string) {
-		for i := range len(s) {
-			number(uint64(s[i]))
-		}
-		number(uint64(len(s)))
-	}
-	text(h.Call)
-	text(h.Op)
-	text(h.DType)
-	text(h.Error)
-	number(uint64(h.Axis))
-	number(uint64(h.Sequence))
-	for _, n := range h.Shape {
-		number(uint64(n))
-	}
-	number(uint64(len(h.Shape)))
-	d ^= d >> 32
-	if h.Error != "" {
-		return d | 1
-	}
-	return d &^ 1
 }

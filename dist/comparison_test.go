@@ -11,6 +11,23 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
+// processes makes the ranks of a Local group behave as those of several processes.
+var processes = map[string]func(g *Group){
+	"one process": func(*Group) {},
+	"processes":   separate,
+	"two processes": func(g *Group) {
+		separate(g)
+		b := &beside{ranks: []int{0, 1}}
+		g.ranks[0].beside, g.ranks[1].beside = b, b
+	},
+}
+
+func separate(g *Group) {
+	for _, r := range g.ranks {
+		r.beside = nil
+	}
+}
+
 // TestNCCLDifferent has rank 1 make another call than the others, which have started theirs. All ranks get an
 // error that names it, and the communicators are aborted.
 func TestNCCLDifferent(t *testing.T) {
@@ -31,46 +48,57 @@ func TestNCCLDifferent(t *testing.T) {
 		{"a barrier", func(ctx context.Context, c *Comm) error { return c.Barrier(ctx) }, gpk.ErrUnsupported, "it calls Barrier"},
 		{"the end", func(context.Context, *Comm) error { return nil }, gpk.ErrUnsupported, "it calls the end of Run"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			log := fakeNCCL(t, every)
-			g, err := Local(cpu(t, 3)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Close()
-			errs := make([]error, 3)
-			err = g.Run(t.Context(), func(ctx context.Context, comm *Comm) error {
-				for range 5 {
-					if got, err := gpk.Item[float32](comm.AllReduce(x(1), Sum)); err != nil || got != 3 {
-						return fmt.Errorf("before: %v, %w", got, err)
-					}
-				}
-				r := comm.Rank()
-				if r == 1 {
-					errs[r] = c.rank1(ctx, comm)
-				} else {
-					errs[r] = comm.AllReduce(x(6), Sum).Err()
-				}
-				return errs[r]
-			})
-			errs[1] = nil // what it is told depends on who is the first
-			for r, err := range append(errs, err) {
-				e, ok := errors.AsType[*RankError](err)
-				if r != 1 && (!ok || e.Rank != 1 || !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.says)) {
-					t.Errorf("error %d: %v", r, err)
-				}
-			}
-			if err := g.Close(); err != nil {
-				t.Error(err)
-			}
-			ended(t, log, "abort")
-		})
+		for name, place := range processes {
+			t.Run(name+"/"+c.name, func(t *testing.T) { testDifferent(t, place, c.rank1, c.want, c.says) })
+		}
 	}
+}
+
+func testDifferent(t *testing.T, place func(g *Group), rank1 func(ctx context.Context, c *Comm) error, want error, says string) {
+	log := fakeNCCL(t, every)
+	g, err := Local(cpu(t, 3)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	place(g)
+	errs := make([]error, 3)
+	err = g.Run(t.Context(), func(ctx context.Context, comm *Comm) error {
+		for range 5 {
+			if got, err := gpk.Item[float32](comm.AllReduce(gpk.Ones(gpk.Float32, 1), Sum)); err != nil || got != 3 {
+				return fmt.Errorf("before: %v, %w", got, err)
+			}
+		}
+		r := comm.Rank()
+		if r == 1 {
+			errs[r] = rank1(ctx, comm)
+		} else {
+			errs[r] = comm.AllReduce(gpk.Ones(gpk.Float32, 6), Sum).Err()
+		}
+		return errs[r]
+	})
+	errs[1] = nil // what it is told depends on who is the first
+	for r, err := range append(errs, err) {
+		e, ok := errors.AsType[*RankError](err)
+		if r != 1 && (!ok || e.Rank != 1 || !errors.Is(err, want) || !strings.Contains(err.Error(), says)) {
+			t.Errorf("error %d: %v", r, err)
+		}
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	ended(t, log, "abort")
 }
 
 // TestNCCLSameError has all ranks fail in the same call, each for its own reason. No work has started, so they
 // continue.
 func TestNCCLSameError(t *testing.T) {
+	for name, place := range processes {
+		t.Run(name, func(t *testing.T) { testSameError(t, place) })
+	}
+}
+
+func testSameError(t *testing.T, place func(g *Group)) {
 	log := fakeNCCL(t, every)
 	err := onNCCL(t, 3, func(_ context.Context, c *Comm) error {
 		if err := c.AllReduce(gpk.Ones(gpk.Bool, 2+c.Rank()), Sum).Err(); !errors.Is(err, gpk.ErrDType) {
@@ -80,7 +108,7 @@ func TestNCCLSameError(t *testing.T) {
 			return fmt.Errorf("%v, %w", got, err)
 		}
 		return nil
-	})
+	}, place)
 	if err != nil {
 		t.Error(err)
 	}
@@ -89,12 +117,19 @@ func TestNCCLSameError(t *testing.T) {
 
 // TestNCCLCanceled ends the context while a rank makes no call and the others have started theirs.
 func TestNCCLCanceled(t *testing.T) {
+	for name, place := range processes {
+		t.Run(name, func(t *testing.T) { testCanceled(t, place) })
+	}
+}
+
+func testCanceled(t *testing.T, place func(g *Group)) {
 	log := fakeNCCL(t, every)
 	g, err := Local(cpu(t, 3)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer g.Close()
+	place(g)
 	ctx, cancel := context.WithCancel(t.Context())
 	err = g.Run(ctx, func(ctx context.Context, c *Comm) error {
 		if c.Rank() == 1 {
@@ -123,16 +158,34 @@ func TestComparisonEnded(t *testing.T) {
 			kept = c
 		}
 		return c.AllReduce(gpk.Ones(gpk.Float32, 1), Sum).Err()
-	})
+	}, separate)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := kept.compare.number()
-	if err := kept.compare.add(heading{Call: "AllReduce"}); err == nil || kept.compare.number() != n {
+	if err := kept.compare.add(&heading{Call: "AllReduce"}); err == nil || kept.compare.number() != n {
 		t.Errorf("a call after the Run: %v, %d calls", err, kept.compare.number())
 	}
 	if err := kept.compare.reach(n); err != nil {
 		t.Errorf("calls of the Run: %v", err)
+	}
+}
+
+// TestMeetingEnded makes a call after the Run, on ranks of one process.
+func TestMeetingEnded(t *testing.T) {
+	fakeNCCL(t, every)
+	var kept *Comm
+	err := onNCCL(t, 2, func(_ context.Context, c *Comm) error {
+		if c.Rank() == 0 {
+			kept = c
+		}
+		return c.AllReduce(gpk.Ones(gpk.Float32, 1), Sum).Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.compare.announce(&heading{Call: "AllReduce"}); err == nil {
+		t.Error("no error")
 	}
 }
 
@@ -142,7 +195,7 @@ func TestComparedInRounds(t *testing.T) {
 	fakeNCCL(t, every)
 	err := onNCCL(t, ranks, func(ctx context.Context, c *Comm) error {
 		for i := range calls {
-			if err := c.compare.add(heading{Call: "AllReduce", Axis: i}); err != nil {
+			if err := c.compare.add(&heading{Call: "AllReduce", Axis: i}); err != nil {
 				return err
 			}
 			if i%1000 == 300*c.Rank() {
@@ -150,7 +203,7 @@ func TestComparedInRounds(t *testing.T) {
 			}
 		}
 		return c.Barrier(ctx)
-	})
+	}, separate)
 	if err != nil {
 		t.Error(err)
 	}
@@ -160,12 +213,12 @@ func TestComparedInRounds(t *testing.T) {
 			if i == 2500 && c.Rank() == 2 {
 				h.Axis = 7
 			}
-			if err := c.compare.add(h); err != nil {
+			if err := c.compare.add(&h); err != nil {
 				return err
 			}
 		}
 		return c.Barrier(ctx)
-	})
+	}, separate)
 	if e, ok := errors.AsType[*RankError](err); !ok || e.Rank != 2 {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 type place struct {
 	launcher   string
 	rank, size int
+	held       int // ranks of each process; those above are of processes where this is not 1
 	local      int // the rank among those of the same host; -1: not known
 	localSize  int // 0: not known
 	address    string

@@ -157,6 +157,45 @@ func TestKilled(t *testing.T) {
 	}
 }
 
+// TestKilledSeveral kills each of two processes that hold two ranks. The other names one of its ranks.
+func TestKilledSeveral(t *testing.T) {
+	if testing.Short() {
+		t.Skip("NOT RUN: several processes, in short runs")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for victim := range 2 {
+		t.Run(fmt.Sprintf("process=%d", victim), func(t *testing.T) {
+			t.Parallel()
+			address := freeAddress(t)
+			var processes []*process
+			for i := range 2 {
+				processes = append(processes, start(t, []string{child + "=forever", "GPK_TEST_HELD=2", "GPK_RANK=" + strconv.Itoa(i), "GPK_SIZE=2", "GPK_ADDR=" + address, "GPK_TOKEN=" + t.Name()}, self))
+			}
+			for _, p := range processes {
+				for range 2 {
+					if _, err := p.await("runs as", 30*time.Second); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if err := processes[victim].cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := processes[1-victim].await("a rank's error", hang)
+			names := strings.Contains(line, fmt.Sprintf("rank %d (", 2*victim)) || strings.Contains(line, fmt.Sprintf("rank %d (", 2*victim+1))
+			if err != nil || !names || !strings.Contains(line, "died") {
+				t.Errorf("%v %s", err, line)
+			}
+			if err := processes[1-victim].cmd.Wait(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+				t.Errorf("it ended with %v", err)
+			}
+		})
+	}
+}
+
 // TestStoppedMPI stops a rank under Open MPI, whose launcher ends all ranks when one dies.
 func TestStoppedMPI(t *testing.T) {
 	command := launcher(t, true, "mpirun.openmpi")

@@ -46,8 +46,9 @@ func Local(devices ...*device.Device) (*Group, error) {
 	}
 	g := &Group{how: []string{fmt.Sprintf("%d ranks in this process", len(devices)), "data moves in memory"}}
 	for i, n := range nodes {
-		g.ranks = append(g.ranks, &rank{node: n, device: devices[i], move: relay{n}, engine: "memory", beside: len(devices) > 1})
+		g.ranks = append(g.ranks, &rank{node: n, device: devices[i], move: relay{n}, engine: "memory"})
 	}
+	g.shareProcess()
 	if len(devices) == 1 {
 		return g, nil
 	}
@@ -59,159 +60,22 @@ func Local(devices ...*device.Device) (*Group, error) {
 	return g, nil
 }
 
+// shareProcess tells the ranks of this process of each other.
+func (g *Group) shareProcess() {
+	if len(g.ranks) == 1 {
+		return
+	}
+	b := &beside{}
+	for _, r := range g.ranks {
+		b.ranks = append(b.ranks, r.node.Rank())
+		r.beside = b
+	}
+}
+
 // localLimit is how long Local waits for NCCL; for Join, Timeout sets this limit.
 const localLimit = time.Minute
 
 var errLocalLimit = fmt.Errorf("%w: NCCL has not started within %v", errEngine, localLimit)
-
-// Join returns the group of the ranks that a launcher started, of which this process is one:
-// torchrun, mpirun of Open MPI, mpiexec of MPICH, steps of srun, indexed Jobs of Kubernetes (with
-// GPK_SIZE and GPK_ADDR), or anything that sets GPK_RANK, GPK_SIZE and GPK_ADDR (host:port of
-// rank 0). Without a launcher it is a group of one. It waits until all ranks have joined.
-//
-// GPK_TOKEN is a secret of the job that strangers cannot know; without it the token is made of
-// what the launcher tells all ranks.
-//
-// Under MPI every rank starts the library first, whose MPI_Init waits for the others by itself:
-// neither ctx nor Timeout ends that. If Join fails, MPI is not finalized, as that waits for ranks
-// that may never come.
-func Join(ctx context.Context, given ...Option) (*Group, error) {
-	o, err := optionsOf(given)
-	if err != nil {
-		return nil, err
-	}
-	p, err := environment(o.get, os.Getppid())
-	if err != nil {
-		return nil, err
-	}
-	if p.size == 1 {
-		d, err := o.deviceFor(p)
-		if err != nil {
-			return nil, err
-		}
-		return Local(d)
-	}
-	g := &Group{how: []string{fmt.Sprintf("rank %d of %d, started by %s", p.rank, p.size, p.launcher)}}
-	if err := g.join(ctx, o, p); err != nil {
-		return nil, errors.Join(named(err), g.release())
-	}
-	return g, nil
-}
-
-// join connects the rank to rank 0 and opens its engine.
-func (g *Group) join(ctx context.Context, o *options, p place) error {
-	d, err := o.deviceFor(p)
-	if err != nil {
-		return &RankError{Rank: p.rank, Err: err}
-	}
-	var lib *mpiLibrary
-	if o.engine == MPI || o.engine != TCP && p.mpi != "" {
-		if lib, err = openMPI(p, o.get("GPK_MPI")); err != nil && o.engine == MPI {
-			return &RankError{Rank: p.rank, Err: err}
-		}
-		if err != nil {
-			g.how = append(g.how, "MPI is not used: "+err.Error())
-		}
-	}
-	r := &rank{device: d, engine: string(TCP)}
-	if lib == nil {
-		err = g.meet(ctx, o, p, r)
-	} else {
-		g.close = append(g.close, lib.finalize)
-		r.engine = string(MPI)
-		err = g.meetByMPI(ctx, o, p, r, lib)
-	}
-	if err != nil {
-		return err
-	}
-	g.ranks = []*rank{r}
-	if err := g.agree(ctx); err != nil {
-		return err
-	}
-	if o.engine == MPI || o.engine == TCP {
-		return nil
-	}
-	limited, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%w: NCCL has not started within %v", errEngine, o.timeout))
-	defer cancel()
-	return g.useNCCL(limited, o.engine == NCCL)
-}
-
-// meet joins at the address that the launcher's environment gives.
-func (g *Group) meet(ctx context.Context, o *options, p place, r *rank) error {
-	addresses, err := p.addresses()
-	if err != nil {
-		return err
-	}
-	if p.rank == 0 {
-		if addresses, err = listenAddresses(ctx, addresses); err != nil {
-			return &RankError{Rank: 0, Host: hostName(), Err: err}
-		}
-	} else {
-		limited, cancel := context.WithTimeout(ctx, o.timeout)
-		addresses = dialAddresses(limited, addresses)
-		cancel()
-	}
-	if err := g.connect(ctx, o, p, r, addresses, p.token(o.get("GPK_TOKEN"))); err != nil {
-		return err
-	}
-	r.move = relay{r.node}
-	g.how = append(g.how, "data moves over TCP, through rank 0")
-	return nil
-}
-
-// connect makes the rank's node: that of the server in rank 0.
-func (g *Group) connect(ctx context.Context, o *options, p place, r *rank, addresses []string, token []byte) (err error) {
-	cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout, Linger: o.linger}
-	if p.rank > 0 {
-		r.node, err = control.Dial(ctx, addresses, token, p.rank, hostName(), cfg)
-		return err
-	}
-	if g.server == nil {
-		if g.server, err = control.Listen(addresses, token, cfg); err != nil {
-			return &RankError{Rank: 0, Host: hostName(), Err: err}
-		}
-	}
-	g.how = append(g.how, "rank 0 listens at "+g.server.Addr())
-	r.node, err = g.server.Join(ctx, hostName())
-	return err
-}
-
-// agree makes sure that all ranks have the same engine.
-func (g *Group) agree(ctx context.Context) error {
-	r := g.ranks[0]
-	names, err := r.node.Gather(ctx, "engine", r.node.Rank(), r.node.Size(), []byte(r.engine))
-	if err != nil {
-		return err
-	}
-	for i, n := range names {
-		if string(n) != string(names[0]) {
-			err := fmt.Errorf("%w: its engine is %q, that of rank 0 %q", ErrWorld, n, names[0])
-			return &RankError{i, r.node.Host(i), err}
-		}
-	}
-	return nil
-}
-
-// deviceFor returns the device of the process.
-func (o *options) deviceFor(p place) (*device.Device, error) {
-	if o.device != nil {
-		return o.device, nil
-	}
-	d := device.Default()
-	if d.Kind() != device.CUDA || p.local < 0 || p.size == 1 {
-		return d, d.Err()
-	}
-	gpus := 0
-	for _, i := range device.List() {
-		if i.Kind == device.CUDA {
-			gpus++
-		}
-	}
-	if gpus == 0 {
-		return d, d.Err()
-	}
-	return device.Open("cuda:" + strconv.Itoa(p.local%gpus))
-}
 
 func hostName() string {
 	h, err := os.Hostname()
@@ -320,9 +184,11 @@ func (g *Group) release() error {
 		failed = failed || r.node.Err() != nil
 	}
 	errs = append(errs, g.releaseGPUs(failed))
-	for _, r := range g.ranks {
-		r.node.Close()
+	nodes := make([]*control.Node, len(g.ranks))
+	for i, r := range g.ranks {
+		nodes[i] = r.node
 	}
+	closeNodes(nodes)
 	for _, f := range g.close {
 		if failed {
 			break // a library whose ranks are not all there may wait for them for ever

@@ -64,12 +64,40 @@ func (h heading) encode() ([]byte, error) {
 	}
 }
 
+// digest identifies a heading (FNV-1a, www.isthe.com/chongo/tech/comp/fnv). Its last bit says whether the heading
+// has an error.
+func (h *heading) digest() uint64 {
+	d := uint64(0xcbf29ce484222325)
+	number := func(n uint64) { d = (d ^ n) * 0x100000001b3 }
+	text := func(s string) {
+		for i := range len(s) {
+			number(uint64(s[i]))
+		}
+		number(uint64(len(s)))
+	}
+	text(h.Call)
+	text(h.Op)
+	text(h.DType)
+	text(h.Error)
+	number(uint64(h.Axis))
+	number(uint64(h.Sequence))
+	for _, n := range h.Shape {
+		number(uint64(n))
+	}
+	number(uint64(len(h.Shape)))
+	d ^= d >> 32
+	if h.Error != "" {
+		return d | 1
+	}
+	return d &^ 1
+}
+
 // agree compares the headings of all ranks, and returns nil if all call the same and can take
 // part. Any other error but that of a failed group is the same in all ranks, which go on. With NCCL a
 // difference fails the group.
 func (c *Comm) agree(ctx context.Context, key string, mine heading) error {
 	if c.compare != nil {
-		return c.compare.wait(ctx, mine)
+		return c.compare.wait(ctx, &mine)
 	}
 	own, err := mine.encode()
 	if err != nil {
@@ -101,7 +129,7 @@ func (c *Comm) difference(all [][]byte) error {
 			first = h
 			continue
 		}
-		if err := first.differs(h); err != nil {
+		if err := first.differs(&h); err != nil {
 			return c.blame(i, err)
 		}
 	}
@@ -109,7 +137,7 @@ func (c *Comm) difference(all [][]byte) error {
 }
 
 // differs says in what the call of another rank differs from that of rank 0.
-func (h heading) differs(other heading) error {
+func (h *heading) differs(other *heading) error {
 	var cause error
 	switch {
 	case h.Call != other.Call || h.Op != other.Op || h.Axis != other.Axis || h.Sequence != other.Sequence:

@@ -140,7 +140,7 @@ func (c *Comm) Recv(ctx context.Context, into *gpk.Array, from int) error {
 	if head.DType != mine.DType {
 		return fail(c.blame(from, fmt.Errorf("%w: it sends %v %s", gpk.ErrDType, head.Shape, head.DType)))
 	}
-	if mine.differs(head) != nil {
+	if mine.differs(&head) != nil {
 		return fail(c.blame(from, fmt.Errorf("%w: it sends %v %s", gpk.ErrShape, head.Shape, head.DType)))
 	}
 	if received != nil {

@@ -25,13 +25,14 @@ func (p place) mpiFiles(own string) []string {
 	}
 	openMPI := []string{"libmpi.so.40", "libmpi.so.80"}
 	mpich := []string{"libmpich.so.12", "libmpi.so.12"}
+	files := append(mpich, openMPI...)
 	switch p.mpi {
 	case "openmpi":
-		return openMPI
+		files = openMPI
 	case "mpich":
-		return mpich
+		files = mpich
 	}
-	return append(mpich, openMPI...)
+	return append(files, "libmpi_abi.so.1") // the name that the MPI standard's ABI has with every implementation
 }
 
 // openMPI starts the library of MPI in the file own, else that of the launcher.
@@ -57,10 +58,12 @@ type invitation struct {
 const invitationBytes = 1 << 10
 
 // meetByMPI joins at an address that rank 0 chooses, with a random token.
-func (g *Group) meetByMPI(ctx context.Context, o *options, p place, r *rank, l *mpiLibrary) error {
-	m := &mpiComm{comm: l.comm}
-	r.move = m
-	g.how = append(g.how, "data moves by MPI, "+l.file)
+func (g *Group) meetByMPI(ctx context.Context, o *options, p place, m *mpiComm, l *mpiLibrary) ([]*control.Node, error) {
+	if p.held == 1 {
+		g.how = append(g.how, "data moves by MPI, "+l.file+" with "+l.abi)
+	} else {
+		g.how = append(g.how, overTCP+"; the processes met by MPI, "+l.file+" with "+l.abi)
+	}
 	limited, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%w within %v", ErrMissing, o.timeout))
 	defer cancel()
 	block := make([]byte, invitationBytes)
@@ -73,7 +76,7 @@ func (g *Group) meetByMPI(ctx context.Context, o *options, p place, r *rank, l *
 		err = m.wait(limited, nil, request)
 	}
 	if err != nil {
-		return &RankError{0, "", err}
+		return nil, &RankError{0, "", err}
 	}
 	copy(block, request.bytes(0, len(block)))
 	request.free()
@@ -83,9 +86,9 @@ func (g *Group) meetByMPI(ctx context.Context, o *options, p place, r *rank, l *
 	}
 	var i invitation
 	if err := json.Unmarshal(block[:end], &i); err != nil || i.Error != "" {
-		return &RankError{0, "", errors.Join(err, errors.New(i.Error))}
+		return nil, &RankError{0, "", errors.Join(err, errors.New(i.Error))}
 	}
-	return g.connect(ctx, o, p, r, []string{i.Address}, i.Token)
+	return g.connect(ctx, o, p, []string{i.Address}, i.Token)
 }
 
 // invite listens at a port that the system chooses.
@@ -98,8 +101,7 @@ func (g *Group) invite(ctx context.Context, o *options, p place) (i invitation) 
 	i.Token = make([]byte, 32)
 	_, _ = rand.Read(i.Token) // never returns an error (Go 1.24)
 	if err == nil {
-		cfg := control.Config{Size: p.size, Version: o.version, Silence: o.silence, Join: o.timeout, Linger: o.linger}
-		g.server, err = control.Listen([]string{net.JoinHostPort(host, "0")}, i.Token, cfg)
+		g.server, err = control.Listen([]string{net.JoinHostPort(host, "0")}, i.Token, o.config(p))
 	}
 	if err != nil {
 		i.Error = control.Text(err)[:min(len(err.Error()), invitationBytes/2)]

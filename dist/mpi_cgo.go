@@ -12,8 +12,9 @@ package dist
 #include <stdlib.h>
 #include <string.h>
 
-// The functions of MPI that are used here. A handle is a word: a pointer in Open MPI, an int in
-// MPICH, which reads and writes the lower half of a word. All other types are the same in both.
+// The functions of MPI that are used here. A handle is a word: a pointer in Open MPI and in the
+// standard ABI, an int in MPICH, which reads and writes the lower half of a word. All other types are
+// the same in all.
 typedef uintptr_t handle;
 #define GPK_MPI_FUNCTIONS(F) \
 	F(MPI_Init_thread, (int* argc, char*** argv, int required, int* provided)) \
@@ -36,10 +37,47 @@ typedef uintptr_t handle;
 #define GPK_MPI_POINTER(name, parameters) static int (*name) parameters;
 GPK_MPI_FUNCTIONS(GPK_MPI_POINTER)
 
-// The constants of an ABI.
-static struct { handle world, byte, errors_return; void* status_ignore; int undefined; } abi;
+// The constants of an ABI. Open MPI's handles are addresses of its objects.
+struct gpk_mpi_abi { const char* name; handle world, byte, errors_return; void* status_ignore; int undefined, thread_multiple; };
+static const struct gpk_mpi_abi standard_abi = { "the MPI standard's ABI 1", 0x101, 0x247, 0x143, NULL, -32766, 4096 }; // MPI 5.0, appendix A.1
+static const struct gpk_mpi_abi mpich_abi = { "MPICH's ABI", 0x44000000, 0x4c00010d, 0x54000001, (void*)1, -32766, 3 };
+static struct gpk_mpi_abi open_mpi_abi = { "Open MPI's ABI", 0, 0, 0, NULL, -32766, 3 };
+static struct gpk_mpi_abi abi;
 
 static void* library;
+
+// gpk_mpi_choose_abi chooses by what the library says of itself. MPI 5.0 gives an ABI's version only
+// in a library that has the standard's ABI: other libraries lack the function, or answer -1.
+static int gpk_mpi_choose_abi(const char* file, char* why, size_t n) {
+	char text[8192] = "";
+	int length = 0, major = -1, minor = -1;
+	int (*abi_version)(int* major, int* minor) = (int (*)(int*, int*))dlsym(library, "MPI_Abi_get_version");
+	if (abi_version != NULL && abi_version(&major, &minor) == 0 && major > 0) {
+		if (major != 1) {
+			snprintf(why, n, "%s has version %d.%d of the MPI standard's ABI; version 1 is supported", file, major, minor);
+			return -5;
+		}
+		abi = standard_abi;
+		return 0;
+	}
+	open_mpi_abi.world = (handle)dlsym(library, "ompi_mpi_comm_world");
+	if (open_mpi_abi.world != 0) {
+		open_mpi_abi.byte = (handle)dlsym(library, "ompi_mpi_byte");
+		open_mpi_abi.errors_return = (handle)dlsym(library, "ompi_mpi_errors_return");
+		if (open_mpi_abi.byte == 0 || open_mpi_abi.errors_return == 0) {
+			snprintf(why, n, "%s lacks Open MPI's objects", file);
+			return -3;
+		}
+		abi = open_mpi_abi;
+		return 0;
+	}
+	if (MPI_Get_library_version(text, &length) == 0 && strstr(text, "MPICH") != NULL) {
+		abi = mpich_abi;
+		return 0;
+	}
+	snprintf(why, n, "%s has neither the MPI standard's ABI nor that of Open MPI or MPICH: %.80s", file, text);
+	return -4;
+}
 
 // gpk_mpi_load binds every function, and finds out which ABI the library has.
 static int gpk_mpi_load(const char* file, char* why, size_t n) {
@@ -57,31 +95,7 @@ static int gpk_mpi_load(const char* file, char* why, size_t n) {
 		return -2; \
 	}
 	GPK_MPI_FUNCTIONS(GPK_MPI_BIND)
-	void* world = dlsym(library, "ompi_mpi_comm_world");
-	char text[8192] = "";
-	int length = 0;
-	if (world != NULL) {
-		abi.world = (handle)world;
-		abi.byte = (handle)dlsym(library, "ompi_mpi_byte");
-		abi.errors_return = (handle)dlsym(library, "ompi_mpi_errors_return");
-		abi.status_ignore = NULL;
-		abi.undefined = -32766;
-		if (abi.byte == 0 || abi.errors_return == 0) {
-			snprintf(why, n, "%s lacks Open MPI's objects", file);
-			return -3;
-		}
-		return 0;
-	}
-	if (MPI_Get_library_version(text, &length) == 0 && strstr(text, "MPICH") != NULL) {
-		abi.world = 0x44000000;
-		abi.byte = 0x4c00010d;
-		abi.errors_return = 0x54000001;
-		abi.status_ignore = (void*)1;
-		abi.undefined = -32766;
-		return 0;
-	}
-	snprintf(why, n, "%s is neither Open MPI nor of MPICH's ABI: %.80s", file, text);
-	return -4;
+	return gpk_mpi_choose_abi(file, why, n);
 }
 
 // Libraries below MPI install signal handlers, some even when they are opened; those of Go are put
@@ -94,7 +108,7 @@ static int gpk_mpi_init(int* rank, int* size, int* provided, handle* comm) {
 	int e = 0, done = 0;
 	e = MPI_Initialized(&done);
 	if (e == 0 && done) return -1;
-	if (e == 0) e = MPI_Init_thread(NULL, NULL, 3, provided); // MPI_THREAD_MULTIPLE
+	if (e == 0) e = MPI_Init_thread(NULL, NULL, abi.thread_multiple, provided);
 	if (e == 0) e = MPI_Comm_set_errhandler(abi.world, abi.errors_return);
 	if (e == 0) e = MPI_Comm_rank(abi.world, rank);
 	if (e == 0) e = MPI_Comm_size(abi.world, size);
@@ -102,6 +116,8 @@ static int gpk_mpi_init(int* rank, int* size, int* provided, handle* comm) {
 	return e;
 }
 
+static const char* gpk_mpi_abi_name(void) { return abi.name; }
+static int gpk_mpi_threads(int provided) { return provided >= abi.thread_multiple; }
 static int gpk_mpi_finalize(void) { return MPI_Finalize(); }
 static void gpk_mpi_unload(void) { if (library != NULL) dlclose(library); library = NULL; }
 static int gpk_mpi_allgather(const void* in, int n, void* out, handle comm, handle* r) { return MPI_Iallgather(in, n, abi.byte, out, n, abi.byte, comm, r); }
@@ -133,7 +149,7 @@ import (
 type mpiLibrary struct {
 	rank, size int
 	comm       mpiHandle
-	file       string
+	file, abi  string
 	calls      chan func() // to the thread that called Init
 }
 
@@ -188,7 +204,7 @@ func (l *mpiLibrary) start(files []string) error {
 		return fmt.Errorf("MPI_Init_thread: %w", mpiError(e))
 	}
 	l.rank, l.size = int(rank), int(size)
-	if provided < 3 {
+	if C.gpk_mpi_threads(provided) == 0 {
 		return fmt.Errorf("%s has no MPI_THREAD_MULTIPLE, only level %d", l.file, provided)
 	}
 	return nil
@@ -204,7 +220,7 @@ func (l *mpiLibrary) load(files []string) error {
 		C.free(unsafe.Pointer(name))
 		C.free(unsafe.Pointer(why))
 		if rc == 0 {
-			l.file = f
+			l.file, l.abi = f, C.GoString(C.gpk_mpi_abi_name())
 			return nil
 		}
 		errs = append(errs, errors.New(text))

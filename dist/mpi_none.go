@@ -6,7 +6,7 @@ type (
 	mpiLibrary struct {
 		rank, size int
 		comm       mpiHandle
-		file       string
+		file, abi  string
 	}
 	mpiHandle  uintptr
 	mpiRequest struct{}

@@ -46,13 +46,20 @@ func asRank(what string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
 	defer cancel()
-	g, err := Join(ctx)
+	var options []Option
+	if n, _ := strconv.Atoi(os.Getenv("GPK_TEST_HELD")); n > 1 {
+		options = append(options, OnDevices(slices.Repeat([]*device.Device{device.Default()}, n)...))
+	}
+	g, err := Join(ctx, options...)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
 	if want := os.Getenv("GPK_TEST_ENGINE"); want != "" && g.ranks[0].engine != want {
 		return fmt.Errorf("the engine is %q: %s", g.ranks[0].engine, g.Explain())
+	}
+	if want := os.Getenv("GPK_TEST_ABI"); g.ranks[0].engine != "memory" && !strings.HasSuffix(g.how[1], want) {
+		return fmt.Errorf("the ABI is not %q: %s", want, g.Explain())
 	}
 	if what == "splits" {
 		return manySplits(ctx, g)
@@ -104,6 +111,7 @@ var programs = map[string]func(ctx context.Context, c *Comm) error{
 		}
 		return long(ctx, c)
 	},
+	"long": long,
 	// Rank 1 gives another shape once, and then the ranks go on; then it returns an error.
 	"fault": func(ctx context.Context, c *Comm) error {
 		err := c.AllReduce(gpk.Ones(gpk.Float32, 2+c.Rank()%2*7), Sum).Err()
@@ -263,6 +271,12 @@ func testMPI(t *testing.T, command ...string) {
 	if err != nil || !strings.Contains(out, "all ranks are done: 2") {
 		t.Errorf("many Comms: %v\n%s", err, out)
 	}
+	t.Setenv("GPK_TEST_HELD", "2") // ranks a process, which only meet by MPI
+	out, err = launch(t, "long", "tcp", append(command, "-n", "2")...)
+	if err != nil || !strings.Contains(out, "all ranks are done: 4") {
+		t.Errorf("two ranks a process: %v\n%s", err, out)
+	}
+	t.Setenv("GPK_TEST_HELD", "")
 	out, err = launch(t, "fault", "mpi", append(command, "-n", "3")...)
 	if err == nil || !strings.Contains(out, "rank 1") || !strings.Contains(out, "no luck") || strings.Contains(out, "a rank that fails") {
 		t.Errorf("a rank that fails: %v\n%s", err, out)

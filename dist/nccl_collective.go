@@ -1,8 +1,6 @@
 package dist
 
 import (
-	"fmt"
-
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
@@ -48,27 +46,24 @@ func reductionOf(op Op, dt dtype.DType) (r ncclReduction, ok bool) {
 	return r, ok
 }
 
-var errAgain = fmt.Errorf("%w: a collective call that has failed cannot run again", gpk.ErrUnsupported)
-
-// enqueue enqueues a call of NCCL that reads x, which may be nil, and returns its result.
+// enqueue enqueues a call of NCCL that reads x, which may be nil, and returns its result. It does so at once: a pending result would be
+// computed by the scheduler of arrays, which costs more than the rest of the call.
 func (g *gpuComm) enqueue(op *array.Operation, dt dtype.DType, shape []int, x *gpk.Array, k nccl.Call) (*gpk.Array, error) {
 	var reads []*gpk.Array
 	if x != nil {
 		reads = append(reads, x)
 	}
-	started := false
-	out := op.Result(dt, shape, k.Kind.How(), reads, func(s *device.Stream, dst device.View, reads []device.View) error {
-		if started {
-			return errAgain // the other ranks do not repeat the call
-		}
-		started = true
+	outs, err := op.Several([]array.Part{{DType: dt, Shape: shape}}, k.Kind.How(), reads, func(s *device.Stream, dst, reads []device.View) error {
 		var src device.View
 		if len(reads) > 0 {
 			src = reads[0]
 		}
-		return g.start(s, src, dst, k)
+		return g.start(s, src, dst[0], k)
 	})
-	return out, gpk.Eval(out)
+	if err != nil {
+		return nil, err
+	}
+	return outs[0], nil
 }
 
 // bytes returns a call that moves count elements, which NCCL takes as bytes.

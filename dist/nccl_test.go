@@ -35,7 +35,7 @@ var fakeLibrary = sync.OnceValues(func() (file, why string) {
 
 // fakeNCCL makes this process use the fake library, for devices without a CUDA context. It returns the
 // file in which the library logs its communicators.
-func fakeNCCL(t *testing.T, has func(d *device.Device) bool) (log string) {
+func fakeNCCL(t testing.TB, has func(d *device.Device) bool) (log string) {
 	t.Helper()
 	file, why := fakeLibrary()
 	if why != "" {
@@ -74,7 +74,7 @@ func ended(t *testing.T, log string, how string) {
 }
 
 // onNCCL runs f on ranks on the CPU; the fake library moves their arrays.
-func onNCCL(t *testing.T, n int, f func(ctx context.Context, c *Comm) error) error {
+func onNCCL(t *testing.T, n int, f func(ctx context.Context, c *Comm) error, places ...func(g *Group)) error {
 	t.Helper()
 	g, err := Local(cpu(t, n)...)
 	if err != nil {
@@ -84,6 +84,9 @@ func onNCCL(t *testing.T, n int, f func(ctx context.Context, c *Comm) error) err
 	if !strings.Contains(g.Explain(), "run in NCCL 2.28.9") {
 		t.Fatal(g.Explain())
 	}
+	for _, place := range places {
+		place(g)
+	}
 	return errors.Join(g.Run(t.Context(), f), g.Close())
 }
 
@@ -92,7 +95,7 @@ func TestNCCLCollectives(t *testing.T) {
 	log := fakeNCCL(t, every)
 	r := random(t)
 	for i, typ := range types {
-		for _, p := range []int{2, 3, 4} {
+		for p, place := range map[int]string{2: "one process", 3: "two processes", 4: "processes"} {
 			t.Run(fmt.Sprintf("%v/ranks=%d", typ.dt, p), func(t *testing.T) {
 				shape := make([]int, 1+r.IntN(3))
 				for d := range shape {
@@ -123,7 +126,7 @@ func TestNCCLCollectives(t *testing.T) {
 						return errors.New("a Split without a communicator of its own")
 					}
 					return compareAll(whole, i, xs, how, axis, root)
-				})
+				}, processes[place])
 				if err != nil {
 					t.Error(err)
 				}
@@ -203,7 +206,7 @@ func equal(read func(*gpk.Array) ([]complex128, error), a *gpk.Array, x tensor) 
 }
 
 // fakeGPUs returns n fake GPUs, whose memory is the host's.
-func fakeGPUs(t *testing.T, n int) (out []*device.Device) {
+func fakeGPUs(t testing.TB, n int) (out []*device.Device) {
 	for i := range n {
 		out = append(out, devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, Index: i, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90)))
 	}

@@ -20,7 +20,7 @@ func TestNil(t *testing.T) {
 			func() any { return Sum },
 		},
 		Functions: map[string]any{
-			"Local": Local, "OnDevice": OnDevice, "Timeout": Timeout, "Silence": Silence, "Engine": Engine, "Environment": Environment,
+			"Local": Local, "OnDevice": OnDevice, "OnDevices": OnDevices, "Timeout": Timeout, "Silence": Silence, "Engine": Engine, "Environment": Environment,
 		},
 		Except: map[string]string{"Join": "it reads the environment of the test"},
 	})

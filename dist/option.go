@@ -3,17 +3,18 @@ package dist
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 )
 
-// Option is an option of Join: Device, Timeout, Silence, Engine, Environment.
+// Option is an option of Join: OnDevice, OnDevices, Timeout, Silence, Engine, Environment.
 type Option func(*options) error
 
 type options struct {
-	device  *device.Device
+	devices []*device.Device
 	timeout time.Duration
 	silence time.Duration
 	linger  time.Duration
@@ -35,12 +36,23 @@ const (
 
 // OnDevice sets the device of the rank. Otherwise it is GPU number "local rank" where there are
 // GPUs, else the default device.
-func OnDevice(d *device.Device) Option {
+func OnDevice(d *device.Device) Option { return OnDevices(d) }
+
+// OnDevices makes the process hold one rank for each of the devices, of which there is at least one. All processes give
+// the same number n of devices: the ranks of process i of the launcher are n*i to n*i+n-1, and GPK_RANK and GPK_SIZE are
+// about processes. A device may be listed several times: ranks on the CPU are for tests of programs. Data moves by NCCL or
+// over TCP, since MPI needs a process for each rank.
+func OnDevices(devices ...*device.Device) Option {
 	return func(o *options) error {
-		if err := d.Err(); err != nil {
-			return err
+		if len(devices) == 0 {
+			return fmt.Errorf("%w: OnDevices without a device", gpk.ErrUnsupported)
 		}
-		o.device = d
+		for _, d := range devices {
+			if err := d.Err(); err != nil {
+				return err
+			}
+		}
+		o.devices = slices.Clone(devices)
 		return nil
 	}
 }

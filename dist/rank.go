@@ -19,7 +19,7 @@ type rank struct {
 	move   mover
 	gpu    *gpuComm // nil: arrays are copied through the host
 	engine string
-	beside bool // the process holds other ranks, too
+	beside *beside // what it shares with the other ranks of the process; nil: there are none
 
 	background sync.WaitGroup // goroutines of this Run
 
@@ -27,6 +27,17 @@ type rank struct {
 	splits      map[string]mover // those of the Comms that Split made in this Run, by name
 	gpus        []*gpuComm       // those of the same Comms, in the order in which all ranks made them
 	comparisons []*comparison    // of all Comms of this Run
+}
+
+// beside is what the ranks of one process share.
+type beside struct {
+	ranks []int
+	meetings
+}
+
+// holds reports whether the process of r holds another rank.
+func (r *rank) holds(another int) bool {
+	return another == r.node.Rank() || r.beside != nil && slices.Contains(r.beside.ranks, another)
 }
 
 // keepGPU records a communicator that Split made, to be freed when all ranks are done.
@@ -159,7 +170,9 @@ func (r *rank) compare(ctx context.Context, p *comparison) {
 	r.mu.Lock()
 	r.comparisons = append(r.comparisons, p)
 	r.mu.Unlock()
-	r.background.Go(func() { p.run(ctx) })
+	if !p.alone {
+		r.background.Go(func() { p.run(ctx) })
+	}
 }
 
 // endCalls waits until the ranks have compared all calls, those of the Comms that Split made too, and
@@ -175,7 +188,7 @@ func (r *rank) endCalls(ctx context.Context, c *Comm) error {
 	}
 	waits := make([]func() error, len(list))
 	for i, p := range list {
-		waits[i] = p.begin(ctx, end)
+		waits[i] = p.begin(ctx, &end)
 	}
 	for _, wait := range waits {
 		if err := wait(); err != nil {

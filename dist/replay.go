@@ -58,7 +58,7 @@ func (r *replays) Before(s *device.Stream) error {
 	if err := r.c.gpu.follow(s); err != nil {
 		return err
 	}
-	if err := r.c.compare.announce(r.c, heading{Call: "Replay", Sequence: r.number}); err != nil {
+	if err := r.c.compare.announce(&heading{Call: "Replay", Sequence: r.number}); err != nil {
 		if failed := r.c.check(); failed != nil {
 			return failed
 		}

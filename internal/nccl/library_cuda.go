@@ -185,6 +185,11 @@ static int gpk_nccl_run(uintptr_t context, uintptr_t handle, const gpk_nccl_call
 */
 import "C"
 
+import (
+	"bytes"
+	"unsafe"
+)
+
 func bind(handle uintptr) (version int, missing string) {
 	if missing := C.gpk_nccl_bind(C.uintptr_t(handle)); missing != nil {
 		return 0, C.GoString(missing)
@@ -201,7 +206,19 @@ type text [C.GPK_NCCL_WHY]C.char
 
 // failure turns a result into an error; nil for success.
 func (t *text) failure(call string, code C.int) error {
-	return library.Failure(call, int(code), C.GoString(&t[0]))
+	if code == 0 {
+		return nil // without the text, which would be a string of its own for each call
+	}
+	return library.Failure(call, int(code), t.String())
+}
+
+// String returns the text up to its NUL. C.GoString would move every text to the heap, 1 KiB a call.
+func (t *text) String() string {
+	b := unsafe.Slice((*byte)(unsafe.Pointer(t)), len(t))
+	if n := bytes.IndexByte(b, 0); n >= 0 {
+		b = b[:n]
+	}
+	return string(b)
 }
 
 // NewID returns an ID for Init, to be given to all ranks.

@@ -59,7 +59,7 @@ func join(t *testing.T, size int, cfg Config, change func(rank int, cfg *Config,
 		wg.Go(func() {
 			host := fmt.Sprintf("host%d", rank)
 			if rank == 0 {
-				nodes[rank], errs[rank] = s.Join(t.Context(), host)
+				nodes[rank], errs[rank] = s.Join(t.Context(), 0, host)
 			} else {
 				nodes[rank], errs[rank] = Dial(t.Context(), []string{s.Addr()}, token, rank, host, cfg)
 			}
@@ -312,7 +312,7 @@ func TestStrangers(t *testing.T) {
 		one, err = Dial(t.Context(), []string{s.Addr()}, []byte("secret"), 1, "h", cfg)
 		done <- err
 	}()
-	zero, err := s.Join(t.Context(), "h")
+	zero, err := s.Join(t.Context(), 0, "h")
 	if err := errors.Join(err, <-done); err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +354,7 @@ func TestPorts(t *testing.T) {
 		one, err = Dial(t.Context(), []string{taken, s.Addr()}, nil, 1, "h", cfg)
 		done <- err
 	}()
-	zero, err := s.Join(t.Context(), "h")
+	zero, err := s.Join(t.Context(), 0, "h")
 	if err := errors.Join(err, <-done); err != nil {
 		t.Fatal(err)
 	}

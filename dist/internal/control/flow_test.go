@@ -25,7 +25,7 @@ func joined(t *testing.T, size int, limit int64) (nodes []*Node, s *Server) {
 	for rank := range size {
 		wg.Go(func() {
 			if rank == 0 {
-				nodes[rank], errs[rank] = s.Join(t.Context(), "h")
+				nodes[rank], errs[rank] = s.Join(t.Context(), 0, "h")
 			} else {
 				nodes[rank], errs[rank] = Dial(t.Context(), []string{s.Addr()}, nil, rank, "h", cfg)
 			}
@@ -159,7 +159,7 @@ func TestRelayBound(t *testing.T) {
 	)
 	wg.Go(func() { idle, errs[0] = reach(t.Context(), []string{s.Addr()}, nil, hello{Rank: 2, Size: 3}) })
 	wg.Go(func() { sender, errs[1] = Dial(t.Context(), []string{s.Addr()}, nil, 1, "h", cfg) })
-	zero, err := s.Join(t.Context(), "h")
+	zero, err := s.Join(t.Context(), 0, "h")
 	wg.Wait()
 	if err := errors.Join(err, errs[0], errs[1]); err != nil {
 		t.Fatal(err)

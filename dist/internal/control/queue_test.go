@@ -29,7 +29,7 @@ func TestQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := s.Join(t.Context(), "h")
+		n, err := s.Join(t.Context(), 0, "h")
 		if err != nil {
 			t.Fatal(err)
 		}

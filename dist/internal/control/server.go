@@ -138,25 +138,30 @@ func readHello(r io.Reader) (m hello, err error) {
 	return m, json.Unmarshal(f.body, &m)
 }
 
-// Join attaches rank 0, in this process, and waits for the others.
-func (s *Server) Join(ctx context.Context, host string) (*Node, error) {
+// Join attaches a rank of this process, and waits for all others. Rank 0 belongs to this process, and the server ends
+// with it.
+func (s *Server) Join(ctx context.Context, rank int, host string) (*Node, error) {
 	cfg := s.hub.cfg
-	n, err := inMemory(s.hub, hello{Rank: 0, Size: cfg.Size, Host: host, Version: cfg.Version})
+	n, err := inMemory(s.hub, hello{Rank: rank, Size: cfg.Size, Host: host, Version: cfg.Version})
 	if err == nil {
 		n.chunk = maxDataBody
-		n.shut = s.Close
+		if rank == 0 {
+			n.shut = s.Close
+		}
 		n.wait = func(ctx context.Context, to int) error { return s.hub.wait(ctx, to, n.done) }
 		err = n.joined(ctx)
 	}
-	if err != nil {
-		if n != nil && n.Err() == nil {
-			n.Fail(err)
-		}
+	if err == nil {
+		return n, nil
+	}
+	if n != nil && n.Err() == nil {
+		n.Fail(err)
+	}
+	if rank == 0 {
 		s.linger()
 		s.Close()
-		return nil, err
 	}
-	return n, nil
+	return nil, err
 }
 
 // linger waits until all ranks have come and were told that the group has failed.

@@ -83,7 +83,7 @@ func through(t *testing.T, size, victim int, p *stall) []*Node {
 		}
 		wg.Go(func() {
 			if rank == 0 {
-				nodes[rank], errs[rank] = s.Join(t.Context(), "h")
+				nodes[rank], errs[rank] = s.Join(t.Context(), 0, "h")
 			} else {
 				nodes[rank], errs[rank] = Dial(t.Context(), []string{address}, nil, rank, "h", cfg)
 			}
