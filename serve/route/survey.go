@@ -1,6 +1,7 @@
 package route
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -44,19 +45,15 @@ func (measure probe) survey(k device.Kind) ([]survey, error) {
 	var all []survey
 	for _, dt := range dtype.All {
 		for c := range classes {
-			if !c.measuredOn(k) || !meaningful(c, dt) {
-				continue
+			if c.measuredOn(k) && meaningful(c, dt) {
+				all = append(all, survey{class: c, dtype: dt})
 			}
-			s := survey{class: c, dtype: dt}
-			if err := s.first(measure); err != nil {
-				return nil, err
-			}
-			all = append(all, s)
 		}
 	}
-	for range passes - 1 {
+	for range passes {
 		for i := range all {
-			if err := all[i].again(measure); err != nil {
+			s := &all[i]
+			if err := errors.Join(s.again(measure), s.extend(measure)); err != nil {
 				return nil, err
 			}
 		}
@@ -64,34 +61,38 @@ func (measure probe) survey(k device.Kind) ([]survey, error) {
 	return all, nil
 }
 
-// first measures each size, up to a call of lastPoint or the end of memory.
-func (s *survey) first(measure probe) error {
-	for _, n := range sizes(s.class, s.dtype) {
+// extend measures the sizes behind the last point, up to a call of lastPoint or the end of memory. A
+// disturbance in one pass ends the curve too early, and the next pass goes on.
+func (s *survey) extend(measure probe) error {
+	for _, n := range sizes(s.class, s.dtype)[len(s.samples):] {
+		if last := len(s.samples) - 1; last >= 0 && s.samples[last].Seconds > lastPoint.Seconds() {
+			break
+		}
 		found, ok, err := measure(s.class, s.dtype, n, 0)
-		if err != nil {
+		if err != nil || !ok {
 			return err
 		}
-		if !ok {
-			break
-		}
 		s.samples = append(s.samples, found)
-		if found.Seconds > lastPoint.Seconds() {
-			break
-		}
 	}
 	return nil
 }
 
-// again measures the points again. The largest is the first, so that its operands serve the others.
+// again measures the points again. The largest is the first, so that its operands serve the others. A round
+// that was too short, because its calls were counted while something disturbed them, is counted again.
 func (s *survey) again(measure probe) error {
 	for i := len(s.samples) - 1; i >= 0; i-- {
 		p := &s.samples[i]
-		found, ok, err := measure(s.class, s.dtype, p.n, p.calls)
+		calls := p.calls
+		if float64(calls)*p.Seconds < roundTime.Seconds()/2 {
+			calls = 0
+		}
+		found, ok, err := measure(s.class, s.dtype, p.n, calls)
 		if err != nil {
 			return err
 		}
 		if ok {
 			p.Seconds = min(p.Seconds, found.Seconds)
+			p.calls = max(p.calls, found.calls)
 		}
 	}
 	return nil
