@@ -317,7 +317,7 @@ func TestIntoOperand(t *testing.T) {
 func TestExplainChain(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, y := pair()
-	z := x.Add(y).GELU().Sum()
+	z := compiled(t, x.Add(y).GELU().Sum())
 	for range 2 {
 		s := z.Explain()
 		for _, want := range []string{"one fused kernel for 3 operations", "%0 Add at array/fuse_test.go", "%1 GELU", "then Sum"} {

@@ -351,6 +351,9 @@ func TestReplayOfHealedOutput(t *testing.T) {
 
 func TestCaptureOfConstantFirst(t *testing.T) {
 	x, c := FromSlice([]float32{1, 2, 3}), FromSlice([]float32{10, 20, 30})
+	if x.on().Kind() != device.CPU {
+		t.Skip("a GPU cannot check the indices of Take in a captured sequence, which is ErrUnsupported there")
+	}
 	at := FromSlice([]int64{2, 0})
 	g, err := Capture([]*Array{x, at}, func(in []*Array) []*Array {
 		written := in[0].Add(1)

@@ -182,7 +182,9 @@ func TestDropped(t *testing.T) {
 		a := FromBuffer(buf, dtype.Float32, total/16*3)
 		addFake(a, a)
 	}()
-	b := Ones(dtype.Float32, total/8).To(d)
+	cpu, err := device.Open("cpu")
+	must(t, err)
+	b := FromSliceOn(cpu, make([]float32, total/8)).To(d)
 	if err := b.Err(); err != nil {
 		t.Error(err)
 	}
