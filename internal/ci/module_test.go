@@ -114,7 +114,7 @@ func publish(t *testing.T, root, served string) {
 	seen := map[string]bool{}
 	for name := range strings.SplitSeq(run(t, root, nil, "git", "ls-files", "-z", "-co", "--exclude-standard"), "\x00") {
 		file := filepath.Join(root, name)
-		if s, err := os.Stat(file); name == "" || seen[name] || err != nil || !s.Mode().IsRegular() {
+		if s, err := os.Stat(file); name == "" || seen[name] || err != nil || !s.Mode().IsRegular() || inNestedModule(root, name) {
 			continue
 		}
 		seen[name] = true
@@ -134,6 +134,16 @@ func publish(t *testing.T, root, served string) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(at, version+".zip"), b.String())
+}
+
+// inNestedModule reports whether a file belongs to a module below root: a module's zip leaves these out.
+func inNestedModule(root, name string) bool {
+	for dir := filepath.Dir(name); dir != "."; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(root, dir, "go.mod")); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func goEnv(t *testing.T, name string) string {
