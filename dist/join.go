@@ -36,6 +36,9 @@ func Join(ctx context.Context, given ...Option) (*Group, error) {
 		return nil, err
 	}
 	p.held = max(1, len(o.devices))
+	if p.size > maxRanks/p.held {
+		return nil, fmt.Errorf("%w: %s: %d processes of %d ranks; at most %d ranks are supported", errLauncher, p.launcher, p.size, p.held, maxRanks)
+	}
 	if p.size == 1 {
 		devices, err := o.devicesFor(p)
 		if err != nil {
@@ -49,6 +52,9 @@ func Join(ctx context.Context, given ...Option) (*Group, error) {
 	}
 	return g, nil
 }
+
+// maxRanks is the number of ranks for which rank 0 has room.
+const maxRanks = 1 << 20
 
 // first returns the first rank of the process, whose ranks follow each other.
 func (p place) first() int { return p.rank * p.held }

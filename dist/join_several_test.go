@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -148,6 +149,16 @@ func TestJoinSeveralFaults(t *testing.T) {
 		for i, err := range errs {
 			if !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), "this one holds 2") {
 				t.Errorf("process %d: %v", i, err)
+			}
+		}
+	})
+	t.Run("too many", func(t *testing.T) {
+		devices := cpu(t, 2)
+		for _, c := range []struct{ held, size int }{{1, maxRanks + 1}, {1, math.MaxInt}, {2, maxRanks/2 + 1}, {2, math.MaxInt/2 + 1}} {
+			env := map[string]string{"GPK_RANK": "0", "GPK_SIZE": strconv.Itoa(c.size), "GPK_ADDR": freeAddress(t)}
+			_, err := Join(t.Context(), OnDevices(devices[:c.held]...), Timeout(time.Second), Environment(func(k string) string { return env[k] }))
+			if !errors.Is(err, errLauncher) || !strings.Contains(err.Error(), "at most 1048576 ranks") {
+				t.Errorf("%d processes of %d ranks: %v", c.size, c.held, err)
 			}
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/dynlib"
 )
 
 // TestWheelMPI does what TestOpenMPI does, with the libraries and launchers of PyPI's wheels: with the
@@ -57,6 +59,9 @@ func TestRefusedMPI(t *testing.T) {
 			file := compiled(t, c.source)
 			if _, err := startMPI([]string{file}); err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v", err)
+			}
+			if dynlib.Loaded(file) != 0 {
+				t.Error("the library stays open: its functions would take the place of those of the next one")
 			}
 		})
 	}

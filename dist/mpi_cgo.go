@@ -223,6 +223,7 @@ func (l *mpiLibrary) load(files []string) error {
 			l.file, l.abi = f, C.GoString(C.gpk_mpi_abi_name())
 			return nil
 		}
+		C.gpk_mpi_unload() // its functions are global, and would take the place of those of the next one
 		errs = append(errs, errors.New(text))
 	}
 	return fmt.Errorf("no library of MPI: %w", errors.Join(errs...))

@@ -1,16 +1,12 @@
 package asm
 
 import (
-	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
 // At is the memory that begins offset bytes after the address in a register.
 func At(base reg.Register, offset int) operand.Mem { return operand.Mem{Base: base, Disp: offset} }
-
-// Param is a parameter's place in memory.
-func Param(c *build.Context, name string) operand.Mem { return Parameter(c, name) }
 
 // Number is an immediate operand of 8 bits, or of 32 if it is larger: most instructions have no form for the 16 bits of
 // operand.Imm.

@@ -19,24 +19,6 @@ func Return(c *build.Context) {
 	c.RET()
 }
 
-// Parameter returns the place of a parameter.
-func Parameter(c *build.Context, name string) operand.Mem {
-	p, err := c.Param(name).Resolve()
-	if err != nil {
-		panic(err) // the program names a parameter that the function does not have
-	}
-	return p.Addr
-}
-
-// Result returns the place of the function's only result.
-func Result(c *build.Context) operand.Mem {
-	p, err := c.ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err) // the function has no result
-	}
-	return p.Addr
-}
-
 // Variable loads the address of a variable of the context's package.
 func Variable(c *build.Context, name string) reg.GPVirtual {
 	address := c.GP64()

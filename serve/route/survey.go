@@ -1,7 +1,6 @@
 package route
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"time"
@@ -53,7 +52,10 @@ func (measure probe) survey(k device.Kind) ([]survey, error) {
 	for range passes {
 		for i := range all {
 			s := &all[i]
-			if err := errors.Join(s.again(measure), s.extend(measure)); err != nil {
+			if err := s.again(measure); err != nil {
+				return nil, err
+			}
+			if err := s.extend(measure); err != nil {
 				return nil, err
 			}
 		}

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -133,6 +134,30 @@ func TestDisturbedPoints(t *testing.T) {
 			if last, end := s.samples[len(s.samples)-1].Work, 2*8192.*8192*8192; s.class == product && last != end {
 				t.Fatalf("seed %d: the curve of products ends at a work of %v", seed, last)
 			}
+		}
+	}
+}
+
+// TestFailedProbe: a survey ends at the first error, in every pass, also if curves ended where memory does.
+func TestFailedProbe(t *testing.T) {
+	g := &simulated{sums: sumsH100, products: productsH200()}
+	probes, failAt := 0, math.MaxInt
+	failing := probe(func(c class, dt dtype.DType, n, calls int) (sample, bool, error) {
+		if probes++; probes >= failAt {
+			return sample{}, false, errors.New("broken")
+		}
+		if n > 1000 {
+			return sample{}, false, nil
+		}
+		return g.probe(c, dt, n, calls)
+	})
+	if _, err := failing.survey(device.CUDA); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{1, probes / 8, probes / 3, probes - 1, probes} {
+		probes, failAt = 0, at
+		if _, err := failing.survey(device.CUDA); err == nil || err.Error() != "broken" || probes != at {
+			t.Errorf("probe %d fails: %d probes, %v", at, probes, err)
 		}
 	}
 }

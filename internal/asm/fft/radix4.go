@@ -17,7 +17,8 @@ func radix4(c *build.Context) {
 
 // vector4 writes the butterflies that have the same twiddle factors.
 func vector4(c *build.Context, f complexFloat) {
-	p := asm.Begin(c, "vector4x"+f.Name, "y", "x", "w", "ys", "xs", "n")
+	asm.Function(c, "vector4x"+f.Name)
+	p := asm.Load(c, "y", "x", "w", "ys", "xs", "n")
 	y, x, w, ys, xs, n := p[0], p[1], p[2], p[3], p[4], p[5]
 	asm.Bytes(c, f.Log+1, ys, xs)
 	in, out := asm.NewRows(c, x, xs), asm.NewRows(c, y, ys)
@@ -45,7 +46,8 @@ func vector4(c *build.Context, f complexFloat) {
 
 // first4 writes the butterflies of the first stage, whose twiddle factors differ and whose results are interleaved.
 func first4(c *build.Context, f complexFloat) {
-	p := asm.Begin(c, "first4x"+f.Name, "y", "x", "w", "m", "n")
+	asm.Function(c, "first4x"+f.Name)
+	p := asm.Load(c, "y", "x", "w", "m", "n")
 	y, x, w, m, n := p[0], p[1], p[2], p[3], p[4]
 	asm.Bytes(c, f.Log+1, m)
 	in := asm.NewRows(c, x, m)

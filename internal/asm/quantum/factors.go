@@ -41,7 +41,8 @@ type factorLoop struct {
 // factors writes the products of all wires with two coordinates, then those of wires with three.
 func factors(c *build.Context, f factorFloat, width int) {
 	name := map[int]string{32: "factorsAVX", 64: "factorsAVX512F"}[width] + f.Name
-	p := asm.Begin(c, name, "out", "ld", "packed", "point", "rows", "ahead", "la")
+	asm.Function(c, name)
+	p := asm.Load(c, "out", "ld", "packed", "point", "rows", "ahead", "la")
 	out, ld, packed, first, rows, ahead, la := p[0], p[1], p[2], p[3], p[4], p[5], p[6]
 	asm.Bytes(c, f.Log, ld, la)
 	to := asm.NewRows(c, out, ld)

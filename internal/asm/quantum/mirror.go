@@ -10,7 +10,8 @@ import (
 
 // transpose writes the transposes of n blocks, one below the other.
 func transpose(c *build.Context, f asm.Float) {
-	p := asm.Begin(c, "transposeAVX"+f.Name, "dst", "ld", "src", "ls", "n")
+	asm.Function(c, "transposeAVX"+f.Name)
+	p := asm.Load(c, "dst", "ld", "src", "ls", "n")
 	dst, ld, src, ls, n := p[0], p[1], p[2], p[3], p[4]
 	asm.Bytes(c, f.Log, ld, ls)
 	out, in := asm.NewRows(c, dst, ld), asm.NewRows(c, src, ls)
@@ -33,7 +34,8 @@ func transpose(c *build.Context, f asm.Float) {
 
 // mirror writes the transpose of a packed block, whose rows have 128 bytes, and adds the moments.
 func mirror(c *build.Context, f asm.Float, k constants) {
-	p := asm.Begin(c, "mirrorAVX"+f.Name, "dst", "ld", "packed", "rows", "cols", "sums")
+	asm.Function(c, "mirrorAVX"+f.Name)
+	p := asm.Load(c, "dst", "ld", "packed", "rows", "cols", "sums")
 	dst, ld, packed, rows, cols, total := p[0], p[1], p[2], p[3], p[4], p[5]
 	asm.Bytes(c, f.Log, ld)
 	out := asm.NewRows(c, dst, ld)
@@ -134,7 +136,7 @@ type doubleMoments struct {
 
 func (m *doubleMoments) begin() {
 	m.shift = m.c.YMM()
-	m.c.VBROADCASTSD(asm.Param(m.c, "shift"), m.shift)
+	m.c.VBROADCASTSD(asm.Parameter(m.c, "shift"), m.shift)
 	m.sums, m.squares = zeros(m.c, 2), zeros(m.c, 2)
 }
 
@@ -173,7 +175,7 @@ type singleMoments struct {
 
 func (m *singleMoments) begin() {
 	m.shift = zeros(m.c, 1)[0]
-	m.c.VCVTSD2SS(asm.Param(m.c, "shift"), m.shift.AsX(), m.shift.AsX())
+	m.c.VCVTSD2SS(asm.Parameter(m.c, "shift"), m.shift.AsX(), m.shift.AsX())
 	m.c.VBROADCASTSS(m.shift.AsX(), m.shift)
 	m.c.VMULPS(m.k.large, m.shift, m.shift)
 	m.sum = zeros(m.c, 1)[0]
@@ -221,12 +223,12 @@ func (m *singleMoments) endColumns() {
 // end subtracts from each lane's sum the shift for a fourth of the numbers.
 func (m *singleMoments) end() {
 	n, count, shift := m.c.GP64(), zeros(m.c, 1)[0], m.c.YMM()
-	m.c.MOVQ(asm.Param(m.c, "rows"), n)
-	m.c.IMULQ(asm.Param(m.c, "cols"), n)
+	m.c.MOVQ(asm.Parameter(m.c, "rows"), n)
+	m.c.IMULQ(asm.Parameter(m.c, "cols"), n)
 	m.c.SHRQ(operand.Imm(2), n)
 	m.c.VCVTSI2SDQ(n, count.AsX(), count.AsX())
 	m.c.VBROADCASTSD(count.AsX(), count)
-	m.c.VBROADCASTSD(asm.Param(m.c, "shift"), shift)
+	m.c.VBROADCASTSD(asm.Parameter(m.c, "shift"), shift)
 	m.c.VFNMADD231PD(shift, count, m.sum)
 	addTo(m.c, asm.At(m.total, 0), []reg.VecVirtual{m.sum})
 }

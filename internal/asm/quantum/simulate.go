@@ -20,11 +20,12 @@ func simulate(c *build.Context) {
 
 // rotate writes e a to x, which may be a.
 func rotate(c *build.Context, f asm.Float) {
-	p := asm.Begin(c, "rotateAVX"+f.Name, "xr", "xi", "ar", "ai", "n")
+	asm.Function(c, "rotateAVX"+f.Name)
+	p := asm.Load(c, "xr", "xi", "ar", "ai", "n")
 	x, a, n := planes{p[0], p[1]}, planes{p[2], p[3]}, p[4]
 	e := amplitude{c.YMM(), c.YMM()}
-	f.Broadcast(c, asm.Param(c, "er"), e.re)
-	f.Broadcast(c, asm.Param(c, "ei"), e.im)
+	f.Broadcast(c, asm.Parameter(c, "er"), e.re)
+	f.Broadcast(c, asm.Parameter(c, "ei"), e.im)
 	asm.Bytes(c, f.Log, n)
 	asm.Up(c, "loop", n, 32, func(i reg.Register) {
 		x.store(c, i, a.load(c, i).product(c, f, e))
@@ -34,7 +35,8 @@ func rotate(c *build.Context, f asm.Float) {
 
 // double writes e[1] r0 to r1, and e[0] r0 in place.
 func double(c *build.Context, f asm.Float) {
-	p := asm.Begin(c, "doubleAVX"+f.Name, "r0", "s0", "r1", "s1", "e", "n")
+	asm.Function(c, "doubleAVX"+f.Name)
+	p := asm.Load(c, "r0", "s0", "r1", "s1", "e", "n")
 	r0, r1, n := planes{p[0], p[1]}, planes{p[2], p[3]}, p[5]
 	e := coefficients(c, f, p[4], 2)
 	asm.Bytes(c, f.Log, n)
@@ -48,7 +50,8 @@ func double(c *build.Context, f asm.Float) {
 
 // times multiplies a by the factors fr + i fi.
 func times(c *build.Context, f asm.Float) {
-	p := asm.Begin(c, "timesAVX"+f.Name, "ar", "ai", "fr", "fi", "n")
+	asm.Function(c, "timesAVX"+f.Name)
+	p := asm.Load(c, "ar", "ai", "fr", "fi", "n")
 	a, factor, n := planes{p[0], p[1]}, planes{p[2], p[3]}, p[4]
 	asm.Bytes(c, f.Log, n)
 	asm.Up(c, "loop", n, 32, func(i reg.Register) {
@@ -60,7 +63,8 @@ func times(c *build.Context, f asm.Float) {
 
 // pairs multiplies the vector (r0, r1) by the matrix u, whose rows are u[0], u[1] and u[2], u[3].
 func pairs(c *build.Context, f asm.Float) {
-	p := asm.Begin(c, "pairsAVX"+f.Name, "r0", "s0", "r1", "s1", "u", "n")
+	asm.Function(c, "pairsAVX"+f.Name)
+	p := asm.Load(c, "r0", "s0", "r1", "s1", "u", "n")
 	r0, r1, n := planes{p[0], p[1]}, planes{p[2], p[3]}, p[5]
 	u := coefficients(c, f, p[4], 4)
 	asm.Bytes(c, f.Log, n)

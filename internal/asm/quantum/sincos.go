@@ -28,7 +28,8 @@ const (
 // sincos writes sines and cosines in float64. With q the multiple of pi/2 nearest to x and r the remainder, the sine
 // and the cosine of r are exchanged if q is odd. Their signs follow from the next bit of q.
 func sincos(c *build.Context) {
-	p := asm.Begin(c, "sincosAVX", "sin", "cos", "x", "n", "table")
+	asm.Function(c, "sincosAVX")
+	p := asm.Load(c, "sin", "cos", "x", "n", "table")
 	sin, cos, x, n, table := p[0], p[1], p[2], p[3], p[4]
 	row := func(i int) operand.Mem { return operand.Mem{Base: table, Disp: 32 * i} }
 	in := map[int]reg.VecVirtual{} // the rows that are in registers

@@ -36,7 +36,8 @@ type constants struct {
 
 // combine3 writes |z|^2 of three products, or multiplies out by it, row by row.
 func combine3(c *build.Context, f asm.Float) {
-	p := asm.Begin(c, "combine3AVX"+f.Name, "out", "ld", "p1", "p2", "p3", "lp", "rows", "n")
+	asm.Function(c, "combine3AVX"+f.Name)
+	p := asm.Load(c, "out", "ld", "p1", "p2", "p3", "lp", "rows", "n")
 	out, ld, p1, p2, p3, lp, rows, n := p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]
 	first := c.GP32()
 	c.Load(c.Param("first"), first)
@@ -69,10 +70,11 @@ func combine3(c *build.Context, f asm.Float) {
 // moments adds v - shift and its square, in float64, to the sums of four lanes. It takes 16 float32 at a time and at
 // last 8, or 4 float64.
 func moments(c *build.Context, f asm.Float, k constants) {
-	p := asm.Begin(c, "momentsAVX"+f.Name, "p", "ld", "rows", "n", "sums")
+	asm.Function(c, "momentsAVX"+f.Name)
+	p := asm.Load(c, "p", "ld", "rows", "n", "sums")
 	row, ld, rows, n, total := p[0], p[1], p[2], p[3], p[4]
 	shift, one := c.YMM(), c.YMM()
-	c.VBROADCASTSD(asm.Param(c, "shift"), shift)
+	c.VBROADCASTSD(asm.Parameter(c, "shift"), shift)
 	c.VBROADCASTSD(k.one64, one)
 	asm.Bytes(c, f.Log, ld)
 	vectors := 4
