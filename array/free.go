@@ -27,6 +27,9 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 	for st.ended == nil {
 		c := st.cur
 		left := s.startReaders(c, c.mem)
+		if st.cur != c || st.ended != nil { // another goroutine wrote or freed the storage meanwhile
+			continue
+		}
 		m := c.mem
 		if st.writing || m == nil && c.node.state == running || m != nil && (m.pins > 0 || m.busy) {
 			s.changed.Wait()
