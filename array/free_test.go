@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
 
@@ -97,5 +100,37 @@ func TestCloseDuringFailure(t *testing.T) {
 			}
 			runtime.KeepAlive(x)
 		})
+	}
+}
+
+// TestFreedNamed: an intermediate result whose operand was freed after the last pending reader of older
+// elements names the line of Free.
+func TestFreedNamed(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	const n = 1 << 20
+	x := FromSlice(make([]float32, n))
+	y := x.Add(1)
+	must(t, x.Slice(0, 0, n/2).AddInPlace(1))
+	u := x.Add(1)
+	must(t, Eval(u.Sum()))
+	restore := limited(t, 1)
+	x.Free()
+	restore()
+	wants(t, y.Slice(0, 0, 1), 1)
+	checkInvariants(t, y)
+	if err := Eval(u); !errors.Is(err, device.ErrFreed) || !strings.Contains(err.Error(), "Free at ") {
+		t.Errorf("%v: not %v, and Free", err, device.ErrFreed)
+	}
+}
+
+// TestFreedOutput: an output that another goroutine frees when its capture ends is ErrFreed.
+func TestFreedOutput(t *testing.T) {
+	s := device.Default().DefaultStream()
+	r := newRecording(s)
+	a := newArray(newNode(call{"Probe", here()}).out, layout.Dense([]int{2}), dtype.Float32, s)
+	a.st.rec = r
+	a.Free()
+	if g := r.graph(nil, []*Array{a}, s); len(g.written) != 0 || !errors.Is(g.outs[0].Err(), device.ErrFreed) {
+		t.Errorf("%d outputs are written, %v", len(g.written), g.outs[0].Err())
 	}
 }

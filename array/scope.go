@@ -258,7 +258,7 @@ func (s *scheduler) leave(m *memory, of *Scope) (handOver func()) {
 	case m.scope != of || !m.current:
 		m.tidy()
 	case len(left) > 0:
-		m.outlive(left)
+		m.outlive(left, of.closed.Load())
 	default:
 		handOver = m.free(of.closed.Load())
 	}
