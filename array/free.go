@@ -27,6 +27,9 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 	for st.ended == nil {
 		c := st.cur
 		left := s.startReaders(c, c.mem)
+		if st.cur != c || st.ended != nil { // another goroutine wrote or freed the storage meanwhile
+			continue
+		}
 		m := c.mem
 		if st.writing || m == nil && c.node.state == running || m != nil && (m.pins > 0 || m.busy) {
 			s.changed.Wait()
@@ -36,7 +39,7 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 		switch {
 		case len(left) > 0:
 			if c.superseded = m == nil; m != nil {
-				m.outlive(left)
+				m.outlive(left, by)
 			}
 			gone := newNode(*by) // so that the array does not keep the memory alive
 			gone.state, gone.err = freed, freedBy(by)
@@ -77,10 +80,10 @@ func (s *scheduler) readerExcept(list []*node, c *contents, m *memory) *node {
 	return nil
 }
 
-// outlive keeps a memory, whose storage the program has freed, for pending nodes that read it. It
-// is freed with the last of them.
-func (m *memory) outlive(readers []*node) {
-	m.current = false
+// outlive keeps a memory, whose storage a call has freed, for pending nodes that read it. It is
+// freed with the last of them.
+func (m *memory) outlive(readers []*node, by *call) {
+	m.current, m.dropped = false, by
 	for _, n := range readers {
 		n.refersTo(func(c *contents) bool {
 			if c.mem == m && c.version == m.version && !c.superseded {

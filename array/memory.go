@@ -33,6 +33,7 @@ type memory struct {
 	olds    []weak.Pointer[contents] // contents of older versions
 	scope   *Scope                   // it is freed with this scope
 	ended   *call                    // the call that freed it
+	dropped *call                    // the call that frees it once its pending readers have ended
 	rec     *recording               // the capture that allocated the buffer, or for which this is a second memory over the buffer
 }
 
@@ -83,6 +84,9 @@ func (m *memory) tidy() {
 	}
 	m.log.Drop()
 	if !m.current {
+		if m.ended == nil {
+			m.ended = m.dropped
+		}
 		if handOver := deviceapi.Free(m.buf); handOver != nil {
 			go handOver()
 		}

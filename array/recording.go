@@ -186,8 +186,8 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 		b.stream, b.in = onto, nil
 		g.outs = append(g.outs, b)
 		st := a.st
-		if st.rec != r {
-			continue // an array from outside keeps its contents
+		if st.rec != r || st.ended != nil {
+			continue // an array from outside keeps its contents, and one that was freed meanwhile has none
 		}
 		m := st.cur.mem
 		// New contents have no readers: nodes of the sequence that were not computed do not count.

@@ -245,17 +245,20 @@ func (s *scheduler) leave(m *memory, of *Scope) (handOver func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var left []*node
-	if m.scope == of {
-		left = s.startReaders(nil, m) // in newer scopes
-	}
-	for m.pins > 0 || m.busy {
-		s.changed.Wait()
+	for {
+		if m.scope == of {
+			left = s.startReaders(nil, m) // in newer scopes
+		}
+		if m.pins == 0 && !m.busy {
+			break
+		}
+		s.changed.Wait() // what runs now may fail, and be pending again
 	}
 	switch {
 	case m.scope != of || !m.current:
 		m.tidy()
 	case len(left) > 0:
-		m.outlive(left)
+		m.outlive(left, of.closed.Load())
 	default:
 		handOver = m.free(of.closed.Load())
 	}

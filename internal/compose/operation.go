@@ -104,7 +104,7 @@ func slice[A any](o Operation[A], a A, axis, start, stop int) A {
 
 // counted returns 0, 1, … n-1 as Int64, on the stream of the operation.
 func counted[A any](o Operation[A], n int) A {
-	return o.Source(dtype.Int64, []int{n}, true, nil, func(s *device.Stream, dst device.View) error {
+	return o.Source(dtype.Int64, []int{n}, false, nil, func(s *device.Stream, dst device.View) error {
 		return ops.Arange(s, dst, 0, 1)
 	})
 }

@@ -1,0 +1,136 @@
+package array
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// probe returns a pending copy of x on whose computation f is called first.
+func probe(x *Array, f func() error) *Array {
+	o := NewOperation("Probe", []*Array{x})
+	return o.Result(x.dt, x.lay.Shape, "", []*Array{x}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		if err := f(); err != nil {
+			return err
+		}
+		return ops.Concat(s, dst, 0, reads)
+	})
+}
+
+// TestFreeDuringWrite: Free gives back the memory that a write has put into the storage while Free
+// computed a reader of the old elements.
+func TestFreeDuringWrite(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	const n = 1 << 16
+	dev := device.Default()
+	deviceapi.Collect(dev)
+	before := dev.Pool().InUse
+	x := FromSlice(make([]float32, n))
+	data := make([]float32, n)
+	for i := range data {
+		data[i] = 7
+	}
+	y := probe(x, func() error { return FromSliceInto(x, data) })
+	x.Free()
+	if err := Eval(x); !errors.Is(err, device.ErrFreed) {
+		t.Errorf("an array that was freed: %v", err)
+	}
+	checkInvariants(t, y)
+	if held := dev.Pool().InUse - before; held > 4*n+4096 {
+		t.Errorf("%d bytes are in use, of which the reader has %d", held, 4*n)
+	}
+	wants(t, y.Slice(0, 0, 2), 0, 0)
+	runtime.KeepAlive(x)
+	y.Free()
+}
+
+// TestCloseDuringFailure: a reader in a newer scope that runs while Close waits for it, and fails for lack of
+// memory, is computed by Close or stays pending: a later try succeeds.
+func TestCloseDuringFailure(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	dev := device.Default()
+	for name, fails := range map[string]int{"computed by Close": 1, "stays pending": 2} {
+		t.Run(name, func(t *testing.T) {
+			s, newer := NewScope(), NewScope()
+			x := s.Own(FromSlice([]float32{3, 4}))
+			begun, fail := make(chan bool), make(chan bool)
+			runs := 0
+			y := newer.Own(probe(newer.In(x), func() error {
+				if runs++; runs == 1 {
+					begun <- true
+					<-fail
+				}
+				if runs <= fails {
+					return fmt.Errorf("%w: a test", device.ErrOutOfMemory)
+				}
+				return nil
+			}))
+			first, closed := make(chan error), make(chan error)
+			go func() { first <- Eval(y) }()
+			<-begun
+			go func() { closed <- s.Close() }()
+			for !s.isClosed() {
+				runtime.Gosched()
+			}
+			for range 1000 { // most often until Close waits; with any other order the result is the same
+				runtime.Gosched()
+			}
+			fail <- true
+			if err := <-first; !errors.Is(err, device.ErrOutOfMemory) {
+				t.Errorf("the reader: %v", err)
+			}
+			must(t, <-closed)
+			checkInvariants(t, y)
+			wants(t, y, 3, 4)
+			if runs != fails+1 {
+				t.Errorf("the reader ran %d times, want %d", runs, fails+1)
+			}
+			before := dev.Pool().InUse
+			must(t, newer.Close())
+			if after := dev.Pool().InUse; after >= before {
+				t.Errorf("%d bytes are in use after Close, %d before", after, before)
+			}
+			runtime.KeepAlive(x)
+		})
+	}
+}
+
+// TestFreedNamed: an intermediate result whose operand was freed after the last pending reader of older
+// elements names the line of Free.
+func TestFreedNamed(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	const n = 1 << 20
+	x := FromSlice(make([]float32, n))
+	y := x.Add(1)
+	must(t, x.Slice(0, 0, n/2).AddInPlace(1))
+	u := x.Add(1)
+	must(t, Eval(u.Sum()))
+	restore := limited(t, 1)
+	x.Free()
+	restore()
+	wants(t, y.Slice(0, 0, 1), 1)
+	checkInvariants(t, y)
+	if err := Eval(u); !errors.Is(err, device.ErrFreed) || !strings.Contains(err.Error(), "Free at ") {
+		t.Errorf("%v: not %v, and Free", err, device.ErrFreed)
+	}
+}
+
+// TestFreedOutput: an output that another goroutine frees when its capture ends is ErrFreed.
+func TestFreedOutput(t *testing.T) {
+	s := device.Default().DefaultStream()
+	r := newRecording(s)
+	a := newArray(newNode(call{"Probe", here()}).out, layout.Dense([]int{2}), dtype.Float32, s)
+	a.st.rec = r
+	a.Free()
+	if g := r.graph(nil, []*Array{a}, s); len(g.written) != 0 || !errors.Is(g.outs[0].Err(), device.ErrFreed) {
+		t.Errorf("%d outputs are written, %v", len(g.written), g.outs[0].Err())
+	}
+}
