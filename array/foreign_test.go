@@ -17,6 +17,7 @@ import (
 // it may use arrays of the device or wait for somebody who does. Free and Close have
 // called it when they return.
 func TestForeignOwner(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
 	dev, err := device.Open("cpu")
 	if err != nil {
 		t.Fatal(err)

@@ -59,6 +59,7 @@ func TestLendDuringExpose(t *testing.T) {
 // TestLendEnds: once a loan has ended, the memory is that of any array again. A write may
 // replace it, Buffer moves it out of the pool, and Free gives it back.
 func TestLendEnds(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
 	d, err := device.Open("cpu")
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,7 @@ func TestUnstack(t *testing.T) {
 
 // TestSettled: pending, freed and failed arrays are not settled, stored ones are.
 func TestSettled(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
 	x, y := Ones(dtype.Float32, 3), Ones(dtype.Float32, 3)
 	if err := Eval(x, y); err != nil || !Settled(x, y, x.Slice(0, 0, 2)) {
 		t.Errorf("stored arrays are not settled, or %v", err)
@@ -57,6 +58,7 @@ func TestSettled(t *testing.T) {
 // TestGathered: the elements are those of Concat, and belong to the newest scope. Arrays that
 // must wait are refused, and what failed copies leave is nothing.
 func TestGathered(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
 	x := Arange(dtype.Float32, 12).Reshape(3, 4)
 	as := []*Array{x, x.Mul(2).Reshape(4, 3).T(), x.Add(1)}
 	if _, ok := Gathered(as); ok {
