@@ -43,7 +43,7 @@ func newWrite(c *call, to *Array, s *device.Stream) *write {
 	return &write{call: *c, sched: schedulerOf(to.on()), place: place{to: to, Part: undo.Part{Layout: to.lay, DType: to.dt}}, stream: open(s), rec: recordingOn(s)}
 }
 
-// do performs the write. Elements that share memory cannot be written.
+// do performs the write. It refuses an array whose elements share memory.
 func (w *write) do() error {
 	if w.Layout.Repeats() {
 		return fmt.Errorf("%w: a broadcast array of shape %v cannot be written", layout.ErrShape, w.Layout.Shape)

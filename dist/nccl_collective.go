@@ -46,8 +46,8 @@ func reductionOf(op Op, dt dtype.DType) (r ncclReduction, ok bool) {
 	return r, ok
 }
 
-// enqueue enqueues a call of NCCL that reads x, which may be nil, and returns its result. It does so at once: a pending result would be
-// computed by the scheduler of arrays, which costs more than the rest of the call.
+// enqueue puts a call of NCCL on the rank's stream and returns its result. x is the array that the call reads, or nil. The call
+// starts at once: a pending array would go through the scheduler, which costs more than the rest of the call.
 func (g *gpuComm) enqueue(op *array.Operation, dt dtype.DType, shape []int, x *gpk.Array, k nccl.Call) (*gpk.Array, error) {
 	var reads []*gpk.Array
 	if x != nil {

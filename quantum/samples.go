@@ -74,6 +74,9 @@ func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 func (s *samples) read(x *gpk.Array) error {
 	wide := x
 	if x.DType() != gpk.Float64 {
+		if err := gpk.Eval(x); err != nil { // else Cast computes a pending x, and the next reader again
+			return err
+		}
 		wide = x.Cast(gpk.Float64)
 		defer wide.Free()
 	}

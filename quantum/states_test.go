@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -34,6 +35,23 @@ func deep(rng *rand.Rand, q, layers int, alike bool) *Circuit {
 		}
 	}
 	return c
+}
+
+// TestPendingSamples: pending samples of either type are stored once they are read, so that later readers do not compute
+// them again.
+func TestPendingSamples(t *testing.T) {
+	onCPU(t)
+	for _, dt := range []gpk.DType{gpk.Float32, gpk.Float64} {
+		x := gpk.Ones(dt, 4, 2).Mul(0.5)
+		states, err := States(context.Background(), deep(rand.New(rand.NewPCG(1, 2)), 2, 1, false), x, gpk.Complex64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states.Free()
+		if s := x.Explain(); !strings.Contains(s, ", stored") {
+			t.Errorf("%v: %s", dt, s)
+		}
+	}
 }
 
 // TestDeepStates: the length of a state does not depend on how many gates made it, and

@@ -58,8 +58,8 @@ func Down(c *build.Context, label string, n reg.Register, step int, body func())
 	c.JGT(operand.LabelRef(label))
 }
 
-// Loop runs body and decrements counter until that is 0. The body runs at least once. The label is unique in the
-// function.
+// Loop writes a loop that runs body, decrements counter and ends when counter is 0. The body runs at least once. The
+// function has no other label of this name.
 func Loop(c *build.Context, label string, counter reg.Register, body func()) {
 	c.Label(label)
 	body()

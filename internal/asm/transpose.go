@@ -22,7 +22,8 @@ func TransposeQuads(c *build.Context, v []reg.VecPhysical) {
 	interleave(c, (*build.Context).VUNPCKLPD, (*build.Context).VUNPCKHPD, 2, v[4:8], v[:4])
 }
 
-// TransposeOctets transposes the 8 x 8 elements of 2 bytes in each 16 bytes of v[:8]. The result is v[8:].
+// TransposeOctets transposes matrices of 8 x 8 elements of 2 bytes. Row i of a matrix is 16 bytes of v[i], so that 32-byte
+// vectors hold two matrices. The rows of the results are in v[8:], and v[:8] is overwritten.
 func TransposeOctets(c *build.Context, v []reg.VecPhysical) {
 	interleave(c, (*build.Context).VPUNPCKLWD, (*build.Context).VPUNPCKHWD, 1, v[:8], v[8:16])
 	interleave(c, (*build.Context).VPUNPCKLDQ, (*build.Context).VPUNPCKHDQ, 2, v[8:16], v[:8])

@@ -21,8 +21,9 @@ type Draws interface {
 	Blocks(n uint64) (seed, first uint64, err error)
 }
 
-// Uniform returns numbers of [lo, hi), each equally likely, on the default device: lo + u
-// (hi - lo) with u of 24 bits (53 for float64), rounded to the type and never hi. For
+// Uniform returns random numbers of [lo, hi), each equally likely, on the default device. A
+// number is lo + u (hi - lo), where u in [0, 1) has 24 random bits (53 for float64). It is
+// rounded to the type, and never hi. For
 // integer types the numbers are lo, lo+1, … hi-1. For complex types both parts are such
 // numbers. Bounds that the type cannot hold, and Bool, are ErrDType. Bounds that are not
 // finite are ErrNonFinite. An interval that contains no number of the type is

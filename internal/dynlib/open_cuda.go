@@ -78,7 +78,7 @@ func retain(driver uintptr, ordinal int) (context uintptr, err error) {
 	case e < 0:
 		return 0, errors.New("the driver lacks cuDeviceGet or cuDevicePrimaryCtxRetain")
 	case e > 0:
-		return 0, fmt.Errorf("cuDevicePrimaryCtxRetain: CUDA error %d", int(e))
+		return 0, fmt.Errorf("cuDeviceGet or cuDevicePrimaryCtxRetain: CUDA error %d", int(e))
 	}
 	return uintptr(c), nil
 }

@@ -13,8 +13,8 @@ import (
 // Calibrate returns what operations cost on the CPU and on d, a GPU; nil is the default
 // device, and the CPU gives a model of the CPU alone.
 //
-// It measures once for each GPU, driver, kernel library and model of CPU, which takes
-// seconds, in which nothing else should run. The result is kept in the folder route of gpk's
+// It measures once for each GPU, driver, kernel library and model of CPU. That can take half
+// a minute, in which nothing else should run. The result is kept in the folder route of gpk's
 // cache (GPK_CACHE); to measure again, delete the file there. A file that is damaged is
 // ignored and replaced; where none can be written, the next program measures again. It
 // returns ctx's error where that ends, and the device's.

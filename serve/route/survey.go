@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// A point is the least of its rounds: what else the machine does makes a call slower, never
-	// faster. It may do so for seconds, in which an H100's busy host started sums half as fast, so
-	// that each of so many passes over all curves measures them.
+	// Each of these passes over all curves measures every point, and the least time counts: other work
+	// on the machine makes a call slower, never faster. Such work may last seconds: a busy host of an
+	// H100 started sums half as fast for that long.
 	passes = 4
 
-	// lastPoint is the time of a call with which a curve ends: its rate is the one of
-	// larger work.
+	// A curve ends with the first point whose call takes longer than lastPoint. Larger work is
+	// predicted at the rate of that point.
 	lastPoint = 3 * time.Millisecond
 )
 
@@ -27,9 +27,9 @@ type sample struct {
 	calls int // of a round
 }
 
-// probe measures an operation of n elements, a product of n rows. With calls 0 it finds how many
-// calls take roundTime; else it measures one round of so many. ok is false if there is too little
-// memory.
+// probe measures an operation of n elements, or a product of n rows. calls is the number of calls in
+// the round that is measured. If calls is 0, probe finds the number that takes roundTime first. ok is
+// false if there is too little memory.
 type probe func(c class, dt dtype.DType, n, calls int) (s sample, ok bool, err error)
 
 // survey is the measurement of one class for one type.

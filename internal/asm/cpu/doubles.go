@@ -135,7 +135,7 @@ func (v doubles) addInt(a, b operand.Op) vector {
 	return v.apply(instruction{v.c.VPADDQ, v.c.VPADDQ_BCST}, a, b)
 }
 
-// subInt subtracts the bits of b from those of a as integers.
+// subInt subtracts b from a. Both are integers of 64 bits.
 func (v doubles) subInt(a, b operand.Op) vector {
 	return v.apply(instruction{v.c.VPSUBQ, v.c.VPSUBQ_BCST}, a, b)
 }

@@ -161,7 +161,8 @@ func packTwoRows64(c *build.Context) {
 	})
 }
 
-// packSteps writes a packer that converts steps of w contiguous elements, a multiple of 16, to float32.
+// packSteps writes a function that packs k steps of a panel as float32. A step has w contiguous elements, and w is a
+// multiple of 16.
 func packSteps(c *build.Context, name string, e elements) {
 	asm.Function(c, name)
 	p := asm.Load(c, "dst", "w", "src", "step", "k")

@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// smooth64 writes the functions of float64 on vectors of four or eight numbers. Each method does the operations of the Go
-// function of its name in the same order, and so gives the same bits.
+// smooth64 writes the float64 functions for vectors of four or eight elements. A method performs the operations of the Go
+// function of the same name in the same order, so the results have the same bits.
 type smooth64 struct{ fused }
 
 // smooth64Constants are those of smooth64Table, polynomials highest coefficient first.

@@ -32,7 +32,8 @@ func sum32(c *build.Context) {
 	rowSum(doubles{c: c}, func(x vector) vector { return x })
 }
 
-// rowSum writes the rest of a function that returns the sum of terms of the n elements of x, in four partial sums.
+// rowSum writes the body of a function that returns the sum of term(x[i]) over the n elements of x. Four partial sums are
+// kept, one in each lane.
 func rowSum(v doubles, term func(x vector) vector) {
 	p := asm.Load(v.c, "x", "n")
 	x, n := p[0], p[1]
