@@ -4,8 +4,6 @@ import (
 	"errors"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
 // choleskyQRLeast is the number of columns from which QR goes by Cholesky's factorization first.
@@ -32,41 +30,45 @@ func (s solver) choleskyQR(op *operation, a *gpk.Array) (q, r *gpk.Array, err er
 	if dt.IsComplex() {
 		high = gpk.Complex128
 	}
-	r1, inverse, err := s.gramFactor(op, a.Cast(high))
+	r1, err := s.gramFactor(op, a.Cast(high))
 	if err != nil {
 		return nil, nil, err
 	}
-	first := times(a, inverse.Cast(dt))
-	r2, inverse, err := s.gramFactor(op, first)
+	r1 = r1.Cast(dt)
+	first, err := s.quotient(op, a, r1)
 	if err != nil {
 		return nil, nil, err
 	}
-	q, r = times(first, inverse), times(r2, r1.Cast(dt)).Triu()
+	r2, err := s.gramFactor(op, first)
+	if err != nil {
+		return nil, nil, err
+	}
+	q, err = s.quotient(op, first, r2)
+	if err != nil {
+		return nil, nil, err
+	}
+	r = times(r2, r1).Triu()
 	return q, r, s.stableProduct(a, q, r, 4, q)
 }
 
-// gramFactor returns the upper triangular R with R^H R = A^H A, and its inverse. ErrNoConvergence says that A^H A is
-// not positive definite in its type.
-func (s solver) gramFactor(op *operation, a *gpk.Array) (r, inverse *gpk.Array, err error) {
+// gramFactor returns the upper triangular R with R^H R = A^H A. ErrNoConvergence says that A^H A is not positive
+// definite in its type.
+func (s solver) gramFactor(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	packed, err := s.potrfFinite(op, times(adjoint(a), a), true, false)
 	if errors.Is(err, ErrNotPositiveDefinite) {
-		return nil, nil, ErrNoConvergence
+		return nil, ErrNoConvergence
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	r = packed.Triu()
-	lead, batch, n, _ := shapeOf(r)
-	info := &report{lead: lead}
-	results, err := op.call(cusolver.Trtri, []array.Part{{DType: r.DType(), Shape: r.Shape()}}, []*gpk.Array{r}, info, func(run *runner) error {
-		if err := fill(run.Stream, run.dst[0], run.reads[0], false); err != nil {
-			return err
-		}
-		// By columns it is the lower triangle of R^T. The other one stays 0.
-		return run.run(cusolver.Call{N: n, Batch: batch, A: stackOf(run.dst[0], n, n*n)})
-	})
-	if err != nil {
-		return nil, nil, err
+	return packed.Triu(), nil
+}
+
+// quotient returns A R^-1 = (R^-T A^T)^T.
+func (s solver) quotient(op *operation, a, r *gpk.Array) (*gpk.Array, error) {
+	x := flat(a).T().Clone()
+	if err := s.substitute(op, flat(r).T(), x, false, false); err != nil {
+		return nil, err
 	}
-	return r, results[0], nil
+	return x.T().Reshape(a.Shape()...), nil
 }

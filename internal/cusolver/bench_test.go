@@ -41,7 +41,6 @@ func BenchmarkKinds(b *testing.B) {
 			{Getrf, 1, []int{64, 256, 1024, 4096}},
 			{Geqrf, 1, []int{64, 256, 1024, 4096}},
 			{Orgqr, 1, []int{4096}},
-			{Trtri, 1, []int{1024, 4096}},
 			{Syevd, 1, []int{64, 256, 512, 1024}},
 			{SyevBatched, 1, []int{64, 256, 512, 1024}},
 			{SyevBatched, 64, []int{32, 64}},

@@ -39,9 +39,6 @@
 		int type_w, const void* w, int compute, size_t* bytes, size_t* host)) \
 	F(cusolverDnXsyevd, (void* handle, void* params, int jobz, int uplo, int64_t n, int type, void* a, int64_t lda, int type_w, void* w, \
 		int compute, void* work, size_t bytes, void* room, size_t host, int* info)) \
-	F(cusolverDnXtrtri_bufferSize, (void* handle, int uplo, int diag, int64_t n, int type, void* a, int64_t lda, size_t* bytes, size_t* host)) \
-	F(cusolverDnXtrtri, (void* handle, int uplo, int diag, int64_t n, int type, void* a, int64_t lda, void* work, size_t bytes, void* room, \
-		size_t host, int* info)) \
 	F(cusolverDnXgesvd_bufferSize, (void* handle, void* params, signed char jobu, signed char jobvt, int64_t m, int64_t n, int type, \
 		const void* a, int64_t lda, int type_s, const void* s, int type_u, const void* u, int64_t ldu, int type_v, const void* vt, \
 		int64_t ldvt, int compute, size_t* bytes, size_t* host)) \

@@ -29,13 +29,12 @@ const (
 	Gesvdj                    // the same by Jacobi's method, except that D is V and M may be less than N; info is min(M, N) + 1 where it does not converge
 	GesvdjBatched             // the same, all matrices at once, for M and N up to 32, with Full
 	Gesvdp                    // the same as Gesvdj by polar decomposition; Sigma is the perturbation of the singular values
-	Trtri                     // the triangle of A [N, N] becomes that of A^-1; info is the place, from 1, of a zero on the diagonal
 	kinds
 )
 
 var kindNames = [...]string{
 	"cusolverDnXpotrf", "cusolverDnpotrfBatched", "cusolverDnXpotrs", "cusolverDnXgetrf", "cusolverDnXgetrs", "cusolverDnXgeqrf", "cusolverDnorgqr",
-	"cusolverDnXsyevd", "cusolverDnXsyevBatched", "cusolverDnsyevjBatched", "cusolverDnXgesvd", "cusolverDngesvdj", "cusolverDngesvdjBatched", "cusolverDnXgesvdp", "cusolverDnXtrtri",
+	"cusolverDnXsyevd", "cusolverDnXsyevBatched", "cusolverDnsyevjBatched", "cusolverDnXgesvd", "cusolverDngesvdj", "cusolverDngesvdjBatched", "cusolverDnXgesvdp",
 }
 
 // String returns the name of the function, without its type.
@@ -57,7 +56,7 @@ type Operand struct {
 type Call struct {
 	Kind       Kind
 	Type       dtype.DType // Float32, Float64, Complex64 or Complex128
-	Upper      bool        // Potrf, Potrs, Syev, Trtri: the triangle that is read
+	Upper      bool        // Potrf, Potrs, Syev: the triangle that is read
 	Adjoint    bool        // Getrs: the system of A^H
 	Vectors    bool        // Syev, Gesvd: vectors are computed
 	Full       bool        // Gesvd: U and V are square

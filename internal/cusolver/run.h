@@ -15,7 +15,7 @@ typedef struct {
 typedef struct { uint64_t at; int64_t ld, step; } gpk_cusolver_operand;
 
 // Kinds are those of Go, in its order.
-enum { POTRF, POTRF_BATCHED, POTRS, GETRF, GETRS, GEQRF, ORGQR, SYEVD, SYEV_BATCHED, SYEVJ_BATCHED, GESVD, GESVDJ, GESVDJ_BATCHED, GESVDP, TRTRI };
+enum { POTRF, POTRF_BATCHED, POTRS, GETRF, GETRS, GEQRF, ORGQR, SYEVD, SYEV_BATCHED, SYEVJ_BATCHED, GESVD, GESVDJ, GESVDJ_BATCHED, GESVDP };
 
 typedef struct {
 	int kind, type, upper, adjoint, vectors, full;
@@ -95,7 +95,6 @@ static int gpk_cusolver_size(uintptr_t context, gpk_cusolver_session* s, gpk_cus
 	case GESVDP:
 		return cusolverDnXgesvdp_bufferSize(s->dn, s->params, c->vectors, !c->full, c->m, c->n, t, a, c->a.ld, real, b, t, u, c->c.ld, t, v, c->d.ld, t,
 			&c->bytes, &c->host);
-	case TRTRI: return cusolverDnXtrtri_bufferSize(s->dn, c->upper, 0, c->n, t, a, c->a.ld, &c->bytes, &c->host);
 	case ORGQR: e = cusolverDn_orgqr_bufferSize[at](s->dn, (int)c->m, (int)c->n, (int)c->k, a, (int)c->a.ld, b, &size); break;
 	case SYEVJ_BATCHED:
 		e = cusolverDn_syevjBatched_bufferSize[at](s->dn, c->vectors, c->upper, (int)c->n, a, (int)c->a.ld, b, &size, s->syevj, (int)c->batch);
@@ -127,7 +126,6 @@ static int gpk_cusolver_one(gpk_cusolver_session* s, const gpk_cusolver_call* c,
 	case GETRF: return cusolverDnXgetrf(s->dn, s->params, c->m, c->n, t, a, c->a.ld, pivots, t, work, c->bytes, s->room, c->host, info);
 	case GETRS: return cusolverDnXgetrs(s->dn, s->params, c->adjoint ? 2 : 0, c->n, c->k, t, a, c->a.ld, pivots, t, u, c->c.ld, info);
 	case GEQRF: return cusolverDnXgeqrf(s->dn, s->params, c->m, c->n, t, a, c->a.ld, t, b, t, work, c->bytes, s->room, c->host, info);
-	case TRTRI: return cusolverDnXtrtri(s->dn, c->upper, 0, c->n, t, a, c->a.ld, work, c->bytes, s->room, c->host, info);
 	case ORGQR: return cusolverDn_orgqr[at](s->dn, (int)c->m, (int)c->n, (int)c->k, a, (int)c->a.ld, b, work, size, info);
 	case SYEVD:
 		return cusolverDnXsyevd(s->dn, s->params, c->vectors, c->upper, c->n, t, a, c->a.ld, real, w, t, work, c->bytes, s->room, c->host, info);

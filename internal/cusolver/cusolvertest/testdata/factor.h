@@ -62,34 +62,6 @@ int cusolverDnXpotrs(void* h, void* params, int uplo, int64_t n, int64_t nrhs, i
 	END(info)
 }
 
-// The inverse of a triangle. What lies in the other one is left.
-int cusolverDnXtrtri_bufferSize(void* h, int uplo, int diag, int64_t n, int type, void* a, int64_t lda, size_t* bytes, size_t* host) {
-	void* params = h;
-	if (a == NULL || uplo < 0 || uplo > 1 || diag != 0 || lda < n || type < 0) return INVALID;
-	SIZES(n, n)
-}
-
-int cusolverDnXtrtri(void* h, int uplo, int diag, int64_t n, int type, void* p, int64_t lda, void* work, size_t bytes, void* room, size_t host, int* info) {
-	BEGIN("Xtrtri", diag == 0 && lda >= n && bytes == need(n, n) && host >= need_host(n))
-	poison(work, bytes, room, host);
-	number *a = fetch(type, p, n, n, lda), *x = fetch(type, p, n, n, lda);
-	*info = 0;
-	for (int64_t j = 0; j < n; j++) { // column j of the inverse
-		if (a[j + j * n] == 0 && *info == 0) *info = (int)j + 1;
-		for (int64_t s = 0; s < n; s++) {
-			int64_t i = uplo ? j - s : j + s;
-			if (i < 0 || i >= n) break;
-			number v = i == j;
-			for (int64_t k = uplo ? i + 1 : j; uplo ? k <= j : k < i; k++) v -= mul(a[i + k * n], x[k + j * n]);
-			x[i + j * n] = v / a[i + i * n];
-		}
-	}
-	put(type, p, n, n, lda, x);
-	free(a);
-	free(x);
-	END(info)
-}
-
 // LU. Behind a zero pivot there is NaN: callers must not use it.
 int cusolverDnXgetrf_bufferSize(void* h, void* params, int64_t m, int64_t n, int type, const void* a, int64_t lda, int compute, size_t* bytes, size_t* host) {
 	if (a == NULL || lda < m || compute != type) return INVALID;
