@@ -45,10 +45,6 @@ func TestTurned(t *testing.T) {
 		for name, c := range map[string]*Circuit{"ring": ringCZ(q, true), "real": ringCZ(q, false), "layers": reuploaded(q)} {
 			k := compiled(t, c, General)
 			p := k.blocks[0]
-			to := make([]int, p.qubits)
-			for i := range to {
-				to[i] = i
-			}
 			check := func(what string, code *circuitCode, kernel bool) {
 				first, last := int32(fromProduct), int32(toState)
 				if kernel && q >= turnedQubits {
@@ -81,7 +77,7 @@ func TestTurned(t *testing.T) {
 					}
 				}
 			}
-			check("states", encode(p, to, false), false)
+			check("states", encode(p, false), false)
 			check("kernel", k.encoded().blocks[0], true)
 		}
 	}

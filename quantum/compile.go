@@ -22,20 +22,24 @@ type kernel struct {
 }
 
 // compileStates compiles a circuit for its states: one program for all wires, with every
-// gate. out[w] is the position of the user's wire w.
-func compileStates(c *Circuit) (p *program, out []int, err error) {
+// gate. Wires that SWAPs exchange have their final numbers from the beginning.
+func compileStates(c *Circuit) (*program, error) {
 	gates, at := dropConstantControls(c.gates, c.qubits)
-	if p, err = compileAllWires(gates, c.qubits); err != nil {
-		return nil, nil, err
-	}
-	out = make([]int, c.qubits)
+	final := make([]int, c.qubits)
 	for w, i := range at {
-		out[w] = c.qubits - 1 - i
+		final[i] = w
 	}
-	if p.phase >= 0 && !isSign(p.angles.angles[p.phase]) {
+	for i := range gates {
+		g := &gates[i]
+		if g.a = final[g.a]; g.b >= 0 {
+			g.b = final[g.b]
+		}
+	}
+	p, err := compileAllWires(gates, c.qubits)
+	if err == nil && p.phase >= 0 && !isSign(p.angles.angles[p.phase]) {
 		p.real = false
 	}
-	return p, out, nil
+	return p, err
 }
 
 // compileAllWires compiles gates on all wires into one program.

@@ -297,18 +297,14 @@ func found(x *samples, notes []uint64, angles []Angle) error {
 		return notFinite(x.name, x.origin(r), c, v[0])
 	}
 	if at := notes[1]; at != nothingFound {
-		return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, angles[int(at)%len(angles)], x.origin(int(at)/len(angles)), x.name)
+		return angleTable{angles: angles}.describe(int(at)%len(angles), x.name, x.origin(int(at)/len(angles)))
 	}
 	return nil
 }
 
-func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
+func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, x *samples, dt gpk.DType) (*gpk.Array, error) {
 	whole := *p
 	whole.real = false
-	to := make([]int, p.qubits)
-	for w, from := range out {
-		to[from] = p.qubits - 1 - w
-	}
 	src, err := x.source()
 	if err != nil {
 		return nil, err
@@ -321,7 +317,7 @@ func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, ou
 	if err != nil {
 		return nil, err
 	}
-	if err := buildStates(ctx, dev, encode(&whole, to, false), src, x, dt, buf); err != nil {
+	if err := buildStates(ctx, dev, encode(&whole, false), src, x, dt, buf); err != nil {
 		buf.Free()
 		return nil, err
 	}

@@ -341,6 +341,6 @@ func constantPrefix(steps []*step) (prefix, rest []*step) {
 }
 
 // describe reports which angle of a row of samples is not finite.
-func (t *angleTable) describe(i int, samples string, row int) error {
+func (t angleTable) describe(i int, samples string, row int) error {
 	return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, t.angles[i], row, samples)
 }

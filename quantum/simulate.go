@@ -167,25 +167,15 @@ func (m *simulator[T]) product() {
 	for p := range m.p.start {
 		h := 1 << p
 		a, b := m.p.start[p].vector(m.sin, m.cos)
-		if h < minSpread {
-			m.factors = [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
+		m.factors = [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
+		if h < minSpread { // without the allocation of a closure
 			double(re[:h], im, re[h:2*h], h, &m.factors)
-		} else {
-			m.doubleAcross(h, a, b)
+			continue
 		}
+		m.spread(h, func(lo, hi int) {
+			double(m.re[lo:hi], m.im[min(lo, len(m.im)):], m.re[h+lo:h+hi], h, &m.factors)
+		})
 	}
-}
-
-// doubleAcross is double by several goroutines.
-func (m *simulator[T]) doubleAcross(h int, a, b complex128) {
-	e := [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
-	m.spread(h, func(lo, hi int) {
-		im := m.im
-		if im != nil {
-			im = im[lo:]
-		}
-		double(m.re[lo:hi], im, m.re[h+lo:h+hi], h, &e)
-	})
 }
 
 // multiplyPhase multiplies all amplitudes by the program's phase, which is a sign if they are real.
