@@ -33,7 +33,7 @@ const (
 	stageGates
 
 	fromProduct = iota - 3
-	fromConstant
+	_           // a table of amplitudes
 	fromState
 	fromShared
 	fromOnes
@@ -67,11 +67,10 @@ type passCode struct {
 	at    []int32 // the positions of the local bits, then of the others
 }
 
-// tableCode is a table that passes read: given values, or the phases of a constant
-// diagonal, which the device computes by a separate program.
+// tableCode is a table that passes read: the phases of a constant diagonal, which the device
+// computes by a separate program.
 type tableCode struct {
 	offset int // offset in numbers
-	values []complex128
 	passes []passCode
 }
 

@@ -190,12 +190,6 @@ func (e *encoder) room() int {
 	return at
 }
 
-func (e *encoder) constantTable() int {
-	t := tableCode{offset: e.room(), values: e.p.constant}
-	e.tables = append(e.tables, t)
-	return t.offset
-}
-
 // diagonalTable adds a table with the phases of a constant diagonal.
 func (e *encoder) diagonalTable(d *diagonal) int {
 	t := tableCode{offset: e.room()}

@@ -17,11 +17,8 @@ func stagesOf(t *testing.T, words []int32, qubits int) (list []stage) {
 		s := stage{words[0], words[1], words[2]}
 		phases := words[3]
 		words = words[4:]
-		switch s.from {
-		case fromProduct, fromLongProduct:
+		if s.from == fromProduct || s.from == fromLongProduct {
 			words = words[qubits:]
-		case fromConstant:
-			words = words[1:]
 		}
 		for range phases {
 			words = words[words[1]:]

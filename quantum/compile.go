@@ -199,12 +199,6 @@ func (k *kernel) noteReal() {
 	case n > 0:
 		k.note("%d of %d blocks have real amplitudes", n, len(k.blocks))
 	}
-	for _, b := range k.blocks {
-		if b.constant != nil {
-			k.note("a start that is the same for all samples is computed once")
-			return
-		}
-	}
 }
 
 // width returns the number of real numbers in a state.

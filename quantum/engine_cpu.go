@@ -100,7 +100,7 @@ const sharedQubits = 20
 // Each sample runs in one goroutine, which calls put; or, if there are few and their states are
 // large, all goroutines work on one sample after another.
 func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, put func(i int, re, im []T)) error {
-	common := newShared[T](p)
+	common := newFixedPhases[T](p)
 	workers, spread := runtime.GOMAXPROCS(0), inline
 	if n := hi - lo; p.qubits >= sharedQubits || n < workers && 1<<p.qubits >= 2*minSpread {
 		workers, spread = 1, across(workers)
@@ -113,7 +113,7 @@ func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, pu
 			im = make([]T, 1<<p.qubits)
 		}
 		return func(i int) error {
-			if bad := m.run(x.row(lo+i), common, re, im); bad >= 0 {
+			if bad := m.run(x.row(lo+i), re, im); bad >= 0 {
 				return p.angles.describe(bad, x.name, x.origin(lo+i))
 			}
 			put(lo+i, re, im)

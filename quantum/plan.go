@@ -274,7 +274,7 @@ func (k *kernel) scratch(workers int) int64 {
 		if b.qubits < sharedQubits {
 			one *= int64(workers)
 		}
-		most = max(most, one+saturated(b.sharedPlanes()<<b.qubits, 8))
+		most = max(most, one+saturated(2*int64(len(b.fixedDiagonals()))<<b.qubits, 8))
 	}
 	return most
 }

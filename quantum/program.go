@@ -18,10 +18,7 @@ type program struct {
 	real   bool  // every amplitude is real for every sample
 	angles angleTable
 
-	// The state before ops: the product of start's matrices applied to |0>, or constant if
-	// gates that are the same for all samples entangle first.
-	start    []localOp // by position
-	constant []complex128
+	start []localOp // by position; their product applied to |0> is the state before ops
 
 	ops   []op
 	phase int // index of the angle of a global phase, or -1
@@ -174,9 +171,6 @@ func (p *program) evaluateAngles(angles, half, sin, cos []float64) {
 // their indices fit every integer type used.
 const maxStateQubits = 40
 
-// maxConstantQubits is the largest block whose constant start state is stored: 64 MiB.
-const maxConstantQubits = 22
-
 // lower turns a simplified block into a program.
 func (b *block) lower() *program {
 	k := len(b.wires)
@@ -184,29 +178,13 @@ func (b *block) lower() *program {
 	if !b.phase.isZero() {
 		p.phase = p.angles.add(b.phase)
 	}
-	for _, s := range b.steps {
-		p.real = p.real && s.isReal()
-	}
-	steps := b.steps
-	if k <= maxConstantQubits {
-		if prefix, rest := constantPrefix(b.steps); slices.ContainsFunc(prefix, func(s *step) bool { return s.kind != stepLocal }) {
-			// The part that is the same for every sample is computed once.
-			first := (&block{wires: b.wires, steps: prefix}).lowerFrom(&program{qubits: k, wires: b.wires, real: p.real, start: make([]localOp, k), phase: -1}, prefix)
-			p.constant = first.constantState()
-			steps = rest
-		}
-	}
-	return b.lowerFrom(p, steps)
-}
-
-func (b *block) lowerFrom(p *program, steps []*step) *program {
-	k := p.qubits
 	for i := range p.start {
 		p.start[i].position = i
 	}
 	var touched uint64
-	for _, s := range steps {
-		if s.kind == stepLocal && touched>>s.wire&1 == 0 && p.constant == nil {
+	for _, s := range b.steps {
+		p.real = p.real && s.isReal()
+		if s.kind == stepLocal && touched>>s.wire&1 == 0 {
 			p.start[k-1-s.wire] = p.local(s)
 		} else {
 			p.ops = append(p.ops, p.op(s))
@@ -301,43 +279,6 @@ func (p *program) diagonal(s *step) *diagonal {
 		d.pairs[at[0]][at[1]] = p.angles.add(a)
 	}
 	return d
-}
-
-// constantPrefix divides steps into those that are the same for every sample and commute
-// with all other steps before them, and the rest. Running the former first changes nothing.
-func constantPrefix(steps []*step) (prefix, rest []*step) {
-	free := func(s *step) bool {
-		return !slices.ContainsFunc(rest, func(r *step) bool { return !commute(s, r) })
-	}
-	for _, s := range steps {
-		head, tail := s.clone(), s.clone()
-		switch s.kind {
-		case stepLocal:
-			n := slices.IndexFunc(s.factors, func(f factor) bool { return !f.isConst() })
-			if n < 0 {
-				n = len(s.factors)
-			}
-			head.factors, tail.factors = head.factors[:n], tail.factors[n:]
-		case stepDiagonal:
-			head.terms = slices.DeleteFunc(head.terms, func(t term) bool { return !t.angle.isConst() })
-			tail.terms = slices.DeleteFunc(tail.terms, func(t term) bool { return t.angle.isConst() })
-		default:
-			if s.isConst() {
-				tail = &step{kind: stepLocal}
-			} else {
-				head = &step{kind: stepLocal}
-			}
-		}
-		switch {
-		case isEmpty(head) || !free(head):
-			rest = append(rest, s)
-			continue
-		case !isEmpty(tail):
-			rest = append(rest, tail)
-		}
-		prefix = append(prefix, head)
-	}
-	return prefix, rest
 }
 
 // describe reports which angle of a row of samples is not finite.
