@@ -153,7 +153,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 
 // noteFactors adds a note on the factors of K, unless K comes from one state of all qubits.
 func (k *kernel) noteFactors() {
-	if len(k.blocks) == 1 && len(k.wires) == 0 && len(k.blocks[0].wires) == k.qubits {
+	if len(k.blocks) == 1 && len(k.wires) == 0 && k.blocks[0].qubits == k.qubits {
 		return
 	}
 	var sizes []string

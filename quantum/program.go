@@ -14,8 +14,7 @@ import (
 // is position qubits-1.
 type program struct {
 	qubits int
-	wires  []int // of the circuit, the most significant first
-	real   bool  // every amplitude is real for every sample
+	real   bool // every amplitude is real for every sample
 	angles angleTable
 
 	start []localOp // by position; their product applied to |0> is the state before ops
@@ -174,7 +173,7 @@ const maxStateQubits = 40
 // lower turns a simplified block into a program.
 func (b *block) lower() *program {
 	k := len(b.wires)
-	p := &program{qubits: k, wires: b.wires, real: true, start: make([]localOp, k), phase: -1}
+	p := &program{qubits: k, real: true, start: make([]localOp, k), phase: -1}
 	if !b.phase.isZero() {
 		p.phase = p.angles.add(b.phase)
 	}

@@ -21,7 +21,7 @@ func across(workers int) spread {
 			f(0, n)
 			return
 		}
-		inSteps(n, (n/parts+stay-1)&^(stay-1), f) // whole pieces: see locals
+		inSteps(n, (n/parts+63)&^63, f) // see linear
 	}
 }
 
@@ -99,18 +99,13 @@ func (m *simulator[T]) run(x []float64, re, im []T) (bad int) {
 	m.p.evaluateAngles(m.angles, m.half, m.sin, m.cos)
 	m.re, m.im = re, im
 	m.product()
-	for i := 0; i < len(m.p.ops); i++ {
+	for i := range m.p.ops {
 		if m.stop != nil && m.stop() {
 			return -1
 		}
 		switch o := &m.p.ops[i]; o.kind {
 		case stepLocal:
-			n := i
-			for n < len(m.p.ops) && m.p.ops[n].kind == stepLocal {
-				n++
-			}
-			m.locals(m.p.ops[i:n])
-			i = n - 1
+			m.local(&o.local)
 		case stepControlled:
 			m.controlled(o)
 		case stepDiagonal:
