@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/indextest"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -45,7 +46,7 @@ func FuzzIndexing(f *testing.F) {
 		defer device.SetDefault(device.SetDefault(cpu))
 		s := script(data)
 		shape := s.shape()
-		n := elements(shape)
+		n := indextest.Size(shape)
 		x := make([]int32, n)
 		for i := range x {
 			x[i] = int32(i*7919%23 - 11)
@@ -71,12 +72,12 @@ func FuzzIndexing(f *testing.F) {
 				t.Fatalf("%v, shape %v: %v, shape %v, want %v", data, shape, err, r.Shape(), wantShape)
 			}
 			for i, v := range got {
-				if w, known := from(unravel(wantShape, i)); known && v != w {
+				if w, known := from(indextest.Unravel(wantShape, i)); known && v != w {
 					t.Fatalf("%v, shape %v: element %d is %d, want %d", data, shape, i, v, w)
 				}
 			}
 		}
-		at := func(ix []int) int32 { return x[position(shape, ix)] }
+		at := func(ix []int) int32 { return x[indextest.Number(shape, ix)] }
 		with := func(ix []int, d, i int) []int {
 			ix = slices.Clone(ix)
 			ix[d] = i

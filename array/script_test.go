@@ -23,27 +23,3 @@ func (s *script) shape() []int {
 	}
 	return out
 }
-
-func elements(shape []int) int {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	return n
-}
-
-func unravel(shape []int, i int) []int {
-	ix := make([]int, len(shape))
-	for d := len(shape) - 1; d >= 0; d-- {
-		ix[d], i = i%shape[d], i/shape[d]
-	}
-	return ix
-}
-
-func position(shape, ix []int) int {
-	n := 0
-	for d, i := range ix {
-		n = n*shape[d] + i
-	}
-	return n
-}

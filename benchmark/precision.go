@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/matmul"
@@ -88,19 +89,7 @@ func (p precision) flops() float64 {
 
 // round returns the value of the precision's element type (of its real part)
 // nearest to v.
-func (p precision) round(v float64) float64 {
-	switch p.dtype {
-	case dtype.BFloat16:
-		return float64(bfloat16.FromFloat32(float32(v)).Float32())
-	case dtype.Float16:
-		return float64(float16.Fromfloat32(float32(v)).Float32())
-	case dtype.Float32, dtype.Complex64:
-		return float64(float32(v))
-	case dtype.Int8:
-		return max(-127, min(127, math.RoundToEven(v)))
-	}
-	return v
-}
+func (p precision) round(v float64) float64 { return codecs[p.dtype].round(v) }
 
 // unit is what a drawn 1 becomes. Of int8 that is 24: five standard deviations
 // fit.
@@ -109,4 +98,66 @@ func (p precision) unit() float64 {
 		return 24
 	}
 	return 1
+}
+
+// codec converts elements of one type to values and back.
+type codec struct {
+	round    func(float64) float64 // to the nearest value of the type, or of its real part
+	upload   func(v values, shape []int) *gpk.Array
+	download func(*gpk.Array) (values, error)
+}
+
+var codecs = map[dtype.DType]codec{
+	dtype.Float32:    realCodec(func(x float64) float32 { return float32(x) }, func(x float32) float64 { return float64(x) }),
+	dtype.Float64:    realCodec(func(x float64) float64 { return x }, func(x float64) float64 { return x }),
+	dtype.Float16:    realCodec(func(x float64) float16.Float16 { return float16.Fromfloat32(float32(x)) }, func(x float16.Float16) float64 { return float64(x.Float32()) }),
+	dtype.BFloat16:   realCodec(func(x float64) bfloat16.BFloat16 { return bfloat16.FromFloat32(float32(x)) }, func(x bfloat16.BFloat16) float64 { return float64(x.Float32()) }),
+	dtype.Int8:       realCodec(func(x float64) int8 { return int8(max(-127, min(127, math.RoundToEven(x)))) }, func(x int8) float64 { return float64(x) }),
+	dtype.Int32:      realCodec(func(x float64) int32 { return int32(x) }, func(x int32) float64 { return float64(x) }),
+	dtype.Int64:      realCodec(func(x float64) int64 { return int64(x) }, func(x int64) float64 { return float64(x) }),
+	dtype.Complex64:  complexCodec(func(x complex128) complex64 { return complex64(x) }, func(x complex64) complex128 { return complex128(x) }),
+	dtype.Complex128: complexCodec(func(x complex128) complex128 { return x }, func(x complex128) complex128 { return x }),
+}
+
+func realCodec[T dtype.Elem](from func(float64) T, to func(T) float64) codec {
+	return codec{
+		round: func(x float64) float64 { return to(from(x)) },
+		upload: func(v values, shape []int) *gpk.Array {
+			s := make([]T, len(v.re))
+			for i, x := range v.re {
+				s[i] = from(x)
+			}
+			return gpk.FromSlice(s, shape...)
+		},
+		download: func(a *gpk.Array) (values, error) {
+			s, err := gpk.ToSlice[T](a)
+			v := values{re: make([]float64, len(s))}
+			for i, x := range s {
+				v.re[i] = to(x)
+			}
+			return v, err
+		},
+	}
+}
+
+func complexCodec[T dtype.Elem](from func(complex128) T, to func(T) complex128) codec {
+	return codec{
+		round: func(x float64) float64 { return real(to(from(complex(x, 0)))) },
+		upload: func(v values, shape []int) *gpk.Array {
+			s := make([]T, len(v.re))
+			for i, re := range v.re {
+				s[i] = from(complex(re, v.im[i]))
+			}
+			return gpk.FromSlice(s, shape...)
+		},
+		download: func(a *gpk.Array) (values, error) {
+			s, err := gpk.ToSlice[T](a)
+			v := values{re: make([]float64, len(s)), im: make([]float64, len(s))}
+			for i, x := range s {
+				c := to(x)
+				v.re[i], v.im[i] = real(c), imag(c)
+			}
+			return v, err
+		},
+	}
 }

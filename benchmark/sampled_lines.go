@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/dtype"
 )
 
 // worstElement is the largest |got - want| over what is larger, |want| or the root
@@ -50,23 +49,15 @@ func sampleLines(seed uint64, lines int) []int {
 // sampledLines reads lines of out along its first dimension.
 func sampledLines(out *gpk.Array, picked []int) (values, error) {
 	if out.NDim() == 0 {
-		return downloadAny(out)
+		return download(out)
 	}
 	var v values
 	for _, i := range picked {
-		line, err := downloadAny(out.Slice(0, i, i+1))
+		line, err := download(out.Slice(0, i, i+1))
 		if err != nil {
 			return values{}, fmt.Errorf("line %d: %w", i, err)
 		}
 		v.re = append(v.re, line.re...)
 	}
 	return v, nil
-}
-
-// downloadAny is download that knows places too.
-func downloadAny(a *gpk.Array) (values, error) {
-	if a.DType() == dtype.Int64 {
-		return widened(a, func(x int64) float64 { return float64(x) })
-	}
-	return download(a)
 }

@@ -42,7 +42,7 @@ func init() {
 		{name: "fft", peer: "linalg_bench.py", about: "Fourier transforms", cases: fourierCases},
 		{name: "linalg", peer: "linalg_bench.py", about: "factorizations and systems of equations", cases: factorCases},
 		{name: "index", peer: "index_bench.py", about: "selections, additions and sorts by random indices", cases: indexCases},
-		{name: "einsum", peer: "index_bench.py", about: "contractions of bfloat16 arrays", cases: einsumCases},
+		{name: "einsum", peer: "index_bench.py", about: "contractions of 16-bit arrays", cases: einsumCases},
 		{name: "programs", peer: "programs.py", about: "whole programs, beside their twins in NumPy", cases: programCases},
 	}
 }

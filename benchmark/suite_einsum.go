@@ -11,7 +11,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// contraction is an Einsum of bfloat16 arrays: its equation and the extent of every index.
+// contraction is an Einsum of 16-bit arrays: its equation and the extent of every index.
 type contraction struct {
 	equation string
 	extents  map[rune]int

@@ -167,7 +167,7 @@ func (c indexCase) measure(r *runner) ([]result, error) {
 			return gpk.Eval(last...)
 		},
 		check: func(int) (deviation, error) {
-			got, err := downloadAny(last[0])
+			got, err := download(last[0])
 			if err == nil && len(got.re) != len(want.re) {
 				err = fmt.Errorf("%d elements, not %d", len(got.re), len(want.re))
 			}

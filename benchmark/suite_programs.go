@@ -120,7 +120,7 @@ func (g userProgram) measure(r *runner, name string, p precision, n int) ([]resu
 func (g userProgram) check(name string, results arrays, want [][]float64, bound float64) (worst deviation, err error) {
 	norms := twinNorms()[name]
 	for i, a := range results {
-		got, err := downloadAny(a)
+		got, err := download(a)
 		if err != nil {
 			return worst, err
 		}

@@ -9,8 +9,6 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
-	"github.com/x448/float16"
 )
 
 // values are elements on the host, widened: real parts and, of complex types
@@ -66,82 +64,22 @@ func parallel(n int, f func(i int)) {
 
 // upload makes an array of type dt on the default device.
 func upload(dt dtype.DType, v values, shape ...int) *gpk.Array {
-	switch dt {
-	case dtype.Float32:
-		return gpk.FromSlice(convert(v.re, func(x float64) float32 { return float32(x) }), shape...)
-	case dtype.Float64:
-		return gpk.FromSlice(v.re, shape...)
-	case dtype.Float16:
-		return gpk.FromSlice(convert(v.re, func(x float64) float16.Float16 { return float16.Fromfloat32(float32(x)) }), shape...)
-	case dtype.BFloat16:
-		return gpk.FromSlice(convert(v.re, func(x float64) bfloat16.BFloat16 { return bfloat16.FromFloat32(float32(x)) }), shape...)
-	case dtype.Int8:
-		return gpk.FromSlice(convert(v.re, func(x float64) int8 { return int8(x) }), shape...)
-	case dtype.Complex64:
-		return gpk.FromSlice(pairs(v, func(re, im float64) complex64 { return complex(float32(re), float32(im)) }), shape...)
-	case dtype.Complex128:
-		return gpk.FromSlice(pairs(v, func(re, im float64) complex128 { return complex(re, im) }), shape...)
+	c, ok := codecs[dt]
+	if !ok {
+		panic(fmt.Sprintf("benchmark: no precision has elements of %v", dt))
 	}
-	panic(fmt.Sprintf("benchmark: no precision has elements of %v", dt))
+	return c.upload(v, shape)
 }
 
 // download waits for a and returns its elements, row-major.
 func download(a *gpk.Array) (values, error) {
-	switch a.DType() {
-	case dtype.Float32:
-		return widened(a, func(x float32) float64 { return float64(x) })
-	case dtype.Float64:
-		return widened(a, func(x float64) float64 { return x })
-	case dtype.Float16:
-		return widened(a, func(x float16.Float16) float64 { return float64(x.Float32()) })
-	case dtype.BFloat16:
-		return widened(a, func(x bfloat16.BFloat16) float64 { return float64(x.Float32()) })
-	case dtype.Int32:
-		return widened(a, func(x int32) float64 { return float64(x) })
-	case dtype.Complex64:
-		return parted(a, func(x complex64) complex128 { return complex128(x) })
-	case dtype.Complex128:
-		return parted(a, func(x complex128) complex128 { return x })
+	if c, ok := codecs[a.DType()]; ok {
+		return c.download(a)
 	}
 	if err := a.Err(); err != nil {
 		return values{}, err
 	}
 	return values{}, fmt.Errorf("benchmark: a product of elements of %v was not expected", a.DType())
-}
-
-func convert[T any](in []float64, f func(float64) T) []T {
-	out := make([]T, len(in))
-	for i, x := range in {
-		out[i] = f(x)
-	}
-	return out
-}
-
-func pairs[T any](v values, f func(re, im float64) T) []T {
-	out := make([]T, len(v.re))
-	for i, re := range v.re {
-		out[i] = f(re, v.im[i])
-	}
-	return out
-}
-
-func widened[T dtype.Elem](a *gpk.Array, f func(T) float64) (values, error) {
-	s, err := gpk.ToSlice[T](a)
-	v := values{re: make([]float64, len(s))}
-	for i, x := range s {
-		v.re[i] = f(x)
-	}
-	return v, err
-}
-
-func parted[T dtype.Elem](a *gpk.Array, f func(T) complex128) (values, error) {
-	s, err := gpk.ToSlice[T](a)
-	v := values{re: make([]float64, len(s)), im: make([]float64, len(s))}
-	for i, x := range s {
-		c := f(x)
-		v.re[i], v.im[i] = real(c), imag(c)
-	}
-	return v, err
 }
 
 // poisoned returns an array that no right result equals: NaN, of integers a

@@ -123,7 +123,7 @@ func families() []family {
 
 	// CUTLASS 2.x. If an operand has k contiguous, a load is a vector of it; outputs are
 	// stored one by one. Shared memory stays below the 99 KiB of sm_86.
-	for _, f := range []struct {
+	type classic struct {
 		unit       string
 		unitSM, sm int
 		in, out    dtype.DType
@@ -134,7 +134,8 @@ func families() []family {
 		schedule   string
 		vector     int // bytes per load
 		epilogue   bool
-	}{
+	}
+	list := []classic{
 		// float64 with other rows. For at most one wave of tiles, a multiprocessor per
 		// tile; for more, several tiles share a multiprocessor, in kernels with smaller
 		// steps (scaledFamilies).
@@ -144,14 +145,17 @@ func families() []family {
 		{"any_f32", 0, 80, dtype.Float32, dtype.Float32, "fp32", [3]int{128, 128, 8}, [2]int{32, 64}, 5, "simt", 4, true},
 		{"any_c64", 0, 80, dtype.Complex64, dtype.Complex64, "c64", [3]int{128, 128, 8}, [2]int{32, 64}, 4, "simt", 8, false},
 		{"any_c64", 0, 80, dtype.Complex64, dtype.Complex64, "tf32", [3]int{128, 64, 16}, [2]int{32, 32}, 4, "multistage", 8, false},
-		{"sm80_bf16", 80, 80, dtype.BFloat16, dtype.BFloat16, "bf16", [3]int{128, 128, 32}, [2]int{64, 64}, 4, "multistage", 16, true},
-		{"sm80_bf16", 80, 80, dtype.BFloat16, dtype.Float32, "bf16", [3]int{128, 128, 32}, [2]int{64, 64}, 4, "multistage", 16, true},
-		{"sm80_f16", 80, 80, dtype.Float16, dtype.Float16, "fp16", [3]int{128, 128, 32}, [2]int{64, 64}, 4, "multistage", 16, true},
-		{"sm80_f16", 80, 80, dtype.Float16, dtype.Float32, "fp16", [3]int{128, 128, 32}, [2]int{64, 64}, 4, "multistage", 16, true},
+	}
+	for _, h := range halves {
+		for _, out := range []dtype.DType{h, dtype.Float32} {
+			list = append(list, classic{"sm80_" + tokens[h].name, 80, 80, h, out, tokens[h].cpp, [3]int{128, 128, 32}, [2]int{64, 64}, 4, "multistage", 16, true})
+		}
+	}
+	for _, f := range append(list, []classic{
 		{"sm80_tf32", 80, 80, dtype.Float32, dtype.Float32, "tf32", [3]int{128, 128, 16}, [2]int{64, 64}, 4, "multistage", 16, true},
 		{"sm80_f64", 80, 80, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 128, 16}, [2]int{32, 64}, 3, "multistage", 8, false},
 		{"sm80_f64", 80, 80, dtype.Complex128, dtype.Complex128, "c128", [3]int{128, 64, 8}, [2]int{32, 32}, 3, "multistage", 16, false},
-	} {
+	}...) {
 		fs = append(fs, family{f.unitSM, Kernel{
 			Unit: f.unit, SM: f.sm, A: f.in, B: f.in,
 			Tile: f.tile, Warp: f.warp, Cluster: [2]int{1, 1}, Stages: f.stages, Schedule: f.schedule, Math: f.math,

@@ -149,19 +149,25 @@ func testCanceled(t *testing.T, place func(g *Group)) {
 	ended(t, log, "abort")
 }
 
-// TestComparisonEnded checks that a call is refused once nobody compares it: its result would wait forever.
-func TestComparisonEnded(t *testing.T) {
+// afterRun returns the Comm of rank 0 after a Run of one call on two ranks.
+func afterRun(t *testing.T, place ...func(g *Group)) (kept *Comm) {
+	t.Helper()
 	fakeNCCL(t, every)
-	var kept *Comm
 	err := onNCCL(t, 2, func(_ context.Context, c *Comm) error {
 		if c.Rank() == 0 {
 			kept = c
 		}
 		return c.AllReduce(gpk.Ones(gpk.Float32, 1), Sum).Err()
-	}, separate)
+	}, place...)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return kept
+}
+
+// TestComparisonEnded checks that a call is refused once nobody compares it: its result would wait forever.
+func TestComparisonEnded(t *testing.T) {
+	kept := afterRun(t, separate)
 	n := kept.compare.number()
 	if err := kept.compare.add(&heading{Call: "AllReduce"}); err == nil || kept.compare.number() != n {
 		t.Errorf("a call after the Run: %v, %d calls", err, kept.compare.number())
@@ -173,17 +179,7 @@ func TestComparisonEnded(t *testing.T) {
 
 // TestMeetingEnded makes a call after the Run, on ranks of one process.
 func TestMeetingEnded(t *testing.T) {
-	fakeNCCL(t, every)
-	var kept *Comm
-	err := onNCCL(t, 2, func(_ context.Context, c *Comm) error {
-		if c.Rank() == 0 {
-			kept = c
-		}
-		return c.AllReduce(gpk.Ones(gpk.Float32, 1), Sum).Err()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := afterRun(t)
 	if err := kept.compare.announce(&heading{Call: "AllReduce"}); err == nil {
 		t.Error("no error")
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/indextest"
 )
 
 // A script reads the choices of a fuzz target from its input. After the end of the
@@ -287,7 +289,7 @@ func FuzzBroadcast(f *testing.F) {
 			}
 			compare(t, c.from, c.to, m)
 		}
-		if product(shape) == 0 {
+		if indextest.Size(shape) == 0 {
 			return
 		}
 		merged, strides := Collapse(shape, x.Strides, y.Strides)

@@ -2,6 +2,8 @@ package layout
 
 import (
 	"slices"
+
+	"github.com/gpk-go/gpk/internal/indextest"
 )
 
 // A model is a layout as a list of positions: entry i is the position of element i in
@@ -11,38 +13,12 @@ type model struct {
 	at    []int
 }
 
-func product(shape []int) int {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	return n
-}
-
-// unravel returns the index of element number i of a shape.
-func unravel(shape []int, i int) []int {
-	ix := make([]int, len(shape))
-	for d := len(shape) - 1; d >= 0; d-- {
-		ix[d], i = i%shape[d], i/shape[d]
-	}
-	return ix
-}
-
-// number is the inverse of unravel.
-func number(shape, ix []int) int {
-	n := 0
-	for d, i := range ix {
-		n = n*shape[d] + i
-	}
-	return n
-}
-
 // view returns a model of the new shape whose element at an index is m's element at
 // from(index).
 func (m model) view(shape []int, from func(ix []int) []int) model {
 	out := model{shape: shape, at: []int{}}
-	for i := range product(shape) {
-		out.at = append(out.at, m.at[number(m.shape, from(unravel(shape, i)))])
+	for i := range indextest.Size(shape) {
+		out.at = append(out.at, m.at[indextest.Number(m.shape, from(indextest.Unravel(shape, i)))])
 	}
 	return out
 }
@@ -58,12 +34,12 @@ func (m model) strided(shape []int) bool {
 		if n > 1 {
 			ix := make([]int, len(shape))
 			ix[d] = 1
-			strides[d] = m.at[number(shape, ix)] - m.at[0]
+			strides[d] = m.at[indextest.Number(shape, ix)] - m.at[0]
 		}
 	}
 	for i, at := range m.at {
 		want := m.at[0]
-		for d, x := range unravel(shape, i) {
+		for d, x := range indextest.Unravel(shape, i) {
 			want += x * strides[d]
 		}
 		if at != want {

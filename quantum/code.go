@@ -33,7 +33,7 @@ const (
 	stageGates
 
 	fromProduct = iota - 3
-	fromConstant
+	_           // a table of amplitudes
 	fromState
 	fromShared
 	fromOnes
@@ -67,11 +67,10 @@ type passCode struct {
 	at    []int32 // the positions of the local bits, then of the others
 }
 
-// tableCode is a table that passes read: given values, or the phases of a constant
-// diagonal, which the device computes by a separate program.
+// tableCode is a table that passes read: the phases of a constant diagonal, which the device
+// computes by a separate program.
 type tableCode struct {
 	offset int // offset in numbers
-	values []complex128
 	passes []passCode
 }
 
@@ -227,11 +226,7 @@ func (k *kernel) encoded() *gramCodes {
 	c := k.codes
 	c.once.Do(func() {
 		for _, p := range k.blocks {
-			to := make([]int, p.qubits)
-			for i := range to {
-				to[i] = i
-			}
-			c.blocks = append(c.blocks, encode(p, to, true))
+			c.blocks = append(c.blocks, encode(p, true))
 		}
 		if len(k.wires) > 0 {
 			c.dot = len(k.wires) <= maxDot
@@ -241,16 +236,15 @@ func (k *kernel) encoded() *gramCodes {
 	return c
 }
 
-// encode writes the code of a program. to[p] is the bit of a state's index that corresponds
-// to position p of the program. If kernel is set, only inner products of the states matter,
-// and their amplitudes are rotated in pairs: see dither. In float32 such states are divided
+// encode writes the code of a program. If kernel is set, only inner products of the states
+// matter, and their amplitudes are rotated in pairs: see dither. In float32 such states are divided
 // by their lengths, or built from vectors with a correction of their length.
-func encode(p *program, to []int, kernel bool) *circuitCode {
+func encode(p *program, kernel bool) *circuitCode {
 	c := &circuitCode{qubits: p.qubits, real: p.real, phases: map[int]int{}}
 	c.grows = p.grows()
 	c.addAngles(&p.angles)
 	kernel = kernel && p.qubits >= turnedQubits
-	e := &encoder{circuitCode: c, p: p, to: to, long: kernel && !c.grows}
+	e := &encoder{circuitCode: c, p: p, long: kernel && !c.grows}
 	ops := e.moves()
 	local := min(p.qubits, localBits)
 	var low uint64

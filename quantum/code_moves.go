@@ -10,7 +10,7 @@ import (
 type move struct {
 	x, z uint64
 	op   *op
-	diag *diagonal // in the states' positions; then op is not used
+	diag *diagonal // then op is not used
 	term generalTerm
 	slot int      // slot of a matrix
 	rows []uint64 // rows of a linear map
@@ -21,15 +21,7 @@ type move struct {
 type encoder struct {
 	*circuitCode
 	p    *program
-	to   []int
 	long bool // the start uses long vectors
-}
-
-func (e *encoder) mask(m uint64) (n uint64) {
-	for ; m != 0; m &= m - 1 {
-		n |= 1 << e.to[bits.TrailingZeros64(m)]
-	}
-	return n
 }
 
 // moves converts the program's operations to moves.
@@ -38,10 +30,10 @@ func (e *encoder) moves() (ms []*move) {
 		o := &e.p.ops[i]
 		switch o.kind {
 		case stepLocal, stepControlled:
-			t := e.to[o.local.position]
+			t := o.local.position
 			m := &move{op: o, to: t, x: 1 << t, slot: e.addSlot(slotMatrix, 8, e.parts(o.local.parts, 0)...)}
 			if o.kind == stepControlled {
-				m.ctl = 1 << e.to[o.control]
+				m.ctl = 1 << o.control
 				m.z = m.ctl
 			}
 			ms = append(ms, m)
@@ -54,32 +46,21 @@ func (e *encoder) moves() (ms []*move) {
 	return ms
 }
 
-// diagonal returns the moves of a diagonal, in positions of the states.
+// diagonal returns the moves of a diagonal.
 func (e *encoder) diagonal(d *diagonal) (ms []*move) {
-	k := e.p.qubits
-	n := &diagonal{linear: slices.Repeat([]int{-1}, k), pairs: make([][]int, k), constant: d.constant && k <= maxFixedQubits}
+	n := &diagonal{linear: d.linear, pairs: d.pairs, constant: d.constant && e.p.qubits <= maxFixedQubits}
 	m := &move{diag: n}
 	for p, a := range d.linear {
-		n.linear[e.to[p]] = a
 		if a >= 0 {
-			m.z |= 1 << e.to[p]
+			m.z |= 1 << p
 		}
-	}
-	for p, row := range d.pairs {
-		for q, a := range row {
-			if a < 0 {
-				continue
+		for q, a := range d.pairs[p] {
+			if a >= 0 {
+				m.z |= 1<<p | 1<<q
 			}
-			hi, lo := max(e.to[p], e.to[q]), min(e.to[p], e.to[q])
-			if n.pairs[hi] == nil {
-				n.pairs[hi] = slices.Repeat([]int{-1}, hi)
-			}
-			n.pairs[hi][lo] = a
-			m.z |= 1<<hi | 1<<lo
 		}
 	}
 	for _, t := range d.general {
-		t := generalTerm{e.mask(t.m1), e.mask(t.m2), t.angle}
 		if n.constant {
 			n.general = append(n.general, t)
 			m.z |= t.m1 | t.m2
@@ -96,11 +77,7 @@ func (e *encoder) diagonal(d *diagonal) (ms []*move) {
 // linear returns the moves of a linear map: one if a block has the whole state, otherwise
 // one for each addition of one row to another, found by elimination.
 func (e *encoder) linear(rows []uint64) (ms []*move) {
-	k := e.p.qubits
-	a := make([]uint64, k)
-	for i, r := range rows {
-		a[e.to[i]] = e.mask(r)
-	}
+	k, a := e.p.qubits, slices.Clone(rows)
 	if k <= localBits {
 		m := &move{rows: a}
 		for i, r := range a {
@@ -184,7 +161,7 @@ func positions(ms []*move, always uint64, qubits, local int) []int32 {
 	return append(in, out...)
 }
 
-// vectors returns the slots of the start's 2-vectors, by position of the states.
+// vectors returns the slots of the start's 2-vectors, by position.
 func (e *encoder) vectors() []int32 {
 	words := make([]int32, e.p.qubits)
 	for p := range e.p.start {
@@ -197,7 +174,7 @@ func (e *encoder) vectors() []int32 {
 		if e.long {
 			kind, values = slotLongVector, 5
 		}
-		words[e.to[p]] = int32(e.addSlot(kind, values, code...))
+		words[p] = int32(e.addSlot(kind, values, code...))
 	}
 	return words
 }
@@ -211,15 +188,6 @@ func (e *encoder) room() int {
 		e.width += 2 << e.p.qubits
 	}
 	return at
-}
-
-func (e *encoder) constantTable() int {
-	t := tableCode{offset: e.room(), values: make([]complex128, len(e.p.constant))}
-	for b, v := range e.p.constant {
-		t.values[e.mask(uint64(b))] = v
-	}
-	e.tables = append(e.tables, t)
-	return t.offset
 }
 
 // diagonalTable adds a table with the phases of a constant diagonal.

@@ -39,10 +39,10 @@ func (w *passWriter) phase(kind int, words ...int32) {
 	w.pass.words = append(w.pass.words, words...)
 }
 
-// sum adds the phases of a diagonal and of an angle that applies to all amplitudes, or -1.
-func (w *passWriter) sum(d *diagonal, base int) {
+// sum adds the phases of a diagonal.
+func (w *passWriter) sum(d *diagonal) {
 	q := w.p.qubits
-	words := []int32{int32(base)}
+	words := []int32{-1} // no angle that applies to all amplitudes
 	paired := slices.ContainsFunc(d.pairs, func(r []int) bool { return r != nil })
 	for _, a := range d.linear {
 		words = append(words, int32(a))
@@ -84,7 +84,7 @@ func (w *passWriter) parity(t generalTerm) {
 
 // diagonalPhases adds all phases of a diagonal.
 func (w *passWriter) diagonalPhases(d *diagonal) {
-	w.sum(d, -1)
+	w.sum(d)
 	for _, t := range d.general {
 		w.parity(t)
 	}
@@ -164,11 +164,6 @@ func (e *encoder) pass(ms []*move, at []int32, first bool, to int) passCode {
 	switch {
 	case !first:
 		w.begin(fromState)
-	case e.p.constant != nil:
-		w.begin(fromConstant, int32(e.constantTable()))
-		if e.p.phase >= 0 {
-			w.sum(&diagonal{linear: slices.Repeat([]int{-1}, e.p.qubits)}, e.p.phase)
-		}
 	case e.long:
 		w.begin(fromLongProduct, e.vectors()...)
 	default:

@@ -17,11 +17,8 @@ func stagesOf(t *testing.T, words []int32, qubits int) (list []stage) {
 		s := stage{words[0], words[1], words[2]}
 		phases := words[3]
 		words = words[4:]
-		switch s.from {
-		case fromProduct, fromLongProduct:
+		if s.from == fromProduct || s.from == fromLongProduct {
 			words = words[qubits:]
-		case fromConstant:
-			words = words[1:]
 		}
 		for range phases {
 			words = words[words[1]:]
@@ -45,10 +42,6 @@ func TestTurned(t *testing.T) {
 		for name, c := range map[string]*Circuit{"ring": ringCZ(q, true), "real": ringCZ(q, false), "layers": reuploaded(q)} {
 			k := compiled(t, c, General)
 			p := k.blocks[0]
-			to := make([]int, p.qubits)
-			for i := range to {
-				to[i] = i
-			}
 			check := func(what string, code *circuitCode, kernel bool) {
 				first, last := int32(fromProduct), int32(toState)
 				if kernel && q >= turnedQubits {
@@ -81,7 +74,7 @@ func TestTurned(t *testing.T) {
 					}
 				}
 			}
-			check("states", encode(p, to, false), false)
+			check("states", encode(p, false), false)
 			check("kernel", k.encoded().blocks[0], true)
 		}
 	}

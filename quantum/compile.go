@@ -22,20 +22,24 @@ type kernel struct {
 }
 
 // compileStates compiles a circuit for its states: one program for all wires, with every
-// gate. out[w] is the position of the user's wire w.
-func compileStates(c *Circuit) (p *program, out []int, err error) {
+// gate. Wires that SWAPs exchange have their final numbers from the beginning.
+func compileStates(c *Circuit) (*program, error) {
 	gates, at := dropConstantControls(c.gates, c.qubits)
-	if p, err = compileAllWires(gates, c.qubits); err != nil {
-		return nil, nil, err
-	}
-	out = make([]int, c.qubits)
+	final := make([]int, c.qubits)
 	for w, i := range at {
-		out[w] = c.qubits - 1 - i
+		final[i] = w
 	}
-	if p.phase >= 0 && !isSign(p.angles.angles[p.phase]) {
+	for i := range gates {
+		g := &gates[i]
+		if g.a = final[g.a]; g.b >= 0 {
+			g.b = final[g.b]
+		}
+	}
+	p, err := compileAllWires(gates, c.qubits)
+	if err == nil && p.phase >= 0 && !isSign(p.angles.angles[p.phase]) {
 		p.real = false
 	}
-	return p, out, nil
+	return p, err
 }
 
 // compileAllWires compiles gates on all wires into one program.
@@ -149,7 +153,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 
 // noteFactors adds a note on the factors of K, unless K comes from one state of all qubits.
 func (k *kernel) noteFactors() {
-	if len(k.blocks) == 1 && len(k.wires) == 0 && len(k.blocks[0].wires) == k.qubits {
+	if len(k.blocks) == 1 && len(k.wires) == 0 && k.blocks[0].qubits == k.qubits {
 		return
 	}
 	var sizes []string
@@ -194,12 +198,6 @@ func (k *kernel) noteReal() {
 		k.note("real amplitudes: a quarter of the work")
 	case n > 0:
 		k.note("%d of %d blocks have real amplitudes", n, len(k.blocks))
-	}
-	for _, b := range k.blocks {
-		if b.constant != nil {
-			k.note("a start that is the same for all samples is computed once")
-			return
-		}
 	}
 }
 

@@ -11,9 +11,8 @@ import (
 // engine builds states and Gram matrices on one kind of device. GPU kernels are behind this
 // interface: a state builder that runs a program, and a product with the epilogue |.|^2.
 type engine interface {
-	// states returns [n, 2^qubits] of dt on dev. Bit out[w] of an index in the program's
-	// states is wire w of the user.
-	states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error)
+	// states returns [n, 2^qubits] of dt on dev.
+	states(ctx context.Context, dev *device.Device, p *program, x *samples, dt gpk.DType) (*gpk.Array, error)
 	// gram computes the Gram matrix of a job.
 	gram(ctx context.Context, j *job) error
 }

@@ -50,50 +50,25 @@ func hostArray[T number | complex64 | complex128](dev *device.Device, dt gpk.DTy
 // unitary one by up to 6e-8, and each amplitude is rounded after each gate: after 200
 // layers of one angle on eight qubits, |psi|^2 differed from 1 by 9e-5, and amplitudes had
 // errors of 2e-5.
-func (cpuEngine) states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
+func (cpuEngine) states(ctx context.Context, dev *device.Device, p *program, x *samples, dt gpk.DType) (*gpk.Array, error) {
 	switch {
 	case dt == gpk.Complex128:
-		return statesCPU[float64, float64, complex128](ctx, dev, p, out, x, dt)
+		return statesCPU[float64, float64, complex128](ctx, dev, p, x, dt)
 	case p.grows():
-		return statesCPU[float64, float32, complex64](ctx, dev, p, out, x, dt)
+		return statesCPU[float64, float32, complex64](ctx, dev, p, x, dt)
 	}
-	return statesCPU[float32, float32, complex64](ctx, dev, p, out, x, dt)
+	return statesCPU[float32, float32, complex64](ctx, dev, p, x, dt)
 }
 
 // statesCPU computes in T the states of C, a complex number with two R.
-func statesCPU[T, R number, C complex64 | complex128](ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
+func statesCPU[T, R number, C complex64 | complex128](ctx context.Context, dev *device.Device, p *program, x *samples, dt gpk.DType) (*gpk.Array, error) {
 	d := 1 << p.qubits
 	a, data, err := hostArray[C](dev, dt, x.n, d)
 	if err != nil {
 		return nil, err
 	}
-	straight := true
-	image := make([]int, p.qubits) // image of the bit at each position of the program
-	for w, from := range out {
-		to := p.qubits - 1 - w
-		image[from] = 1 << to
-		straight = straight && from == to
-	}
 	err = build(ctx, p, x, 0, x.n, func(i int, re, im []T) {
-		row := unsafe.Slice((*[2]R)(unsafe.Pointer(&data[i*d])), d)
-		if straight {
-			interleave(row, re, im)
-			return
-		}
-		at := 0
-		for b, v := range re {
-			row[at] = [2]R{R(v)}
-			if im != nil {
-				row[at][1] = R(im[b])
-			}
-			// The image of b+1 follows from the bits that change, from the lowest on.
-			for p := range image {
-				at ^= image[p]
-				if b>>p&1 == 0 {
-					break
-				}
-			}
-		}
+		interleave(unsafe.Slice((*[2]R)(unsafe.Pointer(&data[i*d])), d), re, im)
 	})
 	if err != nil {
 		a.Free()
@@ -125,7 +100,7 @@ const sharedQubits = 20
 // Each sample runs in one goroutine, which calls put; or, if there are few and their states are
 // large, all goroutines work on one sample after another.
 func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, put func(i int, re, im []T)) error {
-	common := newShared[T](p)
+	common := newFixedPhases[T](p)
 	workers, spread := runtime.GOMAXPROCS(0), inline
 	if n := hi - lo; p.qubits >= sharedQubits || n < workers && 1<<p.qubits >= 2*minSpread {
 		workers, spread = 1, across(workers)
@@ -138,7 +113,7 @@ func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, pu
 			im = make([]T, 1<<p.qubits)
 		}
 		return func(i int) error {
-			if bad := m.run(x.row(lo+i), common, re, im); bad >= 0 {
+			if bad := m.run(x.row(lo+i), re, im); bad >= 0 {
 				return p.angles.describe(bad, x.name, x.origin(lo+i))
 			}
 			put(lo+i, re, im)

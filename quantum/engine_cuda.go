@@ -87,39 +87,12 @@ func newDeviceCode(dev *device.Device, c *circuitCode, dt gpk.DType, places *cod
 	return &deviceCode{circuitCode: c, dev: dev, dt: dt, places: places, launches: launches, most: prepareBytes}
 }
 
-// loadTables allocates the tables and copies the given ones; it returns the number of bytes
-// copied.
-func (d *deviceCode) loadTables(s *device.Stream) (bytes int64, err error) {
-	if d.width == 0 {
-		return 0, nil
+// allocTables allocates the tables, which the first build computes.
+func (d *deviceCode) allocTables(s *device.Stream) (err error) {
+	if d.width > 0 {
+		d.tables, err = d.dev.Alloc(int64(d.width)*int64(d.dt.Size()), s)
 	}
-	if d.tables, err = d.dev.Alloc(int64(d.width)*int64(d.dt.Size()), s); err != nil {
-		return bytes, err
-	}
-	for _, t := range d.circuitCode.tables {
-		if t.values == nil {
-			continue
-		}
-		var v []float64
-		for _, z := range t.values {
-			if v = append(v, real(z)); !d.real {
-				v = append(v, imag(z))
-			}
-		}
-		var b []byte
-		for _, x := range v {
-			if d.dt == gpk.Float64 {
-				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-			} else {
-				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(x)))
-			}
-		}
-		if err := d.dev.CopyFromHost(d.tables, int64(t.offset*d.dt.Size()), b, s); err != nil {
-			return bytes, err
-		}
-		bytes += int64(len(b))
-	}
-	return bytes, nil
+	return err
 }
 
 func (d *deviceCode) free() {
@@ -297,18 +270,14 @@ func found(x *samples, notes []uint64, angles []Angle) error {
 		return notFinite(x.name, x.origin(r), c, v[0])
 	}
 	if at := notes[1]; at != nothingFound {
-		return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, angles[int(at)%len(angles)], x.origin(int(at)/len(angles)), x.name)
+		return angleTable{angles: angles}.describe(int(at)%len(angles), x.name, x.origin(int(at)/len(angles)))
 	}
 	return nil
 }
 
-func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, out []int, x *samples, dt gpk.DType) (*gpk.Array, error) {
+func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, x *samples, dt gpk.DType) (*gpk.Array, error) {
 	whole := *p
 	whole.real = false
-	to := make([]int, p.qubits)
-	for w, from := range out {
-		to[from] = p.qubits - 1 - w
-	}
 	src, err := x.source()
 	if err != nil {
 		return nil, err
@@ -321,7 +290,7 @@ func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, ou
 	if err != nil {
 		return nil, err
 	}
-	if err := buildStates(ctx, dev, encode(&whole, to, false), src, x, dt, buf); err != nil {
+	if err := buildStates(ctx, dev, encode(&whole, false), src, x, dt, buf); err != nil {
 		buf.Free()
 		return nil, err
 	}
@@ -352,7 +321,7 @@ func buildStates(ctx context.Context, dev *device.Device, c *circuitCode, src so
 		return err
 	}
 	d.buf = notes
-	if _, err := d.loadTables(s); err != nil {
+	if err := d.allocTables(s); err != nil {
 		return err
 	}
 	if err := d.build(ctx, s, src, 0, x.n, notes, notes.Addr(), buf); err != nil {

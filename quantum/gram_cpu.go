@@ -50,7 +50,7 @@ func (g *cpuGram[T]) allocate(poison bool) error {
 	g.side = max(min(j.plan.Tile/2, k.side(j.options.Precision, j.plan.Workspace-j.plan.roundingWaste, j.plan.workers)), 1)
 	g.side = min(g.side, max(j.x.n, j.y.n, 1))
 	var err error
-	g.out = sink[T]{job: j}
+	g.out = sink[T]{job: j, ctx: g.ctx}
 	if j.part != nil {
 		g.side = j.part.side
 	}

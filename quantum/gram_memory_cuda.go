@@ -60,6 +60,9 @@ func (g *cudaGram) upload(p *packed) error {
 	}
 	for _, d := range g.codes {
 		d.buf = g.notes
+		if err := d.allocTables(g.s); err != nil {
+			return err
+		}
 	}
 	if g.wires != nil {
 		g.wires.buf = g.notes
@@ -72,32 +75,10 @@ func (g *cudaGram) upload(p *packed) error {
 		return err
 	}
 	g.report.ToDevice += g.notes.Size()
-	if !p.tables {
-		err = deviceapi.CopyFromHostUntil(g.dev, g.notes, 0, p.bytes, g.s, t.to)
-	} else if err = g.dev.CopyFromHost(g.notes, 0, p.bytes, g.s); err == nil {
-		if err = g.loadTables(); err == nil {
-			err = g.s.Record(t.to)
-		}
-	}
-	if err != nil {
+	if err := deviceapi.CopyFromHostUntil(g.dev, g.notes, 0, p.bytes, g.s, t.to); err != nil {
 		return err
 	}
 	g.uploads, g.edge = append(g.uploads, t), t.to
-	return nil
-}
-
-// loadTables copies the tables of the codes to the device.
-func (g *cudaGram) loadTables() error {
-	for _, d := range append(g.codes[:len(g.codes):len(g.codes)], g.wires) {
-		if d == nil {
-			continue
-		}
-		n, err := d.loadTables(g.s)
-		g.report.ToDevice += n
-		if err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

@@ -473,8 +473,8 @@ func TestGramErrors(t *testing.T) {
 	}
 }
 
-// TestLargeStates takes the paths of large states: pieces that stay in the
-// cache, goroutines over amplitudes, constants that are not kept.
+// TestLargeStates takes the paths of large states: goroutines over amplitudes, constants
+// that are not kept.
 func TestLargeStates(t *testing.T) {
 	onCPU(t)
 	rng := testrand.New(t)

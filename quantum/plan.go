@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sort"
 	"strings"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/bytesize"
 	"github.com/gpk-go/gpk/internal/callsite"
-	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // Plan describes how a Gram matrix will be computed.
@@ -123,19 +123,10 @@ func MaxSamples(c *Circuit, budget int64, o Options) int {
 		p, err := k.plan(n, 0, device.Info{}, o)
 		return err == nil && !p.OnHost
 	}
-	const most = maxSamples
-	if fits(most) {
+	if fits(maxSamples) {
 		return math.MaxInt
 	}
-	lo, hi := 0, most // fits(lo) or lo is 0; not fits(hi)
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; fits(mid) {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return lo
+	return sort.Search(maxSamples-1, func(n int) bool { return !fits(n + 1) })
 }
 
 // Shares of the budget.
@@ -157,18 +148,6 @@ func saturated(a, b int64) int64 {
 // stateBytes is the memory of one sample's states.
 func (k *kernel) stateBytes(p Precision) int64 {
 	return saturated(int64(k.width()), int64(p.dtype().Size()))
-}
-
-// roundingWaste is the number of bytes that the pool's block sizes add to the state slots and to K.
-func (k *kernel) roundingWaste(slots []int, result int64, p Precision) int64 {
-	n := deviceapi.BlockSize(result) - result
-	for _, rows := range slots {
-		for _, b := range k.blocks {
-			one := saturated(saturated(int64(b.width()), int64(p.dtype().Size())), int64(rows))
-			n += deviceapi.BlockSize(one) - one
-		}
-	}
-	return max(n, 0)
 }
 
 func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
@@ -274,7 +253,7 @@ func (k *kernel) scratch(workers int) int64 {
 		if b.qubits < sharedQubits {
 			one *= int64(workers)
 		}
-		most = max(most, one+saturated(b.sharedPlanes()<<b.qubits, 8))
+		most = max(most, one+saturated(2*int64(len(b.fixedDiagonals()))<<b.qubits, 8))
 	}
 	return most
 }

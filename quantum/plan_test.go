@@ -301,14 +301,14 @@ func TestPlanScratch(t *testing.T) {
 			c.RX(i, Feature(i))
 		}
 		k := compiled(t, c, Auto)
-		s := newShared[float64](k.blocks[0])
+		s := newFixedPhases[float64](k.blocks[0])
 		m := newSimulator(k.blocks[0], s, inline)
-		m.run(make([]float64, q), s, make([]float64, 1<<q), make([]float64, 1<<q))
+		m.run(make([]float64, q), make([]float64, 1<<q), make([]float64, 1<<q))
 		used := 0
-		for _, p := range [][]float64{s.constant.re, s.constant.im, m.re, m.im, m.re2, m.im2, m.fr, m.fi, m.lr, m.li} {
+		for _, p := range [][]float64{m.re, m.im, m.re2, m.im2, m.fr, m.fi, m.lr, m.li} {
 			used += 8 * len(p)
 		}
-		for _, p := range s.fixed {
+		for _, p := range s {
 			used += 8 * (len(p.re) + len(p.im))
 		}
 		if planned := k.scratch(1); int64(used) > planned {

@@ -7,6 +7,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/bytesize"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // planner makes a plan step by step. Each step reads what the steps before it decided.
@@ -49,9 +50,16 @@ func (l *planner) insufficient(need int64, format string, args ...any) error {
 	return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, fmt.Sprintf(format, args...), bytesize.Format(need), need, bytesize.Format(l.p.Budget))
 }
 
-// roundingWaste returns the bytes by which the pool rounds up the blocks of these slots and of K.
+// roundingWaste is the number of bytes that the pool's block sizes add to the state slots and to K.
 func (l *planner) roundingWaste(slots []int, result int64) int64 {
-	return l.k.roundingWaste(slots, result, l.o.Precision)
+	n := deviceapi.BlockSize(result) - result
+	for _, rows := range slots {
+		for _, b := range l.k.blocks {
+			one := saturated(saturated(int64(b.width()), int64(l.o.Precision.dtype().Size())), int64(rows))
+			n += deviceapi.BlockSize(one) - one
+		}
+	}
+	return max(n, 0)
 }
 
 // halves returns the slots of a tile: two blocks of states.

@@ -14,14 +14,10 @@ import (
 // is position qubits-1.
 type program struct {
 	qubits int
-	wires  []int // of the circuit, the most significant first
-	real   bool  // every amplitude is real for every sample
+	real   bool // every amplitude is real for every sample
 	angles angleTable
 
-	// The state before ops: the product of start's matrices applied to |0>, or constant if
-	// gates that are the same for all samples entangle first.
-	start    []localOp // by position
-	constant []complex128
+	start []localOp // by position; their product applied to |0> is the state before ops
 
 	ops   []op
 	phase int // index of the angle of a global phase, or -1
@@ -174,39 +170,20 @@ func (p *program) evaluateAngles(angles, half, sin, cos []float64) {
 // their indices fit every integer type used.
 const maxStateQubits = 40
 
-// maxConstantQubits is the largest block whose constant start state is stored: 64 MiB.
-const maxConstantQubits = 22
-
 // lower turns a simplified block into a program.
 func (b *block) lower() *program {
 	k := len(b.wires)
-	p := &program{qubits: k, wires: b.wires, real: true, start: make([]localOp, k), phase: -1}
+	p := &program{qubits: k, real: true, start: make([]localOp, k), phase: -1}
 	if !b.phase.isZero() {
 		p.phase = p.angles.add(b.phase)
 	}
-	for _, s := range b.steps {
-		p.real = p.real && s.isReal()
-	}
-	steps := b.steps
-	if k <= maxConstantQubits {
-		if prefix, rest := constantPrefix(b.steps); slices.ContainsFunc(prefix, func(s *step) bool { return s.kind != stepLocal }) {
-			// The part that is the same for every sample is computed once.
-			first := (&block{wires: b.wires, steps: prefix}).lowerFrom(&program{qubits: k, wires: b.wires, real: p.real, start: make([]localOp, k), phase: -1}, prefix)
-			p.constant = first.constantState()
-			steps = rest
-		}
-	}
-	return b.lowerFrom(p, steps)
-}
-
-func (b *block) lowerFrom(p *program, steps []*step) *program {
-	k := p.qubits
 	for i := range p.start {
 		p.start[i].position = i
 	}
 	var touched uint64
-	for _, s := range steps {
-		if s.kind == stepLocal && touched>>s.wire&1 == 0 && p.constant == nil {
+	for _, s := range b.steps {
+		p.real = p.real && s.isReal()
+		if s.kind == stepLocal && touched>>s.wire&1 == 0 {
 			p.start[k-1-s.wire] = p.local(s)
 		} else {
 			p.ops = append(p.ops, p.op(s))
@@ -303,44 +280,7 @@ func (p *program) diagonal(s *step) *diagonal {
 	return d
 }
 
-// constantPrefix divides steps into those that are the same for every sample and commute
-// with all other steps before them, and the rest. Running the former first changes nothing.
-func constantPrefix(steps []*step) (prefix, rest []*step) {
-	free := func(s *step) bool {
-		return !slices.ContainsFunc(rest, func(r *step) bool { return !commute(s, r) })
-	}
-	for _, s := range steps {
-		head, tail := s.clone(), s.clone()
-		switch s.kind {
-		case stepLocal:
-			n := slices.IndexFunc(s.factors, func(f factor) bool { return !f.isConst() })
-			if n < 0 {
-				n = len(s.factors)
-			}
-			head.factors, tail.factors = head.factors[:n], tail.factors[n:]
-		case stepDiagonal:
-			head.terms = slices.DeleteFunc(head.terms, func(t term) bool { return !t.angle.isConst() })
-			tail.terms = slices.DeleteFunc(tail.terms, func(t term) bool { return t.angle.isConst() })
-		default:
-			if s.isConst() {
-				tail = &step{kind: stepLocal}
-			} else {
-				head = &step{kind: stepLocal}
-			}
-		}
-		switch {
-		case isEmpty(head) || !free(head):
-			rest = append(rest, s)
-			continue
-		case !isEmpty(tail):
-			rest = append(rest, tail)
-		}
-		prefix = append(prefix, head)
-	}
-	return prefix, rest
-}
-
 // describe reports which angle of a row of samples is not finite.
-func (t *angleTable) describe(i int, samples string, row int) error {
+func (t angleTable) describe(i int, samples string, row int) error {
 	return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, t.angles[i], row, samples)
 }

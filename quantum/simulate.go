@@ -21,7 +21,7 @@ func across(workers int) spread {
 			f(0, n)
 			return
 		}
-		inSteps(n, (n/parts+stay-1)&^(stay-1), f) // whole pieces: see locals
+		inSteps(n, (n/parts+63)&^63, f) // see linear
 	}
 }
 
@@ -38,73 +38,47 @@ type simulator[T number] struct {
 	re2, im2 []T       // scratch for linear steps
 	fr, fi   []T       // phases of a diagonal step
 	lr, li   []T       // phases of one of its bits
-	fixed    map[*diagonal]*planes[T]
+	fixed    fixedPhases[T]
 	stop     func() bool // polled between steps
 }
 
 type planes[T number] struct{ re, im []T }
 
-// shared is the data shared by the simulators of one program.
-type shared[T number] struct {
-	fixed    map[*diagonal]*planes[T]
-	constant planes[T]
-}
+// fixedPhases are the phases of a program's constant diagonals, which its simulators share.
+type fixedPhases[T number] map[*diagonal]*planes[T]
 
 // maxFixedQubits is the largest state for which constant phases are stored.
 const maxFixedQubits = 22
 
-func newShared[T number](p *program) *shared[T] {
-	s := &shared[T]{fixed: map[*diagonal]*planes[T]{}}
-	if p.constant != nil {
-		s.constant.re = make([]T, len(p.constant))
-		if !p.real {
-			s.constant.im = make([]T, len(p.constant))
-		}
-		for i, v := range p.constant {
-			s.constant.re[i] = T(real(v))
-			if !p.real {
-				s.constant.im[i] = T(imag(v))
-			}
-		}
-	}
-	if p.qubits > maxFixedQubits {
-		return s
-	}
+// fixedDiagonals lists the diagonals whose phases are stored.
+func (p *program) fixedDiagonals() (list []*diagonal) {
 	for _, o := range p.ops {
-		if o.kind == stepDiagonal && o.diag.constant {
-			m := newSimulator(p, s, inline)
-			m.constants()
-			m.phases(o.diag)
-			s.fixed[o.diag] = &planes[T]{m.fr, m.fi}
+		if o.kind == stepDiagonal && o.diag.constant && p.qubits <= maxFixedQubits {
+			list = append(list, o.diag)
 		}
 	}
-	return s
+	return list
 }
 
-// sharedPlanes is the maximum number of planes that newShared allocates.
-func (p *program) sharedPlanes() (n int64) {
-	if p.constant != nil {
-		n += 2
+func newFixedPhases[T number](p *program) fixedPhases[T] {
+	fixed := fixedPhases[T]{}
+	for _, d := range p.fixedDiagonals() {
+		m := newSimulator(p, fixed, inline)
+		m.constants()
+		m.phases(d)
+		fixed[d] = &planes[T]{m.fr, m.fi}
 	}
-	if p.qubits > maxFixedQubits {
-		return n
-	}
-	for _, o := range p.ops {
-		if o.kind == stepDiagonal && o.diag.constant {
-			n += 2
-		}
-	}
-	return n
+	return fixed
 }
 
-func newSimulator[T number](p *program, s *shared[T], spread spread) *simulator[T] {
+func newSimulator[T number](p *program, fixed fixedPhases[T], spread spread) *simulator[T] {
 	room := make([]float64, len(p.angles.angles)+3*len(p.turns))
 	take := func(n int) (part []float64) {
 		part, room = room[:n:n], room[n:]
 		return part
 	}
 	n := len(p.turns)
-	return &simulator[T]{p: p, spread: spread, angles: take(len(p.angles.angles)), half: take(n), sin: take(n), cos: take(n), fixed: s.fixed}
+	return &simulator[T]{p: p, spread: spread, angles: take(len(p.angles.angles)), half: take(n), sin: take(n), cos: take(n), fixed: fixed}
 }
 
 // constants evaluates the constant angles and leaves the others.
@@ -118,31 +92,20 @@ func (m *simulator[T]) constants() {
 
 // run computes the state of sample x into re and im, planes of 2^qubits; im is
 // nil for a real program. It returns the first angle that is not finite, or -1.
-func (m *simulator[T]) run(x []float64, s *shared[T], re, im []T) (bad int) {
+func (m *simulator[T]) run(x []float64, re, im []T) (bad int) {
 	if bad := m.p.angles.evaluate(x, m.angles); bad >= 0 {
 		return bad
 	}
 	m.p.evaluateAngles(m.angles, m.half, m.sin, m.cos)
 	m.re, m.im = re, im
-	if m.p.constant != nil {
-		copy(re, s.constant.re)
-		copy(im, s.constant.im)
-		m.multiplyPhase()
-	} else {
-		m.product()
-	}
-	for i := 0; i < len(m.p.ops); i++ {
+	m.product()
+	for i := range m.p.ops {
 		if m.stop != nil && m.stop() {
 			return -1
 		}
 		switch o := &m.p.ops[i]; o.kind {
 		case stepLocal:
-			n := i
-			for n < len(m.p.ops) && m.p.ops[n].kind == stepLocal {
-				n++
-			}
-			m.locals(m.p.ops[i:n])
-			i = n - 1
+			m.local(&o.local)
 		case stepControlled:
 			m.controlled(o)
 		case stepDiagonal:
@@ -154,70 +117,27 @@ func (m *simulator[T]) run(x []float64, s *shared[T], re, im []T) (bad int) {
 	return -1
 }
 
-// product writes the product of the start's 2-vectors: each position doubles the product of
-// the lower ones.
+// product writes the product of the start's 2-vectors, times the program's phase, which is a
+// sign if the amplitudes are real. Each position doubles the product of the lower ones.
 func (m *simulator[T]) product() {
-	re, im := m.re, m.im
-	m.re, re[0] = re[:1], 1
-	if im != nil {
-		m.im, im[0] = im[:1], 0
+	re, im, e := m.re, m.im, complex128(1)
+	if m.p.phase >= 0 {
+		e = phase(m.angles[m.p.phase])
 	}
-	m.multiplyPhase()
-	m.re, m.im = re, im
+	re[0] = T(real(e))
+	if im != nil {
+		im[0] = T(imag(e))
+	}
 	for p := range m.p.start {
 		h := 1 << p
 		a, b := m.p.start[p].vector(m.sin, m.cos)
-		if h < minSpread {
-			m.factors = [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
+		m.factors = [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
+		if h < minSpread { // without the allocation of a closure
 			double(re[:h], im, re[h:2*h], h, &m.factors)
-		} else {
-			m.doubleAcross(h, a, b)
+			continue
 		}
+		m.spread(h, func(lo, hi int) {
+			double(m.re[lo:hi], m.im[min(lo, len(m.im)):], m.re[h+lo:h+hi], h, &m.factors)
+		})
 	}
-}
-
-// doubleAcross is double by several goroutines.
-func (m *simulator[T]) doubleAcross(h int, a, b complex128) {
-	e := [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
-	m.spread(h, func(lo, hi int) {
-		im := m.im
-		if im != nil {
-			im = im[lo:]
-		}
-		double(m.re[lo:hi], im, m.re[h+lo:h+hi], h, &e)
-	})
-}
-
-// multiplyPhase multiplies all amplitudes by the program's phase, which is a sign if they are real.
-func (m *simulator[T]) multiplyPhase() {
-	if m.p.phase < 0 {
-		return
-	}
-	e := phase(m.angles[m.p.phase])
-	if m.im != nil {
-		m.scale(m.re, m.im, m.re, m.im, e)
-		return
-	}
-	for i := range m.re {
-		m.re[i] *= T(real(e))
-	}
-}
-
-// constantState runs a program that reads no feature.
-func (p *program) constantState() []complex128 {
-	s := newShared[float64](p)
-	n := 1 << p.qubits
-	re, im := make([]float64, n), []float64(nil)
-	if !p.real {
-		im = make([]float64, n)
-	}
-	newSimulator(p, s, inline).run(nil, s, re, im)
-	out := make([]complex128, n)
-	for i, v := range re {
-		out[i] = complex(v, 0)
-		if im != nil {
-			out[i] = complex(v, im[i])
-		}
-	}
-	return out
 }

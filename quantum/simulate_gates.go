@@ -4,38 +4,6 @@ import (
 	"math/bits"
 )
 
-// stay is the number of amplitudes that remain in the cache while all matrices on their
-// positions are applied.
-const stay = 1 << 12
-
-// locals applies matrices on positions, which may repeat. On a large state those on low
-// positions are applied together, to one cache-sized piece of the state after another.
-func (m *simulator[T]) locals(ops []op) {
-	us := make([]matrix, len(ops))
-	for i := range ops {
-		us[i] = ops[i].local.matrix(m.sin, m.cos)
-	}
-	pairs := len(m.re) / 2
-	for i := 0; i < len(ops); i++ {
-		n := i
-		for n < len(ops) && 2<<ops[n].local.position <= stay {
-			n++
-		}
-		if n <= i+1 || len(m.re) <= stay {
-			m.spread(pairs, func(lo, hi int) { m.local(us[i], ops[i].local.position, lo, hi) })
-			continue
-		}
-		m.spread(pairs, func(lo, hi int) {
-			for ; lo < hi; lo += stay / 2 {
-				for j := i; j < n; j++ {
-					m.local(us[j], ops[j].local.position, lo, min(lo+stay/2, hi))
-				}
-			}
-		})
-		i = n - 1
-	}
-}
-
 // coefficients is a matrix in T: real and imaginary parts, row by row.
 type coefficients[T number] struct {
 	u      [8]T
@@ -269,19 +237,19 @@ func (m *simulator[T]) linear(rows []uint64) {
 	})
 }
 
-// local applies u to the pairs lo … hi-1 of amplitudes that differ at position.
-func (m *simulator[T]) local(u matrix, position, lo, hi int) {
-	c := newCoefficients[T](u)
-	h := 1 << position
-	if h == 1 {
-		adjacent(c, m.re[2*lo:2*hi], m.im, 2*lo)
-		return
-	}
-	for j := lo; j < hi; {
-		off := j & (h - 1)
-		n := min(h-off, hi-j)
-		at := j>>position<<(position+1) + off
-		c.apply(m.re, m.im, at, h, n)
-		j += n
-	}
+// local applies a matrix to the pairs of amplitudes that differ at its position.
+func (m *simulator[T]) local(l *localOp) {
+	c, h := newCoefficients[T](l.matrix(m.sin, m.cos)), 1<<l.position
+	m.spread(len(m.re)/2, func(lo, hi int) {
+		if h == 1 {
+			adjacent(c, m.re[2*lo:2*hi], m.im, 2*lo)
+			return
+		}
+		for j := lo; j < hi; {
+			off := j & (h - 1)
+			n := min(h-off, hi-j)
+			c.apply(m.re, m.im, (j-off)*2+off, h, n)
+			j += n
+		}
+	})
 }

@@ -1,9 +1,9 @@
 package quantum
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"unsafe"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/interop/npy"
@@ -12,6 +12,7 @@ import (
 // sink stores the tiles of K, mirrors them, and accumulates the statistics.
 type sink[T number] struct {
 	*job
+	ctx    context.Context
 	k      []T   // K, if all of it is in memory
 	at     int64 // otherwise the offset of the elements in the file
 	mirror []T   // transpose of a tile
@@ -180,15 +181,28 @@ func (s *sink[T]) store(i0, r, j0, cols int, piece []T, ld int) error {
 	if s.options.Output == nil {
 		return s.keep(i0, r, j0, cols, piece, ld)
 	}
-	m, size := int64(s.plan.Samples[1]), int64(unsafe.Sizeof(piece[0]))
-	if s.part != nil {
+	return s.writeBlock(i0, r, j0, cols, npy.Bytes(piece[:(r-1)*ld+cols]), ld)
+}
+
+// writeBytes is the number of bytes that are written to a file between checks of the
+// context: a disk may be slow.
+const writeBytes = 8 << 20
+
+// writeBlock writes a block, with row pitch ld, to its rows of the file.
+func (s *sink[T]) writeBlock(i0, r, j0, cols int, b []byte, ld int) error {
+	if s.part != nil { // in a mirror, too: a symmetric K has one set
 		i0, j0 = s.part.at(0, i0), s.part.at(s.part.ySet(), j0)
 	}
-	if int64(cols) == m && ld == cols { // whole rows are contiguous
-		return s.write(npy.Bytes(piece[:r*cols]), s.at+int64(i0)*m*size)
+	size, m, step := s.options.Precision.dtype().Size(), s.plan.Samples[1], 1
+	if cols == m && ld == cols { // whole rows are contiguous
+		step = max(writeBytes/(cols*size), 1)
 	}
-	for i := range r {
-		if err := s.write(npy.Bytes(piece[i*ld:][:cols]), s.at+(int64(i0+i)*m+int64(j0))*size); err != nil {
+	for y := 0; y < r; y += step {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		n := (min(step, r-y)-1)*ld + cols
+		if err := s.write(b[y*ld*size:][:n*size], s.at+(int64(i0+y)*int64(m)+int64(j0))*int64(size)); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
 			w = nil
 		}
 	}()
-	w.file = sink[float32]{job: g.job}
+	w.file = sink[float32]{job: g.job, ctx: g.ctx}
 	switch {
 	case g.options.Output != nil:
 		if err := w.file.header(g.dt); err != nil {
@@ -143,10 +143,6 @@ func (w *tileWriter) run() {
 	}
 }
 
-// writeBytes is the number of bytes that are written to a file between checks of the
-// context.
-const writeBytes = 8 << 20
-
 // copy writes r rows from i on and c columns from j on to their destination.
 func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 	if err := w.g.ctx.Err(); err != nil {
@@ -171,22 +167,7 @@ func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 		})
 		return nil
 	}
-	if p := w.g.part; p != nil {
-		i, j = p.at(0, i), p.at(p.ySet(), j) // in a mirror, too: a symmetric K has one set
-	}
-	step := 1
-	if c == m { // whole rows are contiguous
-		step = max(writeBytes/line, 1)
-	}
-	for y := 0; y < r; y += step {
-		if err := w.g.ctx.Err(); err != nil { // writing to a disk may be slow
-			return err
-		}
-		if err := w.file.write(tile[y*line:min((y+step)*line, r*line)], w.file.at+(int64(i+y)*int64(m)+int64(j))*int64(size)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.file.writeBlock(i, r, j, c, tile, c)
 }
 
 // finish waits until all tiles have been written.

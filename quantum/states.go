@@ -33,7 +33,7 @@ func states(ctx context.Context, at callsite.Site, c *Circuit, x *gpk.Array, dt 
 	if dt != gpk.Complex64 && dt != gpk.Complex128 {
 		return nil, fmt.Errorf("%w: states are complex64 or complex128, not %v", gpk.ErrDType, dt)
 	}
-	p, out, err := compileStates(c)
+	p, err := compileStates(c)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func states(ctx context.Context, at callsite.Site, c *Circuit, x *gpk.Array, dt 
 		return nil, err
 	}
 	op := beginOperation(x.Device(), "States", at)
-	k, err := e.states(ctx, x.Device(), p, out, rows, dt)
+	k, err := e.states(ctx, x.Device(), p, rows, dt)
 	op.Done(err)
 	return k, err
 }

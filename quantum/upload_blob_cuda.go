@@ -58,11 +58,10 @@ func (p *uploadBlob) code(c *circuitCode) codePlaces {
 // packed is the upload blob of a kernel, notes and then codes. It is immutable: every Gram
 // matrix with the same number of tiles sends the same bytes.
 type packed struct {
-	tiles  int // tiles with notes
-	bytes  uploadBlob
-	notes  int          // bytes of the notes
-	codes  []codePlaces // the blocks', then the wires' if there are any
-	tables bool         // some code has tables, which are sent separately
+	tiles int // tiles with notes
+	bytes uploadBlob
+	notes int          // bytes of the notes
+	codes []codePlaces // the blocks', then the wires' if there are any
 }
 
 // maxPacked is the size up to which an upload blob is cached.
@@ -83,7 +82,6 @@ func (k *kernel) packed(tiles int) *packed {
 	}
 	for _, c := range list {
 		p.codes = append(p.codes, p.bytes.code(c))
-		p.tables = p.tables || c.width > 0
 	}
 	if len(p.bytes) <= maxPacked {
 		codes.packed.Store(p)

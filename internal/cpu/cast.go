@@ -75,11 +75,10 @@ func newCast(xt, dt dtype.DType) cast {
 		return c
 	}
 	from, to := xt.Real(), dt.Real()
+	if h := halvesOf(xt); h.load != nil {
+		c.load, from = h.load, dtype.Float32
+	}
 	switch xt {
-	case dtype.Float16:
-		c.load, from = loadHalf, dtype.Float32
-	case dtype.BFloat16:
-		c.load, from = loadBFloat16, dtype.Float32
 	case dtype.Bool:
 		c.load, from = loadBool, dtype.Uint8
 	case dtype.Complex64:
@@ -152,38 +151,6 @@ func (s span) skip(n int) span {
 	return s
 }
 
-func loadHalf(dst, src unsafe.Pointer, step, n int) {
-	if step == 2 {
-		d, s := pair[float32, uint16](dst, src, n)
-		for i, h := range s {
-			d[i] = halfToFloat(h)
-		}
-		return
-	}
-	d := unsafe.Slice((*float32)(dst), n)
-	for i := range d {
-		d[i] = halfToFloat(*(*uint16)(unsafe.Add(src, i*step)))
-	}
-}
-
-func loadBFloat16(dst, src unsafe.Pointer, step, n int) {
-	if step == 2 {
-		d, s := pair[float32, uint16](dst, src, n)
-		if whole := n - n%bfloat16Vector; vectorAVX && whole > 0 {
-			widenBFloat16s(dst, src, whole)
-			d, s = d[whole:], s[whole:]
-		}
-		for i, b := range s {
-			d[i] = bfloat16ToFloat(b)
-		}
-		return
-	}
-	d := unsafe.Slice((*float32)(dst), n)
-	for i := range d {
-		d[i] = bfloat16ToFloat(*(*uint16)(unsafe.Add(src, i*step)))
-	}
-}
-
 // loadReal gathers the real parts of complex numbers with components of type R.
 func loadReal[R float32 | float64](dst, src unsafe.Pointer, step, n int) {
 	d := unsafe.Slice((*R)(dst), n)
@@ -232,14 +199,14 @@ type number interface {
 func converter(from, to dtype.DType) func(dst, src unsafe.Pointer, n int) {
 	switch from {
 	case dtype.Float32:
-		switch to {
-		case dtype.Float16:
-			return floatsToHalf
-		case dtype.BFloat16:
-			return floatsToBFloat16
+		if h := halvesOf(to); h.round != nil {
+			return h.round
 		}
 		return floatConverter[float32](to)
 	case dtype.Float64:
+		if h := halvesOf(to); h.round64 != nil {
+			return h.round64
+		}
 		return floatConverter[float64](to)
 	case dtype.Uint8:
 		if to == dtype.Float32 {
@@ -255,10 +222,6 @@ func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Po
 		return convert[float32, S]
 	case dtype.Float64:
 		return convert[float64, S]
-	case dtype.Float16:
-		return floatToHalves[S]
-	case dtype.BFloat16:
-		return floatToBFloat16s[S]
 	case dtype.Bool:
 		return truth[S]
 	}
@@ -281,10 +244,6 @@ func (ints[S]) to(t dtype.DType) func(dst, src unsafe.Pointer, n int) {
 		return convert[float32, S]
 	case dtype.Float64:
 		return convert[float64, S]
-	case dtype.Float16:
-		return intToHalves[S]
-	case dtype.BFloat16:
-		return intToBFloat16s[S]
 	case dtype.Int8:
 		return intToInt[int8, S]()
 	case dtype.Int16:
@@ -301,9 +260,10 @@ func (ints[S]) to(t dtype.DType) func(dst, src unsafe.Pointer, n int) {
 		return intToInt[uint32, S]()
 	case dtype.Uint64:
 		return intToInt[uint64, S]()
-	default:
+	case dtype.Bool:
 		return truth[S]
 	}
+	return roundInts[S](t)
 }
 
 // convert is Go's own conversion, for types where it rounds once or is exact.
@@ -311,52 +271,6 @@ func convert[D, S number](dst, src unsafe.Pointer, n int) {
 	d, s := pair[D, S](dst, src, n)
 	for i, v := range s {
 		d[i] = D(v)
-	}
-}
-
-func floatsToHalf(dst, src unsafe.Pointer, n int) {
-	d, s := pair[uint16, float32](dst, src, n)
-	for i, v := range s {
-		d[i] = floatToHalf(v)
-	}
-}
-
-func floatsToBFloat16(dst, src unsafe.Pointer, n int) {
-	d, s := pair[uint16, float32](dst, src, n)
-	if whole := n - n%bfloat16Vector; vectorAVX && whole > 0 {
-		roundBFloat16s(dst, src, whole)
-		d, s = d[whole:], s[whole:]
-	}
-	for i, v := range s {
-		d[i] = floatToBFloat16(v)
-	}
-}
-
-func floatToHalves[S float32 | float64](dst, src unsafe.Pointer, n int) {
-	d, s := pair[uint16, S](dst, src, n)
-	for i, v := range s {
-		d[i] = floatToHalf(roundToOdd(float64(v)))
-	}
-}
-
-func floatToBFloat16s[S float32 | float64](dst, src unsafe.Pointer, n int) {
-	d, s := pair[uint16, S](dst, src, n)
-	for i, v := range s {
-		d[i] = floatToBFloat16(roundToOdd(float64(v)))
-	}
-}
-
-func intToHalves[S integer](dst, src unsafe.Pointer, n int) {
-	d, s := pair[uint16, S](dst, src, n)
-	for i, v := range s {
-		d[i] = floatToHalf(roundToOdd(sticky(v)))
-	}
-}
-
-func intToBFloat16s[S integer](dst, src unsafe.Pointer, n int) {
-	d, s := pair[uint16, S](dst, src, n)
-	for i, v := range s {
-		d[i] = floatToBFloat16(roundToOdd(sticky(v)))
 	}
 }
 

@@ -88,21 +88,30 @@ func sticky[T integer](v T) float64 {
 	return float64(u)
 }
 
-// halves converts blocks of a 16-bit type to float32 and back. For other types
-// both functions are nil, and blocks are copied.
+// halves converts blocks of a 16-bit type to float32 and back, and float64 to the type.
+// For other types the functions are nil, and blocks are copied.
 type halves struct {
-	load  func(dst, src unsafe.Pointer, step, n int)
-	round func(dst, src unsafe.Pointer, n int)
+	load    func(dst, src unsafe.Pointer, step, n int)
+	round   func(dst, src unsafe.Pointer, n int)
+	round64 func(dst, src unsafe.Pointer, n int)
 }
 
 func halvesOf(t dtype.DType) halves {
 	switch t {
 	case dtype.Float16:
-		return halves{loadHalf, floatsToHalf}
+		return halves{loadHalf, floatsToHalf, doublesToHalf}
 	case dtype.BFloat16:
-		return halves{loadBFloat16, floatsToBFloat16}
+		return halves{loadBFloat16, floatsToBFloat16, doublesToBFloat16}
 	}
 	return halves{}
+}
+
+// roundInts returns the conversion of integers to the 16-bit type t.
+func roundInts[S integer](t dtype.DType) func(dst, src unsafe.Pointer, n int) {
+	if t == dtype.BFloat16 {
+		return intToBFloat16s[S]
+	}
+	return intToHalves[S]
 }
 
 // loadFloats is load for a slice. step is in bytes.
@@ -113,4 +122,82 @@ func (h halves) loadFloats(dst []float32, src unsafe.Pointer, step int) {
 // roundFloats is round for a slice.
 func (h halves) roundFloats(dst unsafe.Pointer, v []float32) {
 	h.round(dst, unsafe.Pointer(unsafe.SliceData(v)), len(v))
+}
+
+func loadHalf(dst, src unsafe.Pointer, step, n int) {
+	if step == 2 {
+		d, s := pair[float32, uint16](dst, src, n)
+		for i, h := range s {
+			d[i] = halfToFloat(h)
+		}
+		return
+	}
+	d := unsafe.Slice((*float32)(dst), n)
+	for i := range d {
+		d[i] = halfToFloat(*(*uint16)(unsafe.Add(src, i*step)))
+	}
+}
+
+func loadBFloat16(dst, src unsafe.Pointer, step, n int) {
+	if step == 2 {
+		d, s := pair[float32, uint16](dst, src, n)
+		if whole := n - n%bfloat16Vector; vectorAVX && whole > 0 {
+			widenBFloat16s(dst, src, whole)
+			d, s = d[whole:], s[whole:]
+		}
+		for i, b := range s {
+			d[i] = bfloat16ToFloat(b)
+		}
+		return
+	}
+	d := unsafe.Slice((*float32)(dst), n)
+	for i := range d {
+		d[i] = bfloat16ToFloat(*(*uint16)(unsafe.Add(src, i*step)))
+	}
+}
+
+func floatsToHalf(dst, src unsafe.Pointer, n int) {
+	d, s := pair[uint16, float32](dst, src, n)
+	for i, v := range s {
+		d[i] = floatToHalf(v)
+	}
+}
+
+func floatsToBFloat16(dst, src unsafe.Pointer, n int) {
+	d, s := pair[uint16, float32](dst, src, n)
+	if whole := n - n%bfloat16Vector; vectorAVX && whole > 0 {
+		roundBFloat16s(dst, src, whole)
+		d, s = d[whole:], s[whole:]
+	}
+	for i, v := range s {
+		d[i] = floatToBFloat16(v)
+	}
+}
+
+func doublesToHalf(dst, src unsafe.Pointer, n int) {
+	d, s := pair[uint16, float64](dst, src, n)
+	for i, v := range s {
+		d[i] = floatToHalf(roundToOdd(v))
+	}
+}
+
+func doublesToBFloat16(dst, src unsafe.Pointer, n int) {
+	d, s := pair[uint16, float64](dst, src, n)
+	for i, v := range s {
+		d[i] = floatToBFloat16(roundToOdd(v))
+	}
+}
+
+func intToHalves[S integer](dst, src unsafe.Pointer, n int) {
+	d, s := pair[uint16, S](dst, src, n)
+	for i, v := range s {
+		d[i] = floatToHalf(roundToOdd(sticky(v)))
+	}
+}
+
+func intToBFloat16s[S integer](dst, src unsafe.Pointer, n int) {
+	d, s := pair[uint16, S](dst, src, n)
+	for i, v := range s {
+		d[i] = floatToBFloat16(roundToOdd(sticky(v)))
+	}
 }

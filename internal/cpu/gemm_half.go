@@ -4,8 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
-	"github.com/x448/float16"
 )
 
 // gemmHalf widens the operands while it packs them. It collects the sums for a float32 C in
@@ -33,14 +31,19 @@ func gemmHalf(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, l
 			}
 			e.apply(unsafe.Slice(offset(o.data, i*o.ld), o.cols), o.j)
 		}
-		switch at := o.i*ldc + o.j; out {
-		case dtype.Float16:
-			narrow(offset((*float16.Float16)(c), at), ldc, o, use.narrowF16, use.storeF16, float16.Fromfloat32)
-		case dtype.BFloat16:
-			narrow(offset((*bfloat16.BFloat16)(c), at), ldc, o, use.narrowBF16, use.storeBF16, bfloat16.FromFloat32)
+		if round, ok := use.narrow[out]; ok {
+			round(c, o.i*ldc+o.j, ldc, o)
 		}
 	}
 	p.run()
+}
+
+// narrowWith makes a function that rounds a region to C, from the element at on, out of the
+// functions that narrow takes.
+func narrowWith[E any](block func(*E, int, *float32, int, int, int), vector func(*E, *float32, int), scalar func(float32) E) func(c unsafe.Pointer, at, ldc int, o region[float32]) {
+	return func(c unsafe.Pointer, at, ldc int, o region[float32]) {
+		narrow(offset((*E)(c), at), ldc, o, block, vector, scalar)
+	}
 }
 
 // narrow rounds a region to dst, with row pitch ldd. block converts eight columns of all

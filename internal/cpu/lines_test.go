@@ -65,12 +65,7 @@ var lineChecks = []lineCheck{
 	{expr.Softmax, floatsOnly, false, func(x, z *tensor, axis int, _, _ *tensor) error {
 		return Softmax(expr.Softmax, x.t, x.shape, axis, x.p(), x.strides, z.p(), z.strides)
 	}, func(t dtype.DType, v, _, _ []any) (want []any, tol []float64) {
-		m := maxOf(v)
-		var powers sums
-		for _, x := range v {
-			powers.add(math.Exp(x.(float64) - m))
-		}
-		sum := real(powers.c)
+		m, sum := exponentials(v)
 		for _, x := range v {
 			p := math.Exp(x.(float64)-m) / sum
 			want = append(want, p)
@@ -81,12 +76,7 @@ var lineChecks = []lineCheck{
 	{expr.LogSoftmax, floatsOnly, false, func(x, z *tensor, axis int, _, _ *tensor) error {
 		return Softmax(expr.LogSoftmax, x.t, x.shape, axis, x.p(), x.strides, z.p(), z.strides)
 	}, func(t dtype.DType, v, _, _ []any) (want []any, tol []float64) {
-		m := maxOf(v)
-		var powers sums
-		for _, x := range v {
-			powers.add(math.Exp(x.(float64) - m))
-		}
-		sum := real(powers.c)
+		m, sum := exponentials(v)
 		for _, x := range v {
 			p := x.(float64) - m - math.Log(sum)
 			want = append(want, p)
@@ -295,4 +285,14 @@ func TestSoftmaxExtremes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// exponentials returns the largest x of v and the sum of exp(x - largest).
+func exponentials(v []any) (largest, sum float64) {
+	largest = maxOf(v)
+	var powers sums
+	for _, x := range v {
+		powers.add(math.Exp(x.(float64) - largest))
+	}
+	return largest, real(powers.c)
 }

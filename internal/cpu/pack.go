@@ -267,6 +267,7 @@ type loaders struct {
 	converters
 	real       map[dtype.DType]loader[float32] // the real types that are computed in float32
 	converting map[dtype.DType]convertingPacker[float32]
+	narrow     map[dtype.DType]func(c unsafe.Pointer, at, ldc int, o region[float32]) // the 16-bit results
 	c64        loader[float32]
 	c128       loader[float64]
 }
@@ -283,6 +284,10 @@ func (c converters) loaders() loaders {
 		converting: map[dtype.DType]convertingPacker[float32]{
 			dtype.Float16:  {pointing(c.rows4F16), pointing(c.stepsF16)},
 			dtype.BFloat16: {pointing(c.rows4BF16), pointing(c.stepsBF16)},
+		},
+		narrow: map[dtype.DType]func(unsafe.Pointer, int, int, region[float32]){
+			dtype.Float16:  narrowWith(c.narrowF16, c.storeF16, float16.Fromfloat32),
+			dtype.BFloat16: narrowWith(c.narrowBF16, c.storeBF16, bfloat16.FromFloat32),
 		},
 		c64:  splitWith(c.splitC64, func(v complex64) (re, im float32) { return real(v), imag(v) }),
 		c128: splitWith(c.splitC128, func(v complex128) (re, im float64) { return real(v), imag(v) }),

@@ -4,9 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/x448/float16"
 )
 
 // ErrFormat is the error of a file that is not in the safetensors format, or is
@@ -29,33 +32,36 @@ type format struct {
 	name string
 	bits int
 	dt   gpk.DType // Invalid: gpk lacks it
+
+	// write writes the elements of a dense array of type dt; nil where gpk lacks it.
+	write func(io.Writer, *gpk.Array) error
 }
 
 // formats are in the order in which a file has its tensors: the reference
 // implementation's order of types, backwards.
 var formats = []format{
-	{"U64", 64, gpk.Uint64},
-	{"I64", 64, gpk.Int64},
-	{"F64", 64, gpk.Float64},
-	{"C64", 64, gpk.Complex64},
-	{"F32", 32, gpk.Float32},
-	{"U32", 32, gpk.Uint32},
-	{"I32", 32, gpk.Int32},
-	{"BF16", 16, gpk.BFloat16},
-	{"F16", 16, gpk.Float16},
-	{"U16", 16, gpk.Uint16},
-	{"I16", 16, gpk.Int16},
-	{"F8_E5M2FNUZ", 8, 0},
-	{"F8_E4M3FNUZ", 8, 0},
-	{"F8_E8M0", 8, 0},
-	{"F8_E4M3", 8, 0},
-	{"F8_E5M2", 8, 0},
-	{"I8", 8, gpk.Int8},
-	{"U8", 8, gpk.Uint8},
-	{"F6_E3M2", 6, 0},
-	{"F6_E2M3", 6, 0},
-	{"F4", 4, 0},
-	{"BOOL", 8, gpk.Bool},
+	{"U64", 64, gpk.Uint64, writePieces[uint64]},
+	{"I64", 64, gpk.Int64, writePieces[int64]},
+	{"F64", 64, gpk.Float64, writePieces[float64]},
+	{"C64", 64, gpk.Complex64, writePieces[complex64]},
+	{"F32", 32, gpk.Float32, writePieces[float32]},
+	{"U32", 32, gpk.Uint32, writePieces[uint32]},
+	{"I32", 32, gpk.Int32, writePieces[int32]},
+	{"BF16", 16, gpk.BFloat16, writePieces[bfloat16.BFloat16]},
+	{"F16", 16, gpk.Float16, writePieces[float16.Float16]},
+	{"U16", 16, gpk.Uint16, writePieces[uint16]},
+	{"I16", 16, gpk.Int16, writePieces[int16]},
+	{"F8_E5M2FNUZ", 8, 0, nil},
+	{"F8_E4M3FNUZ", 8, 0, nil},
+	{"F8_E8M0", 8, 0, nil},
+	{"F8_E4M3", 8, 0, nil},
+	{"F8_E5M2", 8, 0, nil},
+	{"I8", 8, gpk.Int8, writePieces[int8]},
+	{"U8", 8, gpk.Uint8, writePieces[uint8]},
+	{"F6_E3M2", 6, 0, nil},
+	{"F6_E2M3", 6, 0, nil},
+	{"F4", 4, 0, nil},
+	{"BOOL", 8, gpk.Bool, writePieces[bool]},
 }
 
 // formatNamed returns the place of a type in formats, or -1.

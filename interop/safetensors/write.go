@@ -12,10 +12,8 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
 	"github.com/gpk-go/gpk/internal/atomicfile"
 	"github.com/gpk-go/gpk/interop/internal/site"
-	"github.com/x448/float16"
 )
 
 // Write waits for arrays and writes them to w as a file in the safetensors format,
@@ -138,37 +136,11 @@ func writeElements(w io.Writer, a *gpk.Array) error {
 	if dense != a {
 		defer dense.Free()
 	}
-	switch a.DType() {
-	case gpk.Float32:
-		return writePieces[float32](w, dense)
-	case gpk.Float64:
-		return writePieces[float64](w, dense)
-	case gpk.Float16:
-		return writePieces[float16.Float16](w, dense)
-	case gpk.BFloat16:
-		return writePieces[bfloat16.BFloat16](w, dense)
-	case gpk.Int8:
-		return writePieces[int8](w, dense)
-	case gpk.Uint8:
-		return writePieces[uint8](w, dense)
-	case gpk.Int32:
-		return writePieces[int32](w, dense)
-	case gpk.Int64:
-		return writePieces[int64](w, dense)
-	case gpk.Int16:
-		return writePieces[int16](w, dense)
-	case gpk.Uint16:
-		return writePieces[uint16](w, dense)
-	case gpk.Uint32:
-		return writePieces[uint32](w, dense)
-	case gpk.Uint64:
-		return writePieces[uint64](w, dense)
-	case gpk.Bool:
-		return writePieces[bool](w, dense)
-	case gpk.Complex64:
-		return writePieces[complex64](w, dense)
+	at, err := formatOf(a.DType())
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("%w: %v", gpk.ErrDType, a.DType())
+	return formats[at].write(w, dense)
 }
 
 func writePieces[T gpk.Elem](w io.Writer, a *gpk.Array) error {

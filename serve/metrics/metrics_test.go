@@ -1,8 +1,6 @@
 package metrics_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,9 +12,9 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/serve/batch"
+	"github.com/gpk-go/gpk/serve/internal/servetest"
 	"github.com/gpk-go/gpk/serve/metrics"
 	"github.com/gpk-go/gpk/serve/monitor"
-	"github.com/gpk-go/gpk/serve/worker"
 )
 
 // scrape returns what Prometheus is told. The registry checks that what is collected is
@@ -91,15 +89,8 @@ func TestBatcher(t *testing.T) {
 
 // TestBatcherOfBatch scrapes a Batcher that has run.
 func TestBatcherOfBatch(t *testing.T) {
-	b := batch.New(func(_ context.Context, in []int) ([]int, error) { return in, nil }, batch.Options{MaxItems: 8})
-	for i := range 3 {
-		if _, err := b.Do(t.Context(), i); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := b.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	b := servetest.NewBatcher()
+	servetest.RunBatcher(t, b)
 	expect(t, scrape(t, metrics.Batcher("x", b)),
 		`gpk_batch_items_total{batcher="x",outcome="done"} 3`,
 		`gpk_batch_size_bucket{batcher="x",le="1"} 3`,
@@ -107,28 +98,9 @@ func TestBatcherOfBatch(t *testing.T) {
 }
 
 func TestWorker(t *testing.T) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := worker.New("w", func(_ *worker.Context, in int) (int, error) {
-		if in < 0 {
-			return 0, errors.New("negative")
-		}
-		return in, nil
-	}, worker.Options{Device: cpu})
+	w := servetest.NewWorker(t)
 	expect(t, scrape(t, metrics.Worker("w", w)), `gpk_worker_state{state="created",worker="w"} 1`)
-	if err := errors.Join(w.Launch(t.Context()), w.Activate(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	for _, in := range []int{1, 2, -3} {
-		if _, err := w.Ask(t.Context(), in); (err != nil) != (in < 0) {
-			t.Error(err)
-		}
-	}
-	if err := w.Drain(t.Context()); err != nil {
-		t.Error(err)
-	}
+	servetest.RunWorker(t, w)
 	expect(t, scrape(t, metrics.Worker("w", w)),
 		`gpk_worker_received_messages_total{worker="w"} 3`,
 		`gpk_worker_messages_total{outcome="handled",worker="w"} 2`,

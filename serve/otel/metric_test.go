@@ -15,9 +15,9 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/serve/batch"
+	"github.com/gpk-go/gpk/serve/internal/servetest"
 	"github.com/gpk-go/gpk/serve/monitor"
 	"github.com/gpk-go/gpk/serve/otel"
-	"github.com/gpk-go/gpk/serve/worker"
 )
 
 // reading is a meter, and what was registered with it.
@@ -173,17 +173,10 @@ func TestBatcher(t *testing.T) {
 
 // TestBatcherOfBatch reads a Batcher that has run.
 func TestBatcherOfBatch(t *testing.T) {
-	b := batch.New(func(_ context.Context, in []int) ([]int, error) { return in, nil }, batch.Options{MaxItems: 8})
+	b := servetest.NewBatcher()
 	r := newReading(t)
 	registered(t)(otel.Batcher(r, "x", b))
-	for i := range 3 {
-		if _, err := b.Do(t.Context(), i); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := b.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	servetest.RunBatcher(t, b)
 	got, _ := r.collect(t)
 	expect(t, got, map[string]float64{
 		"gpk.batch.items{gpk.batcher=x,gpk.outcome=done}":       3,
@@ -194,31 +187,12 @@ func TestBatcherOfBatch(t *testing.T) {
 }
 
 func TestWorker(t *testing.T) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := worker.New("w", func(_ *worker.Context, in int) (int, error) {
-		if in < 0 {
-			return 0, errors.New("negative")
-		}
-		return in, nil
-	}, worker.Options{Device: cpu})
+	w := servetest.NewWorker(t)
 	r := newReading(t)
 	registered(t)(otel.Worker(r, "w", w))
 	got, _ := r.collect(t)
 	expect(t, got, map[string]float64{"gpk.worker.state{gpk.state=created,gpk.worker=w}": 1})
-	if err := errors.Join(w.Launch(t.Context()), w.Activate(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	for _, in := range []int{1, 2, -3} {
-		if _, err := w.Ask(t.Context(), in); (err != nil) != (in < 0) {
-			t.Error(err)
-		}
-	}
-	if err := w.Drain(t.Context()); err != nil {
-		t.Error(err)
-	}
+	servetest.RunWorker(t, w)
 	got, kinds := r.collect(t)
 	expect(t, got, map[string]float64{
 		"gpk.worker.received{gpk.worker=w}":                         3,

@@ -1,0 +1,63 @@
+// Package servetest has a batcher and a worker, and the work for them, for the tests of the
+// packages that report on both.
+package servetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/serve/batch"
+	"github.com/gpk-go/gpk/serve/worker"
+)
+
+// NewBatcher returns a Batcher that returns its items.
+func NewBatcher() *batch.Batcher[int, int] {
+	return batch.New(func(_ context.Context, in []int) ([]int, error) { return in, nil }, batch.Options{MaxItems: 8})
+}
+
+// RunBatcher computes three items, one after the other, and closes b.
+func RunBatcher(t *testing.T, b *batch.Batcher[int, int]) {
+	t.Helper()
+	for i := range 3 {
+		if _, err := b.Do(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// NewWorker returns a Worker on the CPU that returns its messages, and an error for a
+// negative one.
+func NewWorker(t *testing.T) *worker.Worker[int, int] {
+	t.Helper()
+	cpu, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return worker.New("w", func(_ *worker.Context, in int) (int, error) {
+		if in < 0 {
+			return 0, errors.New("negative")
+		}
+		return in, nil
+	}, worker.Options{Device: cpu})
+}
+
+// RunWorker starts w, has it handle two messages and fail at a third, and drains it.
+func RunWorker(t *testing.T, w *worker.Worker[int, int]) {
+	t.Helper()
+	if err := errors.Join(w.Launch(t.Context()), w.Activate(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []int{1, 2, -3} {
+		if _, err := w.Ask(t.Context(), in); (err != nil) != (in < 0) {
+			t.Error(err)
+		}
+	}
+	if err := w.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
