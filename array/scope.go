@@ -201,8 +201,9 @@ func (s *Scope) register(m *memory) {
 }
 
 // Close computes the kept arrays and frees all others of the scope, even if computing
-// fails. It returns the first error. Afterwards every array of the scope, and every view
-// that In returned, is ErrFreed. A second Close is ErrFreed.
+// fails. Like Eval, it returns the first error that is known without waiting for a GPU.
+// Afterwards every array of the scope, and every view that In returned, is ErrFreed. A second
+// Close is ErrFreed.
 func (s *Scope) Close() error { return s.close(&call{"Close", here()}) }
 
 func (s *Scope) close(c *call) error {
