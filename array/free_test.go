@@ -107,6 +107,7 @@ func TestCloseDuringFailure(t *testing.T) {
 // elements names the line of Free.
 func TestFreedNamed(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
+	forgetRereads()
 	const n = 1 << 20
 	x := FromSlice(make([]float32, n))
 	y := x.Add(1)

@@ -199,7 +199,7 @@ func TestHeadAgain(t *testing.T) {
 	wants(t, sum.Reshape(1), 6+10)
 
 	// The operands' error is the product's, where the line has not been read again before.
-	clear(schedulerOf(x.on()).reread)
+	forgetRereads()
 	bad := x.MatMul(w)
 	late := bad.Add(1)
 	x.Free()
