@@ -247,13 +247,15 @@ func (s *scheduler) leave(m *memory, of *Scope) (handOver func()) {
 	defer s.mu.Unlock()
 	var left []*node
 	for {
-		if m.scope == of {
-			left = s.startReaders(nil, m) // in newer scopes
+		for m.inUse() { // before readers are started, as in Free
+			s.changed.Wait()
 		}
-		if m.pins == 0 && !m.busy {
+		if m.scope != of {
 			break
 		}
-		s.changed.Wait() // what runs now may fail, and be pending again
+		if left = s.startReaders(nil, m); !m.inUse() { // in newer scopes
+			break
+		}
 	}
 	switch {
 	case m.scope != of || !m.current:
