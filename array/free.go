@@ -25,16 +25,18 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for st.ended == nil {
-		c := st.cur
-		left := s.startReaders(c, c.mem)
-		if st.cur != c || st.ended != nil { // another goroutine wrote or freed the storage meanwhile
-			continue
-		}
-		m := c.mem
-		if st.writing || m == nil && c.node.state == running || m != nil && (m.pins > 0 || m.busy) {
+		// Wait first: a reader that cannot start wakes all who wait, and two calls that start
+		// readers after each wait would wake each other without end.
+		if st.inUse() {
 			s.changed.Wait()
 			continue
 		}
+		c := st.cur
+		left := s.startReaders(c, c.mem)
+		if st.cur != c || st.ended != nil || st.inUse() { // by another goroutine, meanwhile
+			continue
+		}
+		m := c.mem
 		st.ended = by
 		switch {
 		case len(left) > 0:
@@ -52,6 +54,12 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 	}
 	s.changed.Broadcast()
 	return handOver
+}
+
+// inUse reports whether a goroutine writes the storage, computes its contents, or reads them.
+func (st *storage) inUse() bool {
+	c := st.cur
+	return st.writing || c.mem == nil && c.node.state == running || c.mem != nil && c.mem.inUse()
 }
 
 // startReaders stores the pending nodes that read contents, or any contents in a memory, before

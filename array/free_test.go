@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
@@ -103,10 +104,68 @@ func TestCloseDuringFailure(t *testing.T) {
 	}
 }
 
+// TestFreesWaiting: calls that free arrays start pending readers once nothing else reads the memory, and each
+// reader once if there is no memory for it. They do not wake each other to try again.
+func TestFreesWaiting(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	var x, y [3]*Array
+	var runs [3]atomic.Int64
+	var fails atomic.Bool
+	fails.Store(true)
+	scope := NewScope()
+	newer := NewScope()
+	var release [3]func()
+	for i := range x {
+		x[i] = FromSlice([]float32{3, 4})
+		read := x[i]
+		if i == 2 {
+			scope.Own(x[i])
+			read = newer.In(x[i])
+		}
+		y[i] = probe(read, func() error {
+			runs[i].Add(1)
+			if fails.Load() {
+				return fmt.Errorf("%w: a test", device.ErrOutOfMemory)
+			}
+			return nil
+		})
+		var err error
+		if _, release[i], err = x[i].acquire(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error)
+	for _, f := range []func() error{func() error { x[0].Free(); return nil }, func() error { x[1].Free(); return nil }, scope.Close} {
+		go func() { done <- f() }()
+	}
+	for range 1000 { // most often until all wait; with any other order the result is the same
+		runtime.Gosched()
+	}
+	for i := range release {
+		release[i]()
+	}
+	for range x {
+		must(t, <-done)
+	}
+	for i := range y {
+		if n := runs[i].Load(); n != 1 {
+			t.Errorf("reader %d ran %d times, want once", i, n)
+		}
+	}
+	fails.Store(false)
+	for i := range y {
+		wants(t, y[i], 3, 4)
+		checkInvariants(t, y[i])
+	}
+	must(t, newer.Close())
+	runtime.KeepAlive(x)
+}
+
 // TestFreedNamed: an intermediate result whose operand was freed after the last pending reader of older
 // elements names the line of Free.
 func TestFreedNamed(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
+	forgetRereads()
 	const n = 1 << 20
 	x := FromSlice(make([]float32, n))
 	y := x.Add(1)

@@ -26,6 +26,15 @@ func allocs(f func()) uint64 {
 	return after.Allocs + after.Reuses - before.Allocs - before.Reuses
 }
 
+// forgetRereads makes all lines' results steps again, also those that a test, or an earlier pass of
+// this one, has read again.
+func forgetRereads() {
+	s := schedulerOf(device.Default())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.reread)
+}
+
 // compiled waits until the kernel of a's chain is there, and returns a. On a GPU the steps of a chain run
 // one by one, each into a buffer of its own, until its kernel is compiled.
 func compiled(t testing.TB, a *Array) *Array {
@@ -64,6 +73,7 @@ func TestChain(t *testing.T) {
 // still waits, reads what was stored.
 func TestSecondReader(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
+	forgetRereads()
 	x, y := pair()
 	z := x.Add(y)
 	first := z.Mul(2)
@@ -93,6 +103,7 @@ func TestSecondReader(t *testing.T) {
 // has the value of its line, and so has its consumer.
 func TestStepKeepsValue(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
+	forgetRereads()
 	x, y := pair()
 	z := x.Add(y)
 	w := z.Mul(2).Neg()
@@ -125,6 +136,7 @@ func TestStepKeepsValue(t *testing.T) {
 // computed first.
 func TestStepFreed(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
+	forgetRereads()
 	x, y := pair()
 	z := x.Add(y)
 	w := z.Mul(2)

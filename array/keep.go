@@ -36,7 +36,7 @@ func (k *keep) save(s *device.Stream) error {
 // elements must be allocated. own is the number of the write's own readers.
 func (p *place) saveFirst(own int, stream *device.Stream) error {
 	m := p.old.mem
-	if m.busy || m.pins > 0 {
+	if m.inUse() {
 		return &unready{}
 	}
 	var k *keep

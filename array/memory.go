@@ -41,6 +41,9 @@ type memory struct {
 // and frees it.
 func (m *memory) captured() bool { return m.rec != nil && m.rec.ended }
 
+// inUse reports whether a job reads the buffer or a write in place is under way.
+func (m *memory) inUse() bool { return m.pins > 0 || m.busy }
+
 func newMemory(buf *device.Buffer, lay layout.Layout, dt dtype.DType) *memory {
 	return &memory{sched: schedulerOf(buf.Device()), buf: buf, Part: undo.Part{Layout: lay, DType: dt}, current: true}
 }
@@ -73,7 +76,7 @@ func (m *memory) prune() {
 // tidy frees memory that nothing needs: the saved elements if no older contents are
 // needed, and then the buffer too if no storage shows it.
 func (m *memory) tidy() {
-	if m.pins > 0 || m.busy {
+	if m.inUse() {
 		return
 	}
 	if len(m.olds) > 0 {

@@ -31,6 +31,11 @@ func NewOperation(name string, operands []*Array, optional ...*Array) *Operation
 	return o
 }
 
+// operation begins an operation on a alone.
+func (a *Array) operation(name string) *Operation {
+	return &Operation{call: call{name, here()}, operands: []*Array{a}}
+}
+
 // Check returns the first error that an operand carries. Operands on two devices are
 // ErrDevice.
 func (o *Operation) Check() error {

@@ -27,7 +27,9 @@ type scheduler struct {
 	// The pending nodes that are not steps of another node, oldest first. The newest has a
 	// strong reference, because most arrays are used by the next call and then need no
 	// weak pointer. The others have weak references: a result that the program drops is
-	// not computed.
+	// not computed. Nodes that have ended stay in the list until it is full. At most
+	// maxPending weak pointers keep no memory alive, and cost less than a search whenever a
+	// node ends.
 	newest  *node
 	pending []weak.Pointer[node]
 	// Pending nodes that read elements which have been overwritten.

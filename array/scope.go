@@ -201,8 +201,9 @@ func (s *Scope) register(m *memory) {
 }
 
 // Close computes the kept arrays and frees all others of the scope, even if computing
-// fails. It returns the first error. Afterwards every array of the scope, and every view
-// that In returned, is ErrFreed. A second Close is ErrFreed.
+// fails. Like Eval, it returns the first error that is known without waiting for a GPU.
+// Afterwards every array of the scope, and every view that In returned, is ErrFreed. A second
+// Close is ErrFreed.
 func (s *Scope) Close() error { return s.close(&call{"Close", here()}) }
 
 func (s *Scope) close(c *call) error {
@@ -246,13 +247,15 @@ func (s *scheduler) leave(m *memory, of *Scope) (handOver func()) {
 	defer s.mu.Unlock()
 	var left []*node
 	for {
-		if m.scope == of {
-			left = s.startReaders(nil, m) // in newer scopes
+		for m.inUse() { // before readers are started, as in Free
+			s.changed.Wait()
 		}
-		if m.pins == 0 && !m.busy {
+		if m.scope != of {
 			break
 		}
-		s.changed.Wait() // what runs now may fail, and be pending again
+		if left = s.startReaders(nil, m); !m.inUse() { // in newer scopes
+			break
+		}
 	}
 	switch {
 	case m.scope != of || !m.current:

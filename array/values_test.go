@@ -143,12 +143,13 @@ func TestScopes(t *testing.T) {
 	d := device.Default()
 	w := FromSlice([]float32{1, 2, 3})
 	before := d.Pool().InUse
-	var kept, lost *Array
+	var kept, lost, stored *Array
 	err := Scoped(func(s *Scope) error {
 		x := s.In(w)
 		lost = x.Mul(2)
 		kept = s.Keep(lost.Add(1).Sum())
-		return Eval(x.Exp())
+		stored = x.Exp()
+		return Eval(stored)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +162,7 @@ func TestScopes(t *testing.T) {
 	if n := d.Pool().InUse; n > before {
 		t.Errorf("%d bytes in use, %d before", n, before)
 	}
+	runtime.KeepAlive(stored) // else the collector frees it, perhaps later than the scope
 	if err := w.AddInPlace(1); err != nil {
 		t.Fatal(err)
 	}

@@ -274,7 +274,7 @@ func (w *write) own() int {
 // one has failed, something may still read it, or the write may fail after it has begun.
 func (w *write) replaces() bool {
 	m := w.old.mem
-	if m == nil || m.err() != nil || m.buf.State().Uncertain() || m.pins > 0 || m.busy || w.old.needed(w.own()) {
+	if m == nil || m.err() != nil || m.buf.State().Uncertain() || m.inUse() || w.old.needed(w.own()) {
 		return true
 	}
 	if m.prune(); len(m.olds) > 0 {

@@ -158,7 +158,8 @@ func (r *scaledRun) prepare(lib *cutlass.Library, ordinal int, stream uint64, t 
 
 // withoutFreed runs a product, and runs it again without the planes of a packed B if another
 // goroutine has freed these since the product was planned: the product then makes its own. A
-// launch refuses freed planes before it reads them.
+// launch refuses freed planes before it reads them. If the kernel without planes cannot apply
+// the steps of the epilogue, separate operations do.
 func (p *Product) withoutFreed(s *device.Stream, run func(*Product, *device.Stream) error) error {
 	err := run(p, s)
 	if err == nil || !p.Packed.Planes().Freed() {
@@ -166,10 +167,13 @@ func (p *Product) withoutFreed(s *device.Stream, run func(*Product, *device.Stre
 	}
 	q := *p
 	q.Packed, q.planned = nil, planned{}
-	if t := q.EpilogueArgs; t.Steps { // the kernel without planes must take them too
-		if q.EpilogueArgs = (EpilogueArgs{}); !q.Takes(s, t) {
-			return err
-		}
+	if !p.Steps {
+		return run(&q, s)
 	}
-	return run(&q, s)
+	q.EpilogueArgs = EpilogueArgs{}
+	taken := q.Takes(s, p.EpilogueArgs)
+	if err := run(&q, s); err != nil || taken {
+		return err
+	}
+	return p.applyEpilogue(s, p.D)
 }

@@ -2,9 +2,13 @@ package matmul
 
 import (
 	"errors"
+	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/layout"
 )
 
 // TestFreedPlanes: a product whose planes another goroutine frees between the plan and the launch runs once
@@ -53,5 +57,57 @@ func TestFreedPlanes(t *testing.T) {
 			t.Errorf("%s: %d runs, %v; want %d, %v", c.name, runs, err, c.runs, c.want)
 		}
 		p.Packed.Free()
+	}
+}
+
+// TestFreedPlanesSteps: if the kernel without planes cannot apply an epilogue of steps, which it never can on
+// the CPU, separate operations apply the scale, the bias and the activation to the product.
+func TestFreedPlanesSteps(t *testing.T) {
+	dev, err := device.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := dev.DefaultStream()
+	view := func(data []float32, shape ...int) device.View {
+		buf, err := device.WrapHost(dev, unsafe.Pointer(&data[0]), int64(4*len(data)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return device.View{Buffer: buf, DType: dtype.Float32, Layout: layout.Dense(shape)}
+	}
+	const scale = float32(0.1)
+	product, bias := []float32{1, -2, 3, 0.25, 5e7, 7}, []float32{0.5, 1, -0.3}
+	want := make([]float32, len(product))
+	for i, x := range product {
+		scaled := float32(x * scale)
+		want[i] = max(0, scaled+bias[i%3])
+	}
+	other := errors.New("another reason")
+	for _, fails := range []error{nil, other} {
+		out := slices.Repeat([]float32{-99}, 6)
+		p := &Product{A: view(make([]float32, 2), 2, 1), B: view(make([]float32, 3), 1, 3), D: view(out, 2, 3), Packed: &Packed{}}
+		p.EpilogueArgs = EpilogueArgs{Scale: float64(scale), Bias: view(bias, 3), Activation: ReLU, Steps: true}
+		if p.Packed.buf, err = dev.Alloc(64, s); err != nil {
+			t.Fatal(err)
+		}
+		p.Packed.buf.Free()
+		runs := 0
+		err := p.withoutFreed(s, func(p *Product, s *device.Stream) error {
+			runs++
+			if runs == 1 {
+				return dev.Launch(s, []*device.Buffer{p.Packed.buf}, nil, func(int, uint64) error { return nil })
+			}
+			if p.Packed != nil || p.Steps || p.Bias.Buffer != nil || p.Activation != NoActivation {
+				t.Error("the second run has planes or an epilogue")
+			}
+			copy(out, product)
+			return fails
+		})
+		if runs != 2 || !errors.Is(err, fails) {
+			t.Errorf("%d runs, %v; want 2, %v", runs, err, fails)
+		}
+		if fails == nil && !slices.Equal(out, want) {
+			t.Errorf("%v, want %v", out, want)
+		}
 	}
 }

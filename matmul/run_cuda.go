@@ -447,8 +447,18 @@ func (m matrix) beyond(operand matrix, isB bool) matrix {
 
 var activationOps = map[Activation]expr.Op{ReLU: expr.ReLU, GELU: expr.GELU, GELUTanh: expr.GELUTanh, SiLU: expr.SiLU}
 
-// applyEpilogue applies bias and activation after a kernel without an epilogue.
+// applyEpilogue applies the scale, the bias and the activation after a kernel without an
+// epilogue.
 func (p *Product) applyEpilogue(s *device.Stream, d device.View) error {
+	if p.Steps && p.Scale != 1 {
+		scale, err := ops.ScalarOf(d.DType, p.Scale, "") // Scale is an element of the type
+		if err == nil {
+			err = ops.ApplyScalar(s, expr.Mul, d, d, scale, false)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if p.Bias.Buffer != nil {
 		if err := p.addBias(s, d); err != nil {
 			return err

@@ -152,11 +152,14 @@ func (c composed) call(prefix string) string {
 	case len(single) > 0:
 		operands = "[]*Array{" + strings.Join(single, ", ") + "}"
 	}
-	instance := ""
-	if operands == "nil" {
+	instance, operation := "", fmt.Sprintf("%sNewOperation(%q, %s)", prefix, c.name, operands)
+	switch {
+	case operands == "nil":
 		instance = "[*Array]"
+	case prefix == "" && operands == "[]*Array{a}":
+		operation = fmt.Sprintf("a.operation(%q)", c.name)
 	}
-	return fmt.Sprintf("compose.%s%s(%sNewOperation(%q, %s), %s)", c.name, instance, prefix, c.name, operands, strings.Join(args, ", "))
+	return fmt.Sprintf("compose.%s%s(%s, %s)", c.name, instance, operation, strings.Join(args, ", "))
 }
 
 // list prints parameters, those of one type in a row together.
