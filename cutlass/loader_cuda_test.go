@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"strings"
 	"syscall"
@@ -375,27 +374,5 @@ func BenchmarkUnaryCall(b *testing.B) {
 		if err := lib.Unary(0, 0, expr.Neg, dtype.Float32, dtype.Float32, shape[:], 0, strides[:], 0, strides[:]); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// entryCall is a call of an entry that returns a given code, and the arguments that the entry
-// receives.
-type entryCall struct {
-	entry string
-	call  func(code int) error
-	want  []int64
-}
-
-// check calls the entry, which stores its arguments in record.
-func (c entryCall) check(t *testing.T, record []int64) {
-	t.Helper()
-	for i := range record {
-		record[i] = -1 << 40
-	}
-	if err := c.call(0); err != nil {
-		t.Errorf("%s: %v", c.entry, err)
-	}
-	if got := record[:len(c.want)]; !reflect.DeepEqual(got, c.want) {
-		t.Errorf("%s received %v, want %v", c.entry, got, c.want)
 	}
 }
