@@ -65,9 +65,9 @@ type QuantumNorms struct {
 	First      bool
 }
 
-// QuantumClosed are the arguments of Library.QuantumClosed.
-type QuantumClosed struct {
-	Type         dtype.DType
+// QuantumPairs are the points of single wires whose closed form is computed: those of Rows and
+// of Cols samples.
+type QuantumPairs struct {
 	Rows, Cols   int
 	X            uint64
 	LDX          int
@@ -75,6 +75,12 @@ type QuantumClosed struct {
 	LDY          int
 	Planar, Full int
 	Dot          bool
+}
+
+// QuantumClosed are the arguments of Library.QuantumClosed.
+type QuantumClosed struct {
+	QuantumPairs
+	Type         dtype.DType
 	Upper, Times bool
 	K            uint64
 	LD           int
@@ -118,13 +124,7 @@ type QuantumClosedWhole struct {
 
 // QuantumClosedGram are the arguments of Library.QuantumClosedGram.
 type QuantumClosedGram struct {
-	Rows, Cols       int
-	X                uint64
-	LDX              int
-	Y                uint64
-	LDY              int
-	Planar, Full     int
-	Dot              bool
+	QuantumPairs
 	K                uint64
 	LD               int
 	Mirror           uint64

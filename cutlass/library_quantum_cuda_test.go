@@ -5,7 +5,6 @@ package cutlass
 import (
 	"errors"
 	"math"
-	"reflect"
 	"runtime"
 	"testing"
 	"unsafe"
@@ -20,11 +19,7 @@ func TestQuantumEntries(t *testing.T) {
 	stream := uint64(uintptr(unsafe.Pointer(&record[0])))
 	defer runtime.KeepAlive(record)
 	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
-	for _, c := range []struct {
-		entry string
-		call  func(code int) error
-		want  []int64
-	}{
+	for _, c := range []entryCall{
 		{"gpk_quantum_angles", func(code int) error {
 			return lib.QuantumAngles(code, stream, QuantumAngles{dtype.Float64, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}},
@@ -41,7 +36,7 @@ func TestQuantumEntries(t *testing.T) {
 			return lib.QuantumNorms(code, stream, QuantumNorms{dtype.Float64, 3, 4, 5, 6, true})
 		}, []int64{2, 3, 4, 5, 6, 1}},
 		{"gpk_quantum_closed", func(code int) error {
-			return lib.QuantumClosed(code, stream, QuantumClosed{dtype.Float64, 3, 4, 5, 6, 7, 8, 9, 10, true, false, true, 11, 12})
+			return lib.QuantumClosed(code, stream, QuantumClosed{QuantumPairs{3, 4, 5, 6, 7, 8, 9, 10, true}, dtype.Float64, false, true, 11, 12})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 0, 1, 11, 12}},
 		{"gpk_quantum_finish", func(code int) error {
 			return lib.QuantumFinish(code, stream, QuantumFinish{dtype.Float64, 3, 4, 5, 6, 7, 8, true, false, 9.5, 10, 11, 12.5, 13, 14, 15})
@@ -51,21 +46,13 @@ func TestQuantumEntries(t *testing.T) {
 			return err
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 77, 3, 11, 12, 13, 14, 15, 16, f(1.5), 17, 18, 19, 20, 21}},
 		{"gpk_quantum_closed_gram", func(code int) error {
-			return lib.QuantumClosedGram(code, stream, QuantumClosedGram{2, 3, 4, 5, 6, 7, 8, 9, true, 11, 12, 13, 14, true, 15.5, 16, 17, 18})
+			return lib.QuantumClosedGram(code, stream, QuantumClosedGram{QuantumPairs{2, 3, 4, 5, 6, 7, 8, 9, true}, 11, 12, 13, 14, true, 15.5, 16, 17, 18})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 1, 11, 12, 13, 14, 1, f(15.5), 16, 17, 18}},
 		{"gpk_quantum_gram", func(code int) error {
 			return lib.QuantumGram(code, stream, QuantumGram{false, true, true, 3, 4, 5, true, 6, 7, 8, 9, 10, 11, 12.5, 13, 14, 15.5, 16, 17, 18})
 		}, []int64{0, 1, 1, 3, 4, 5, 1, 6, 7, 8, 9, 10, 11, f(12.5), 13, 14, f(15.5), 16, 17, 18}},
 	} {
-		for i := range record {
-			record[i] = -1 << 40
-		}
-		if err := c.call(0); err != nil {
-			t.Errorf("%s: %v", c.entry, err)
-		}
-		if got := record[:len(c.want)]; !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s received %v, want %v", c.entry, got, c.want)
-		}
+		c.check(t, record)
 		var e *Error
 		if err := c.call(2); !errors.As(err, &e) || e.Entry != c.entry || !e.OutOfMemory() {
 			t.Errorf("%s: %v, want out of memory", c.entry, err)

@@ -34,11 +34,7 @@ func TestSubmitted(t *testing.T) {
 	defer runtime.KeepAlive(record)
 	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
 	d := func(n int) []int { return []int{99, 98, 97, 96, 95, 94, 93, n} } // the record keeps the last of eight
-	for number, c := range []struct {
-		entry string
-		call  func(code int) error
-		want  []int64
-	}{
+	for number, c := range []entryCall{
 		{"gpk_gemm", func(code int) error {
 			return s.Gemm(code, stream, 1, numbered)
 		}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, f(17.5), f(18.5), 19, 20, 21, 22, int64(GuardMisses), 24, 25, 26, 27, 28}},

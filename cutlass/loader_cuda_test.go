@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"strings"
 	"syscall"
@@ -198,11 +197,7 @@ func TestEntries(t *testing.T) {
 	defer runtime.KeepAlive(record)
 	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
 	s := func(n int) []int { return []int{99, n} } // the record keeps the last
-	for _, c := range []struct {
-		entry string
-		call  func(code int) error
-		want  []int64
-	}{
+	for _, c := range []entryCall{
 		{"gpk_gemm", func(code int) error {
 			return lib.Gemm(code, stream, 1, numbered)
 		}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, f(17.5), f(18.5), 19, 20, 21, 22, int64(GuardMisses), 24, 25, 26, 27, 28}},
@@ -287,15 +282,7 @@ func TestEntries(t *testing.T) {
 			34, 35, 3, 1, 0, 1,
 		}},
 	} {
-		for i := range record {
-			record[i] = -1 << 40
-		}
-		if err := c.call(0); err != nil {
-			t.Errorf("%s: %v", c.entry, err)
-		}
-		if got := record[:len(c.want)]; !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s received %v, want %v", c.entry, got, c.want)
-		}
+		c.check(t, record)
 		var e *Error
 		if err := c.call(CodeUnsupported); !errors.Is(err, expr.ErrUnsupported) || !errors.As(err, &e) || e.Entry != c.entry || e.Message != "no such kernel" {
 			t.Errorf("%s: %#v, want ErrUnsupported", c.entry, err)

@@ -144,16 +144,34 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i,
 		}
 		return square, err
 	}
-	y := g.points[g.set(g.y)]
-	size := uint64(g.dt.Size())
 	g.launches++
-	return square, launchOn(g.dev, s, []*device.Buffer{g.points[0], y}, []*device.Buffer{d.Buffer}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+	return square, launchOn(g.dev, s, []*device.Buffer{g.points[0], g.points[g.set(g.y)]}, []*device.Buffer{d.Buffer}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumClosed(ordinal, stream, cutlass.QuantumClosed{
-			Type: g.dt, Rows: d.Layout.Shape[0], Cols: d.Layout.Shape[1], X: g.points[0].Addr() + uint64(i)*size, LDX: pointPitch(g.x.n),
-			Y: y.Addr() + uint64(j)*size, LDY: pointPitch(g.y.n), Planar: g.planar, Full: g.full, Dot: g.dot, Upper: triangle,
+			QuantumPairs: g.pairs(d.Layout.Shape[0], d.Layout.Shape[1], i, j), Type: g.dt, Upper: triangle,
 			Times: len(g.codes) > 0, K: d.Addr(), LD: d.Layout.Strides[0],
 		})
 	})
+}
+
+// pairs are the points of r samples of x from i on and of c samples of y from j on.
+func (g *cudaGram) pairs(r, c, i, j int) cutlass.QuantumPairs {
+	x, y, size := g.points[0], g.points[g.set(g.y)], uint64(g.dt.Size())
+	return cutlass.QuantumPairs{
+		Rows: r, Cols: c, X: x.Addr() + uint64(i)*size, LDX: pointPitch(g.x.n), Y: y.Addr() + uint64(j)*size, LDY: pointPitch(g.y.n),
+		Planar: g.planar, Full: g.full, Dot: g.dot,
+	}
+}
+
+// normalization sets the diagonal and, with Normalize, the norms of the samples from i and j
+// on in a kernel's arguments. It returns the buffers of the norms.
+func (g *cudaGram) normalization(one *float64, normX, normY *uint64, jitter *float64, i, j int) []*device.Buffer {
+	if !g.options.Normalize {
+		*one = 1 + g.options.Jitter
+		return nil
+	}
+	y := g.norms[g.set(g.y)]
+	*one, *normX, *normY, *jitter = 1, g.norms[0].Addr()+uint64(8*i), y.Addr()+uint64(8*j), g.options.Jitter
+	return []*device.Buffer{g.norms[0], y}
 }
 
 // precision is the precision for products of states. States have norm 1, so an error that
@@ -182,17 +200,10 @@ func (g *cudaGram) complete(s *device.Stream, t target, i, j int, triangle, squa
 	defer work.Free()
 	q := cutlass.QuantumFinish{
 		Type: g.dt, Rows: r, Cols: c, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
-		Triangle: triangle, Square: square, One: 1, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+		Triangle: triangle, Square: square, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 		Workspace: work.Addr(), WorkspaceBytes: need,
 	}
-	reads := []*device.Buffer{}
-	if g.options.Normalize {
-		y := g.norms[g.set(g.y)]
-		q.NormX, q.NormY, q.Jitter = g.norms[0].Addr()+uint64(8*i), y.Addr()+uint64(8*j), g.options.Jitter
-		reads = append(reads, g.norms[0], y)
-	} else {
-		q.One += g.options.Jitter
-	}
+	reads := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, i, j)
 	writes := []*device.Buffer{t.view.Buffer, g.notes, work}
 	if t.mirror != nil && t.mirror != t.view.Buffer {
 		writes = append(writes, t.mirror)

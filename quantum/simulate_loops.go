@@ -27,8 +27,13 @@ func double[T number](r0, im, r1 []T, h int, e *[4]T) {
 	r1 = r1[:n]
 	if im == nil {
 		ar, br := e[0], e[2]
-		for i, v := range r0 {
-			r0[i], r1[i] = v*ar, v*br
+		if n%2 == 1 {
+			r0[0], r1[0] = r0[0]*ar, r0[0]*br
+		}
+		for i := n % 2; i < n-1; i += 2 { // two at a time: one depends on where the linker puts the loop
+			v, w := r0[i], r0[i+1]
+			r0[i], r0[i+1] = v*ar, w*ar
+			r1[i], r1[i+1] = v*br, w*br
 		}
 		return
 	}

@@ -27,17 +27,11 @@ func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, i, j i
 	}
 	q := cutlass.QuantumGram{
 		Rows: t.view.Layout.Shape[0], Cols: t.view.Layout.Shape[1], Triangle: triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0],
-		Mirror: t.mirrorAt, LDMirror: t.ldMirror, One: 1, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+		Mirror: t.mirrorAt, LDMirror: t.ldMirror, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 	}
 	g.ofStates(&q, a, b, 0, i, j)
 	reads := []*device.Buffer{g.blocks[a.slot][0], g.blocks[b.slot][0]}
-	if g.options.Normalize {
-		y := g.norms[g.set(g.y)]
-		q.NormX, q.NormY, q.Jitter = g.norms[0].Addr()+uint64(8*i), y.Addr()+uint64(8*j), g.options.Jitter
-		reads = append(reads, g.norms[0], y)
-	} else {
-		q.One += g.options.Jitter
-	}
+	norms := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, i, j)
 	need, err := g.dev.Library().QuantumGramWorkspace(g.dev.Info().Index, q)
 	if err != nil || need == 0 {
 		return false, err
@@ -47,7 +41,7 @@ func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, i, j i
 		return false, err
 	}
 	q.Workspace, q.WorkspaceBytes = work.Addr(), need
-	reads, writes := g.uses(t, reads, []*device.Buffer{work})
+	reads, writes := g.uses(t, append(reads, norms...), []*device.Buffer{work})
 	g.launches += gramKernels(q)
 	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumGram(ordinal, stream, q)
@@ -80,16 +74,13 @@ func (g *cudaGram) closed(s *device.Stream, t target, i, j int, triangle bool) (
 	if err != nil {
 		return false, err
 	}
-	const size = 4
-	x, y := g.points[0], g.points[g.set(g.y)]
 	w := &g.work
 	w.lib, w.q = g.dev.Library(), cutlass.QuantumClosedGram{
-		Rows: r, Cols: c, X: x.Addr() + uint64(i)*size, LDX: pointPitch(g.x.n), Y: y.Addr() + uint64(j)*size, LDY: pointPitch(g.y.n),
-		Planar: g.planar, Full: g.full, Dot: g.dot, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
+		QuantumPairs: g.pairs(r, c, i, j), K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
 		Triangle: triangle, One: 1 + g.options.Jitter, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 		Workspace: work.Addr(), WorkspaceBytes: need,
 	}
-	reads, writes := g.uses(t, append(w.reads[:0], x, y), append(w.writes[:0], work))
+	reads, writes := g.uses(t, append(w.reads[:0], g.points[0], g.points[g.set(g.y)]), append(w.writes[:0], work))
 	g.launches += closedKernels(w.q)
 	return true, g.dev.LaunchWork(s, reads, writes, w)
 }

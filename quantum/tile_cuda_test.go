@@ -80,8 +80,8 @@ func TestKernelsOf(t *testing.T) {
 			t.Errorf("%s: %d kernels, want %d", name, n, c.want)
 		}
 	}
-	square := cutlass.QuantumClosedGram{Rows: 8, Cols: 8, K: 256, LD: 8, Mirror: 256, LDMirror: 8, Triangle: true, Dot: true, Planar: 16}
-	mirrored := cutlass.QuantumClosedGram{Rows: 8, Cols: 12, K: 256, LD: 12, Mirror: 512, LDMirror: 8, Dot: true, Planar: 16}
+	square := cutlass.QuantumClosedGram{QuantumPairs: cutlass.QuantumPairs{Rows: 8, Cols: 8, Dot: true, Planar: 16}, K: 256, LD: 8, Mirror: 256, LDMirror: 8, Triangle: true}
+	mirrored := cutlass.QuantumClosedGram{QuantumPairs: cutlass.QuantumPairs{Rows: 8, Cols: 12, Dot: true, Planar: 16}, K: 256, LD: 12, Mirror: 512, LDMirror: 8}
 	with := func(q cutlass.QuantumClosedGram, f func(*cutlass.QuantumClosedGram)) cutlass.QuantumClosedGram {
 		f(&q)
 		return q

@@ -202,8 +202,8 @@ const numpyHead = `# NumPy → gpk
 Generated from the tables of operations, internal/gen/numpy.txt, internal/gen/standard.txt and the calls in gpktest/standard_*_test.go by ` + "`go generate ./...`" + `; do not edit.
 
 ` + "`import numpy as np`" + ` is ` + "`import \"github.com/gpk-go/gpk\"`" + `. Operations are methods (` + "`a.Exp()`" + `) and functions (` + "`gpk.Exp(a)`" + `). An
-error travels with the array and is returned by ToSlice, Item and Eval. What is ` + "`a[1:3]`" + ` is ` + "`a.Slice(0, 1, 3)`" + `, what is
-` + "`a[2]`" + ` is ` + "`a.At(2)`" + `, what is ` + "`a[1:3] = x`" + ` is ` + "`a.Slice(0, 1, 3).CopyFrom(x)`" + `, and ` + "`a += x`" + ` is ` + "`a.AddInPlace(x)`" + `.
+error travels with the array and is returned by ToSlice, Item and Eval. NumPy's ` + "`a[1:3]`" + ` is ` + "`a.Slice(0, 1, 3)`" + `,
+` + "`a[2]`" + ` is ` + "`a.At(2)`" + `, ` + "`a[1:3] = x`" + ` is ` + "`a.Slice(0, 1, 3).CopyFrom(x)`" + `, and ` + "`a += x`" + ` is ` + "`a.AddInPlace(x)`" + `.
 
 Whole programs, written for both libraries under the same names: [benchmark/peers/programs.py](../benchmark/peers/programs.py) and benchmark/program_*.go.
 
@@ -219,6 +219,6 @@ Whole programs, written for both libraries under the same names: [benchmark/peer
 | int8 products are int8 | MatMul of two Int8 or two Uint8 gives Int32; MatMul, Einsum, TensorDot and VecDot of Int16, Uint16, Uint32 and Uint64 are ErrDType: Cast to Int64 |
 | sums of uint8 are uint64 | Sum, Prod, CumSum and CumProd of Uint8 give Int64, as of the signed types and Bool; of Uint16, Uint32 and Uint64 they give Uint64, as in NumPy |
 | float32 products have float32's error | TF32 by default, with an error of about 2^-11; gpk.FullPrecision asks for float32's |
-| views see writes | so here; what was computed before a write keeps its values, also where it is evaluated later |
+| views see writes | the same; a result of an earlier line keeps its values, even if it is computed after the write |
 | warnings for 0/0 | IEEE results, no warnings |
 `

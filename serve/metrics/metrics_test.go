@@ -114,17 +114,8 @@ func TestWorker(t *testing.T) {
 	)
 }
 
-// fixed is a source of a Monitor that always has the same figures.
-type fixed monitor.Memory
-
-func (f fixed) Memory() (monitor.Memory, error)          { return monitor.Memory(f), nil }
-func (fixed) Trim() error                                { return nil }
-func (fixed) Collect()                                   {}
-func (fixed) Buffers() uint64                            { return 0 }
-func (fixed) LiveBuffers(uint64) (b []device.LiveBuffer) { return b }
-
 func TestMonitor(t *testing.T) {
-	m := monitor.New(nil, monitor.Options{Source: fixed{Total: 1000, Free: 300, InUse: 500, Cached: 50}})
+	m := monitor.New(nil, monitor.Options{Source: servetest.Source{Total: 1000, Free: 300, InUse: 500, Cached: 50}})
 	defer m.Close()
 	if got := scrape(t, metrics.Monitor("gpu", m)); strings.Contains(got, "gpk_memory") {
 		t.Errorf("before the first snapshot:\n%s", got)

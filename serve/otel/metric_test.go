@@ -212,17 +212,8 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-// fixed is a source of a Monitor that always has the same figures.
-type fixed monitor.Memory
-
-func (f fixed) Memory() (monitor.Memory, error)          { return monitor.Memory(f), nil }
-func (fixed) Trim() error                                { return nil }
-func (fixed) Collect()                                   {}
-func (fixed) Buffers() uint64                            { return 0 }
-func (fixed) LiveBuffers(uint64) (b []device.LiveBuffer) { return b }
-
 func TestMonitor(t *testing.T) {
-	m := monitor.New(nil, monitor.Options{Source: fixed{Total: 1000, Free: 300, InUse: 500, Cached: 50}})
+	m := monitor.New(nil, monitor.Options{Source: servetest.Source{Total: 1000, Free: 300, InUse: 500, Cached: 50}})
 	defer m.Close()
 	r := newReading(t)
 	registered(t)(otel.Monitor(r, "gpu", m))
@@ -275,7 +266,7 @@ func TestRefused(t *testing.T) {
 	for name, register := range map[string]func(metric.Meter) (metric.Registration, error){
 		"Batcher": func(m metric.Meter) (metric.Registration, error) { return otel.Batcher(m, "b", counted{}) },
 		"Monitor": func(m metric.Meter) (metric.Registration, error) {
-			return otel.Monitor(m, "m", monitor.New(nil, monitor.Options{Source: fixed{}}))
+			return otel.Monitor(m, "m", monitor.New(nil, monitor.Options{Source: servetest.Source{}}))
 		},
 		"Pool": func(m metric.Meter) (metric.Registration, error) { return otel.Pool(m, device.Default()) },
 	} {

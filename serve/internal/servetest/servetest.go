@@ -1,5 +1,5 @@
-// Package servetest has a batcher and a worker, and the work for them, for the tests of the
-// packages that report on both.
+// Package servetest has a batcher, a worker and a monitor's source, and work for the first two,
+// for the tests of the packages that report on them.
 package servetest
 
 import (
@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/serve/batch"
+	"github.com/gpk-go/gpk/serve/monitor"
 	"github.com/gpk-go/gpk/serve/worker"
 )
 
@@ -61,3 +62,12 @@ func RunWorker(t *testing.T, w *worker.Worker[int, int]) {
 		t.Error(err)
 	}
 }
+
+// Source is a source of a Monitor that always has the same figures.
+type Source monitor.Memory
+
+func (s Source) Memory() (monitor.Memory, error)          { return monitor.Memory(s), nil }
+func (Source) Trim() error                                { return nil }
+func (Source) Collect()                                   {}
+func (Source) Buffers() uint64                            { return 0 }
+func (Source) LiveBuffers(uint64) (b []device.LiveBuffer) { return b }
