@@ -77,6 +77,7 @@ type call struct {
 	*array.Operation
 	c    *Comm
 	a    *gpk.Array
+	x    *gpk.Array // what NCCL reads of a: dense, the axis of the call first
 	head heading
 	err  error // why this rank cannot take part
 	axis int   // the axis along which blocks lie
@@ -153,7 +154,7 @@ func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 		return k.Failed(err)
 	}
 	if k.err == nil {
-		k.err = gpk.Eval(k.a)
+		k.err = k.evaluate()
 	}
 	if k.err != nil {
 		k.head.Error, k.head.Is = control.Text(k.err), control.Sentinels(k.err)
@@ -170,6 +171,20 @@ func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 		return k.Failed(k.c.end(err))
 	}
 	return k.Own(out)
+}
+
+// evaluate computes the operand. What NCCL reads is made dense here, so that announce tells the other ranks
+// of an error of the copy, which begin no call of NCCL then.
+func (k *call) evaluate() error {
+	if err := gpk.Eval(k.a); err != nil || !k.onGPU() {
+		return err
+	}
+	k.x = k.a
+	if k.axis > 0 {
+		k.x = k.first()
+	}
+	k.x = k.x.Contiguous()
+	return gpk.Eval(k.x)
 }
 
 // announce tells the other ranks of the call. With NCCL it does not wait for ranks in other processes.

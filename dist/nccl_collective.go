@@ -9,7 +9,7 @@ import (
 )
 
 // The collective functions of ranks on GPUs. NCCL gets dense data with the axis of the call first: an
-// operand of another layout is copied on its GPU.
+// operand of another layout is copied on its GPU before the ranks compare their calls.
 
 // onGPU reports whether NCCL moves the data of a call.
 func (k *call) onGPU() bool { return k.c.gpu != nil && k.a.Size() > 0 }
@@ -73,13 +73,12 @@ func (k *call) bytes(kind nccl.Kind, count int) nccl.Call {
 
 // gpuAllReduce is allReduce. A reduction that NCCL does not have is computed from the arrays of all ranks.
 func (k *call) gpuAllReduce(op Op) (*gpk.Array, error) {
-	x := k.a.Contiguous()
 	r, ok := reductionOf(op, k.a.DType())
 	if ok {
-		return k.c.gpu.enqueue(k.Operation, k.a.DType(), k.a.Shape(), x, nccl.Call{Kind: nccl.AllReduce, Count: x.Size() * r.parts, Type: r.as, Op: r.op})
+		return k.c.gpu.enqueue(k.Operation, k.a.DType(), k.a.Shape(), k.x, nccl.Call{Kind: nccl.AllReduce, Count: k.x.Size() * r.parts, Type: r.as, Op: r.op})
 	}
 	shape := append([]int{len(k.c.members)}, k.a.Shape()...)
-	all, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), shape, x, k.bytes(nccl.AllGather, x.Size()))
+	all, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), shape, k.x, k.bytes(nccl.AllGather, k.x.Size()))
 	return reduceFirst(op, all, err)
 }
 
@@ -100,19 +99,18 @@ func reduceFirst(op Op, all *gpk.Array, err error) (*gpk.Array, error) {
 
 // gpuGather is allGather.
 func (k *call) gpuGather() (*gpk.Array, error) {
-	p, x := len(k.c.members), k.first().Contiguous()
-	return k.gpuMove(x, p*k.length(), k.bytes(nccl.AllGather, x.Size()))
+	return k.gpuMove(len(k.c.members)*k.length(), k.bytes(nccl.AllGather, k.x.Size()))
 }
 
 // gpuReduceScatter is reduceScatter.
 func (k *call) gpuReduceScatter(op Op) (*gpk.Array, error) {
-	p, x := len(k.c.members), k.first().Contiguous()
-	part := x.Size() / p
+	p := len(k.c.members)
+	part := k.x.Size() / p
 	if r, ok := reductionOf(op, k.a.DType()); ok {
-		return k.gpuMove(x, k.length()/p, nccl.Call{Kind: nccl.ReduceScatter, Count: part * r.parts, Type: r.as, Op: r.op})
+		return k.gpuMove(k.length()/p, nccl.Call{Kind: nccl.ReduceScatter, Count: part * r.parts, Type: r.as, Op: r.op})
 	}
 	shape, inverse := k.blocks(k.length() / p)
-	all, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), append([]int{p}, shape...), x, k.bytes(nccl.AllToAll, part))
+	all, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), append([]int{p}, shape...), k.x, k.bytes(nccl.AllToAll, part))
 	out, err := reduceFirst(op, all, err)
 	if err != nil {
 		return nil, err
@@ -122,22 +120,20 @@ func (k *call) gpuReduceScatter(op Op) (*gpk.Array, error) {
 
 // gpuAllToAll is allToAll.
 func (k *call) gpuAllToAll() (*gpk.Array, error) {
-	x := k.first().Contiguous()
-	return k.gpuMove(x, k.length(), k.bytes(nccl.AllToAll, x.Size()/len(k.c.members)))
+	return k.gpuMove(k.length(), k.bytes(nccl.AllToAll, k.x.Size()/len(k.c.members)))
 }
 
 // gpuBroadcast is broadcast.
 func (k *call) gpuBroadcast(root int) (*gpk.Array, error) {
-	x := k.a.Contiguous()
-	call := k.bytes(nccl.Broadcast, x.Size())
+	call := k.bytes(nccl.Broadcast, k.x.Size())
 	call.Peer = root
-	return k.c.gpu.enqueue(k.Operation, k.a.DType(), k.a.Shape(), x, call)
+	return k.c.gpu.enqueue(k.Operation, k.a.DType(), k.a.Shape(), k.x, call)
 }
 
-// gpuMove enqueues a call of x, whose first axis is that of the call. In the result this axis has length n.
-func (k *call) gpuMove(x *gpk.Array, n int, call nccl.Call) (*gpk.Array, error) {
+// gpuMove enqueues a call. In the result its axis has length n.
+func (k *call) gpuMove(n int, call nccl.Call) (*gpk.Array, error) {
 	shape, inverse := k.blocks(n)
-	out, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), shape, x, call)
+	out, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), shape, k.x, call)
 	if err != nil || k.axis == 0 {
 		return out, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/deferred"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/internal/nccl"
 )
 
@@ -136,4 +137,55 @@ func TestAwaitAbandoned(t *testing.T) {
 		}
 	}
 	ended(t, log, "abort")
+}
+
+// TestNCCLStrided has the copy of a strided operand fail on rank 1. Both ranks get its error, and rank 0 has begun no call of
+// NCCL, which would wait for rank 1.
+func TestNCCLStrided(t *testing.T) {
+	fakeNCCL(t, ncclDevices.has)
+	refused := errors.New("the copy is refused")
+	for name, call := range map[string]func(c *Comm, x *gpk.Array) *gpk.Array{
+		"AllReduce":     func(c *Comm, x *gpk.Array) *gpk.Array { return c.AllReduce(x.Transpose(), Sum) },
+		"AllGather":     func(c *Comm, x *gpk.Array) *gpk.Array { return c.AllGather(x, 1) },
+		"ReduceScatter": func(c *Comm, x *gpk.Array) *gpk.Array { return c.ReduceScatter(x, Max, 1) },
+		"Broadcast":     func(c *Comm, x *gpk.Array) *gpk.Array { return c.Broadcast(x.Transpose(), 0) },
+		"AllToAll":      func(c *Comm, x *gpk.Array) *gpk.Array { return c.AllToAll(x, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			devices := fakeGPUs(t, 2)
+			g, err := Local(devices...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			var launches [2]int
+			errs := make([]error, 2)
+			_ = g.Run(t.Context(), func(_ context.Context, c *Comm) error {
+				x := gpk.FromSlice([]float32{1, 2, 3, 4}).Reshape(2, 2).To(c.Device())
+				if err := gpk.Eval(x); err != nil {
+					return err
+				}
+				if c.Rank() == 0 {
+					x = x.Transpose() // which the call transposes back
+				}
+				devicetest.FailLaunches(c.Device(), func() error {
+					if launches[c.Rank()]++; c.Rank() == 1 {
+						return refused
+					}
+					return nil
+				})
+				errs[c.Rank()] = call(c, x).Err()
+				devicetest.FailLaunches(c.Device(), nil)
+				return nil
+			})
+			if launches != [2]int{0, 1} {
+				t.Errorf("launches %v, want only the copy of rank 1", launches)
+			}
+			for r, err := range errs {
+				if e, ok := errors.AsType[*RankError](err); !ok || e.Rank != 1 || !strings.Contains(err.Error(), refused.Error()) {
+					t.Errorf("rank %d: %v", r, err)
+				}
+			}
+		})
+	}
 }
