@@ -29,6 +29,9 @@ type Operation[A any] interface {
 	Check() error
 	// SameType returns an error if arrays differ in type.
 	SameType(as ...A) error
+	// Failure returns a function that makes an error of the device one of the operation, for
+	// Device.NewDeferredError.
+	Failure() func(error) error
 	// Failed returns an array that carries an error.
 	Failed(err error) A
 	// Elementwise computes an operation of the table on arrays and numbers, broadcast.
