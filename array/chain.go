@@ -26,12 +26,12 @@ const (
 // planner turns a node and its steps into a chain. The scheduler's mutex is held.
 type planner struct {
 	*fused.Builder
-	job    *job
-	from   []call // the call of each step
-	seen   []planned
-	head   *gemmRoot    // nil if the chain does not begin with a product
-	choice fused.Choice // the kernel of the latest fusedCall
-	room   [2]planned   // the first elements of seen, to save an allocation
+	job  *job
+	from []call // the call of each step
+	seen []planned
+	head *gemmRoot   // nil if the chain does not begin with a product
+	call *fused.Call // the latest fusedCall; nil if the product's kernel computes the chain
+	room [2]planned  // the first elements of seen, to save an allocation
 }
 
 // planned is a step that is already in the program, viewed through a layout.
@@ -192,7 +192,7 @@ func (j *job) fusedCall(dst device.View) *fused.Call {
 	default:
 		c = p.Elementwise(dst)
 	}
-	p.choice = c.Choice()
+	p.call = c
 	return c
 }
 
@@ -222,7 +222,11 @@ type fusedPlan struct {
 }
 
 func (p *planner) described(d *device.Device) *fusedPlan {
-	return &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), choice: p.choice, dev: d}
+	f := &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), dev: d}
+	if p.call != nil && d.Kind() != device.CPU {
+		f.choice = p.call.Choice()
+	}
+	return f
 }
 
 // explain lists the operations that one kernel computes.

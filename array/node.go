@@ -52,6 +52,7 @@ type node struct {
 	headed   bool  // its steps begin with a product
 	aliases  bool  // the destination may be an operand of the same layout; it overlaps no other
 	depth    uint8 // length of the longest chain of steps below it
+	leaves   uint8 // at least the number of arrays that its chain reads
 	dt       dtype.DType
 
 	in     [2]operand

@@ -124,11 +124,16 @@ func (p *product) check(a, b, bias *Array, act matmul.Activation, o *matmul.Opti
 	return err
 }
 
-// read sets the operands of the product: a, b and, if there is one, the bias.
+// read sets the operands of the product: a, b and, if there is one, the bias. Between two calls
+// for one product only the buffers and the offsets of the operands change.
 func (p *product) read(operands []device.View) {
+	a, b := p.A.Layout, p.B.Layout
+	if a.Shape == nil {
+		a, b = p.sh.Left(operands[0].Layout), p.sh.Right(operands[1].Layout)
+	}
 	p.A, p.B = operands[0], operands[1]
-	p.A.Layout = p.sh.Left(p.A.Layout)
-	p.B.Layout = p.sh.Right(p.B.Layout)
+	a.Offset, b.Offset = p.A.Layout.Offset, p.B.Layout.Offset
+	p.A.Layout, p.B.Layout = a, b
 	if len(operands) > 2 {
 		p.Bias = operands[2]
 	}

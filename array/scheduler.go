@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/internal/setting"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -217,7 +218,7 @@ func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 // tryBind fills in the operands of a node. It returns the step that must come first, or
 // nil. The mutex is held.
 func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*node) (*unready, error) {
-	n.n, n.depth, n.headed, n.scope, n.more = 0, 0, false, nil, nil
+	n.n, n.depth, n.leaves, n.headed, n.scope, n.more = 0, 0, 0, false, nil, nil
 	if extra := len(reads) - len(n.in); extra > 0 {
 		n.more = make([]operand, 0, extra)
 	}
@@ -237,7 +238,8 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 		switch {
 		case c.mem != nil && c.mem.busy:
 			return &unready{}, nil
-		case c.mem != nil || c.node.state > running:
+		case c.mem != nil || c.node.state > running || slices.Contains(tried, c.node):
+			n.leaves++
 			continue
 		case i < steps:
 			again := n.isStep(c, i)
@@ -245,13 +247,15 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 			if why == "" {
 				in.step = true
 				n.depth, n.headed = max(n.depth, c.node.depth+1), n.headed || c.node.begins()
+				n.leaves += c.node.chainLeaves()
 				continue
 			}
 			n.apart = why
 		}
-		if !slices.Contains(tried, c.node) {
-			return &unready{node: c.node}, nil
-		}
+		return &unready{node: c.node}, nil
+	}
+	if n.leaves > fused.MaxLeaves && n.fuses() {
+		return n.crowded(), nil
 	}
 	return nil, nil
 }

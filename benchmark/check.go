@@ -138,7 +138,7 @@ func deviationOf(got, want values) deviation {
 
 // elementSlack is by how many bounds one element of normal data may be off,
 // measured in root mean squares: rounding an element of six of them to
-// bfloat16 takes three, and one wrong element must not drown in a sample.
+// eight bits takes three, and one wrong element must not drown in a sample.
 const elementSlack = 16
 
 // within is nil if the deviation passes for a right result.

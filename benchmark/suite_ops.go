@@ -52,10 +52,10 @@ func places(_ dtype.DType, rows, _ int) (dtype.DType, []int) { return dtype.Int6
 
 // castTo is the other type of suite ops' cast.
 func castTo(dt dtype.DType) dtype.DType {
-	if dt == dtype.BFloat16 {
-		return dtype.Float32
+	if half := mustPrecision("bf16").dtype; dt != half {
+		return half
 	}
-	return dtype.BFloat16
+	return dtype.Float32
 }
 
 func converted(dt dtype.DType, rows, cols int) (dtype.DType, []int) {
@@ -321,7 +321,7 @@ func (op operation) measure(r *runner, h *opValues) ([]result, error) {
 	switch {
 	case op.exact:
 		p.bound = 0
-	case outType != dt && outType == dtype.BFloat16: // cast
+	case outType != dt && outType.IsHalf(): // cast
 		p.bound = mustPrecision("bf16").bound
 	}
 	amount := op.passes * float64(bytesOf(dt, n))

@@ -21,22 +21,18 @@ func (w wgmma) kernel(unit string, in dtype.DType, math string) Kernel {
 // halfFamilies are the kernels of 16-bit operands on Hopper.
 func halfFamilies() []family {
 	var fs []family
-	halves := []struct {
-		dtype      dtype.DType
-		unit, math string
-	}{{dtype.BFloat16, "sm90_bf16", "bf16"}, {dtype.Float16, "sm90_f16", "fp16"}}
-
 	// The large tile has the operand reuse that the tensor cores need at large sizes;
 	// pingpong hides the epilogue behind the other warpgroup's products.
 	for _, h := range halves {
 		wide := wgmma{tile: [3]int{128, 256, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"}
 		tall := wgmma{tile: [3]int{256, 128, 64}, cluster: [3]int{1, 1}, schedule: "cooperative"}
 		even := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "pingpong"}
-		unit := h.unit + "_" + dims(wide.tile[:])
-		fs = append(fs, family{90, wide.kernel(unit, h.dtype, h.math), []dtype.DType{dtype.Float32}, allMajors},
-			largeFamily(unit, h.dtype, h.math, tall, allMajors))
-		unit = h.unit + "_" + dims(even.tile[:])
-		fs = append(fs, family{90, even.kernel(unit, h.dtype, h.math), []dtype.DType{h.dtype, dtype.Float32}, allMajors})
+		prefix := "sm90_" + tokens[h].name + "_"
+		unit := prefix + dims(wide.tile[:])
+		fs = append(fs, family{90, wide.kernel(unit, h, h.Short()), []dtype.DType{dtype.Float32}, allMajors},
+			largeFamily(unit, h, h.Short(), tall, allMajors))
+		unit = prefix + dims(even.tile[:])
+		fs = append(fs, family{90, even.kernel(unit, h, h.Short()), []dtype.DType{h, dtype.Float32}, allMajors})
 	}
 	// The tiles above need slightly more than whole waves for some sizes, such as 3072, 4000
 	// and 8192. These tiles fit them: 4000 rows are 25 tiles of 160, in four waves. A is
@@ -46,7 +42,7 @@ func halfFamilies() []family {
 		{tile: [3]int{160, 192, 64}, cluster: [3]int{1, 1}, schedule: "cooperative"},
 	} {
 		for _, h := range halves {
-			fs = append(fs, largeFamily("sm90_half_large", h.dtype, h.math, w, allMajors[:2]))
+			fs = append(fs, largeFamily("sm90_half_large", h, h.Short(), w, allMajors[:2]))
 		}
 	}
 	for _, w := range []wgmma{
@@ -64,7 +60,7 @@ func halfFamilies() []family {
 	} {
 		unit := "sm90_half_" + dims(w.tile[:])
 		for _, h := range halves {
-			fs = append(fs, family{90, w.kernel(unit, h.dtype, h.math), []dtype.DType{h.dtype}, allMajors})
+			fs = append(fs, family{90, w.kernel(unit, h, h.Short()), []dtype.DType{h}, allMajors})
 		}
 	}
 	// Results that TMA cannot store. Their operands were copied before, or are the weight
@@ -72,9 +68,9 @@ func halfFamilies() []family {
 	// kernels, because there are few of either.
 	direct := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "pingpong"}
 	for _, h := range halves {
-		k := direct.kernel("sm90_tf32", h.dtype, h.math)
-		k.Direct, k.AlignOut = true, h.dtype.Size()
-		fs = append(fs, family{90, k, []dtype.DType{h.dtype}, allMajors[:2]})
+		k := direct.kernel("sm90_tf32", h, h.Short())
+		k.Direct, k.AlignOut = true, h.Size()
+		fs = append(fs, family{90, k, []dtype.DType{h}, allMajors[:2]})
 	}
 	return fs
 }
@@ -84,7 +80,7 @@ func halfFamilies() []family {
 func streamKFamilies(unit string) []family {
 	var fs []family
 	w := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "streamk"}
-	for _, h := range []dtype.DType{dtype.BFloat16, dtype.Float16} {
+	for _, h := range halves {
 		fs = append(fs, family{90, w.kernel(unit, h, h.Short()), []dtype.DType{h}, allMajors[:2]})
 	}
 	return fs

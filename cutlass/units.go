@@ -18,6 +18,9 @@ var tokens = map[dtype.DType]struct{ name, cpp string }{
 	dtype.Complex64: {"c64", "c64"}, dtype.Complex128: {"c128", "c128"},
 }
 
+// halves are the 16-bit floating-point types, in the order of their kernels.
+var halves = [...]dtype.DType{dtype.BFloat16, dtype.Float16}
+
 // Units lists the translation units: first the generated ones in the order of Kernels, then
 // every .cu file of src by name, with the kernels that name it. A file whose name ends in
 // _sm90 is for SM 90 only.

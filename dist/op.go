@@ -4,7 +4,7 @@ import "strconv"
 
 // Op is what a reduction computes of the elements of all ranks.
 //
-// Sum and Mean of Float16 and BFloat16 add in float32 and round once; with NCCL they round after
+// Sum and Mean of 16-bit floating-point types add in float32 and round once; with NCCL they round after
 // every addition, in NCCL's order. Integers wrap in Sum and
 // Prod; Mean of integers is ErrDType, as is arithmetic on Bool, whose Max is "or" and whose Min is
 // "and". Max and Min propagate NaN, and of complex numbers are ErrDType.

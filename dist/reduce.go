@@ -6,8 +6,6 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
-	"github.com/x448/float16"
 )
 
 // reducible returns ErrDType where an operation has no meaning for a type.
@@ -31,15 +29,15 @@ func reducible(op Op, dt dtype.DType) error {
 // reduceInto reduces blocks, one a rank and as long as out, in the order of ranks. out may be the
 // first block.
 func reduceInto(op Op, dt dtype.DType, out []byte, blocks []byte, ranks int) {
+	if h, ok := dt.Half(); ok {
+		half(op, elements[uint16](out), elements[uint16](blocks), ranks, h)
+		return
+	}
 	switch dt {
 	case dtype.Float32:
 		fold(op, elements[float32](out), elements[float32](blocks), ranks, number[float32]())
 	case dtype.Float64:
 		fold(op, elements[float64](out), elements[float64](blocks), ranks, number[float64]())
-	case dtype.Float16:
-		half(op, elements[float16.Float16](out), elements[float16.Float16](blocks), ranks, float16.Float16.Float32, float16.Fromfloat32)
-	case dtype.BFloat16:
-		half(op, elements[bfloat16.BFloat16](out), elements[bfloat16.BFloat16](blocks), ranks, bfloat16.BFloat16.Float32, bfloat16.FromFloat32)
 	case dtype.Int8:
 		fold(op, elements[int8](out), elements[int8](blocks), ranks, number[int8]())
 	case dtype.Uint8, dtype.Bool:
@@ -148,19 +146,19 @@ func fold[T any](op Op, out, blocks []T, ranks int, f functions[T]) {
 	}
 }
 
-// half reduces numbers of 16 bits in float32, and rounds once.
-func half[T any](op Op, out, blocks []T, ranks int, widen func(T) float32, narrow func(float32) T) {
+// half reduces numbers of a 16-bit type in float32, and rounds once.
+func half(op Op, out, blocks []uint16, ranks int, h *dtype.Half) {
 	f := number[float32]()
 	apply := f.of(op)
 	n := len(out)
 	for i := range out {
-		sum := widen(blocks[i])
+		sum := h.Float32(blocks[i])
 		for r := 1; r < ranks; r++ {
-			sum = apply(sum, widen(blocks[r*n+i]))
+			sum = apply(sum, h.Float32(blocks[r*n+i]))
 		}
 		if op == Mean {
 			sum /= float32(ranks)
 		}
-		out[i] = narrow(sum)
+		out[i] = h.Round(sum)
 	}
 }

@@ -44,6 +44,9 @@ type Call struct {
 	// For a norm.
 	gamma, beta device.View
 	eps         float64
+
+	choice Choice // see Choice
+	chosen bool   // choice is set
 }
 
 // Size returns the number of elements that the steps compute.

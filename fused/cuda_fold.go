@@ -82,17 +82,33 @@ func (c *Call) split() (kept, folded foldDims) {
 // Choice is the kernel that a GPU uses for a call.
 type Choice struct {
 	variant kernelVariant
-	one     bool // steps and reduction are one kernel
+	one     bool // steps and reduction are one kernel; else variant is that of the steps
 }
 
 // Choice returns the kernel for the call. Var has one too, which is preceded by a pass for
-// the means.
+// the means. Where the reduction is a kernel of its own, Choice returns the kernel of the
+// steps. Memory that does not exist yet, as in a plan for Explain, counts as aligned.
 func (c *Call) Choice() Choice {
-	if c.Program.Reduction.Op == expr.None {
-		return Choice{variant: preferred(c.Program), one: true}
+	if c.chosen {
+		return c.choice
 	}
-	f, ok := c.folding(false)
-	return Choice{variant: f.variant, one: ok}
+	c.chosen = true
+	if c.Program.Reduction.Op != expr.None {
+		if f, ok := c.folding(false); ok {
+			c.choice = Choice{variant: f.variant, one: true}
+			return c.choice
+		}
+	}
+	w := starts.Get().(*start)
+	defer w.done()
+	w.p, w.call = stepsOf(c.Program), c
+	one := w.p == c.Program
+	if one {
+		w.dst = c.Dst
+	}
+	w.choose()
+	c.choice = Choice{variant: w.variant, one: one}
+	return c.choice
 }
 
 // fold launches the kernel of a reduction, and a second time if partial results of several

@@ -163,11 +163,12 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	if p == c.Program {
 		return k.run(s, p, c, c.Dst)
 	}
-	if c.Choice().one {
+	choice := c.Choice()
+	if choice.one {
 		return k.runFold(s, c)
 	}
 	// The first call only starts the compilation. Allocate once the kernel is there.
-	if k.function(s, p, preferred(p)) == nil {
+	if k.function(s, p, choice.variant) == nil {
 		return false, nil
 	}
 	dense := layout.Dense(c.shape)
@@ -190,12 +191,11 @@ func (g *compiled) Explain(d *device.Device, program *Program, choice Choice) (i
 	if k.refused != nil {
 		return 0, k.refused.Error()
 	}
-	p, f := program, choice.variant
+	p := program
 	if !choice.one {
 		p = stepsOf(program)
-		f = preferred(p)
 	}
-	_, ready, err := k.kernel(d, p, f).Function()
+	_, ready, err := k.kernel(d, p, choice.variant).Function()
 	var source *device.CompileError
 	switch {
 	case errors.As(err, &source):
@@ -314,6 +314,9 @@ func (k *kernels) run(s *device.Stream, p *Program, c *Call, dst Operand) (bool,
 	defer w.done()
 	w.p, w.call, w.dst = p, c, dst
 	w.choose()
+	if !c.chosen {
+		c.choice, c.chosen = Choice{variant: w.variant, one: true}, true
+	}
 	if !w.prepare(k, s, w.variant) {
 		return false, nil
 	}
@@ -326,8 +329,7 @@ func (w *start) choose() {
 	f := preferred(w.p)
 	v := int(f.width)
 	aligned := func(o *Operand, size, elements int) bool {
-		n := min(16, elements*size)
-		return (o.Buffer.Addr()+uint64(o.Offset*size))%uint64(n) == 0
+		return aligned(o.Buffer, o.Offset*size, min(16, elements*size))
 	}
 	if f.traversal == traverseStrided {
 		w.order()

@@ -107,13 +107,13 @@ func TestCompiledRun(t *testing.T) {
 			if w.choose(); w.variant != tt.want {
 				t.Errorf("%s x%d, want %s x%d (%s)", traversalNames[w.variant.traversal], w.variant.width, traversalNames[tt.want.traversal], tt.want.width, c.Program.Key())
 			}
-			if _, err := g.Run(s, c); err != nil {
-				t.Fatal(err)
-			}
+			g.Explain(r.dev, c.Program, c.Choice()) // starts to compile the kernel that Run launches
 			if err := devicetest.AwaitCompiled(r.dev, context.Background()); err != nil {
 				t.Fatal(err)
 			}
-			r.launches, r.params = nil, nil
+			if n, why := g.Explain(r.dev, c.Program, c.Choice()); n != 1 {
+				t.Errorf("%d kernels: %s", n, why)
+			}
 			done, err := g.Run(s, c)
 			if !done || err != nil || len(r.launches) != 1 {
 				t.Fatal(done, err, r.launches)

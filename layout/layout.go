@@ -252,8 +252,14 @@ func (l Layout) BroadcastTo(shape []int) (Layout, error) {
 // Collapse merges neighbouring dimensions that have one common stride in every stride list,
 // and drops dimensions of length 1. It returns the new shape and stride lists, which have
 // one dimension of length 1 for a single element. Kernels receive collapsed operands: a
-// dense array of any rank has one dimension.
+// dense array of any rank has one dimension. The result may share memory with the arguments.
 func Collapse(shape []int, strides ...[]int) ([]int, [][]int) {
+	if len(shape) == 1 && shape[0] != 1 {
+		for i := range strides {
+			strides[i] = strides[i][:1:1] // so that append copies
+		}
+		return shape[:1:1], strides
+	}
 	n := len(shape) + 1
 	backing := make([]int, n*(1+len(strides))) // memory of all lists
 	outShape := backing[:0:n]

@@ -61,7 +61,7 @@ func (s *Product) Shape(room []int) []int {
 // Left adds the missing axes to the left operand's layout.
 func (s *Product) Left(l Layout) Layout {
 	if s.Row {
-		l, _ = l.Unsqueeze(0)
+		l = l.inserted(0)
 	}
 	return s.batched(l)
 }
@@ -69,7 +69,7 @@ func (s *Product) Left(l Layout) Layout {
 // Right adds the missing axes to the right operand's layout.
 func (s *Product) Right(l Layout) Layout {
 	if s.Column {
-		l, _ = l.Unsqueeze(1)
+		l = l.inserted(1)
 	}
 	return s.batched(l)
 }
@@ -86,10 +86,10 @@ func (s *Product) batched(l Layout) Layout {
 // Result adds the axes of the full result to a destination's layout.
 func (s *Product) Result(l Layout) Layout {
 	if s.Column {
-		l, _ = l.Unsqueeze(len(l.Shape))
+		l = l.inserted(len(l.Shape))
 	}
 	if s.Row {
-		l, _ = l.Unsqueeze(len(l.Shape) - 1)
+		l = l.inserted(len(l.Shape) - 1)
 	}
 	return l
 }

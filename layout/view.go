@@ -199,5 +199,19 @@ func (l Layout) Unsqueeze(axis int) (Layout, error) {
 	if err != nil {
 		return Layout{}, err
 	}
-	return Layout{Shape: slices.Insert(slices.Clone(l.Shape), a, 1), Strides: slices.Insert(slices.Clone(l.Strides), a, 0), Offset: l.Offset}, nil
+	return l.inserted(a), nil
+}
+
+// inserted returns the layout with an axis of length 1 and stride 0 before axis a. It makes one
+// allocation.
+func (l Layout) inserted(a int) Layout {
+	n := len(l.Shape) + 1
+	lists := make([]int, 2*n)
+	shape, strides := lists[:n:n], lists[n:]
+	copy(shape, l.Shape[:a])
+	copy(strides, l.Strides[:a])
+	shape[a] = 1
+	copy(shape[a+1:], l.Shape[a:])
+	copy(strides[a+1:], l.Strides[a:])
+	return Layout{Shape: shape, Strides: strides, Offset: l.Offset}
 }

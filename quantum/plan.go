@@ -23,7 +23,7 @@ type Plan struct {
 	Reason    string    // the compiler's findings, and why the states are kept or not
 
 	Budget    int64 // bytes that may be used
-	States    int64 // bytes of states in memory at once
+	States    int64 // bytes of states in memory at once; on a GPU with the points of single qubits
 	Result    int64 // bytes of K in the device's memory; 0 if K is written out or kept on the host
 	Workspace int64 // bytes of all other memory
 	OnHost    bool  // K does not fit beside the states: it is collected in host memory

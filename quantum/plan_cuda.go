@@ -64,7 +64,8 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 		one := max(u.product(side), 1)
 		p.streams = int(max(min(int64(min(wanted, maxStreams)), (rest-u.fixed(side)-building)/one, u.tiles(side)), 1))
 	}
-	p.Workspace = u.fixed(side) + building + int64(p.streams)*u.product(side)
+	p.Workspace = u.fixed(side) - u.points + building + int64(p.streams)*u.product(side)
+	p.States += u.points
 	return least, true
 }
 
@@ -131,6 +132,7 @@ type gpuUse struct {
 	outside   bool  // K is copied from the device tile by tile
 	code      int64 // code and notes, in one block
 	constant  int64 // tables, memory for single wires and norms, and the rounding of the pool's blocks
+	points    int64 // part of constant: points of single wires that Plan.States does not count yet
 	sample    int64 // angles and slots of one sample
 	building  int64 // angles and slots of all samples of a set
 }
@@ -158,10 +160,11 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 			u.constant += deviceapi.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
 		}
 		points := saturated(all, int64(c.stride)*size)
-		u.constant += 2 * (roundingWaste(points) + saturated(3*size, int64(c.stride))) // lines are aligned to 16 bytes
-		if p.Keep == Recompute {                                                       // the points of all samples stay in memory
-			u.constant += points
+		u.points = 2 * saturated(3*size, int64(c.stride)) // pointPitch adds up to 3 samples to a set
+		if p.Keep == Recompute {                          // the points of all samples stay in memory
+			u.points += points
 		}
+		u.constant += 2*roundingWaste(points) + u.points
 	}
 	if o.Normalize {
 		u.constant += 2 * deviceapi.BlockSize(8*rows)

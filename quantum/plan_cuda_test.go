@@ -156,3 +156,37 @@ func TestUsefulStreams(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanPoints checks that the states of a GPU's plan include the points of single wires: those of
+// all samples, and lines of whole units of 16 bytes.
+func TestPlanPoints(t *testing.T) {
+	rng := testrand.New(t)
+	gpu := device.Info{Kind: device.CUDA, TotalMemory: 143771 << 20}
+	const q, wires = 12, 10
+	c := NewCircuit(q).RY(0, Feature(0)).CRY(0, 1, Feature(1))
+	for i := q - wires; i < q; i++ {
+		c.RY(i, Feature(i)).RZ(i, Feature(i))
+	}
+	k := compiled(t, c, Auto)
+	if len(k.wires) != wires || len(k.blocks) != 1 {
+		t.Fatalf("%d single wires and %d blocks", len(k.wires), len(k.blocks))
+	}
+	up := func(n int) int64 { return int64((n + 3) / 4 * 4) }
+	for range 100 {
+		n, m := 1+rng.IntN(3000), rng.IntN(2)*(1+rng.IntN(3000))
+		o := Options{Precision: Precision(rng.IntN(3)), Keep: []Keep{KeepAll, Recompute}[rng.IntN(2)], Tile: 2 * (1 + rng.IntN(100))}
+		p, err := k.plan(n, m, gpu, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		states := n + m
+		if p.Keep == Recompute {
+			states = min(states, p.Tile)
+		}
+		size := int64(o.Precision.dtype().Size())
+		used := size * (int64(states*k.blocks[0].width()) + 3*wires*(up(n)+up(m)))
+		if p.States < used || p.States+p.Result+p.Workspace != p.PeakBytes {
+			t.Errorf("%d and %d samples, %+v: states %d, used %d; %+v", n, m, o, p.States, used, p)
+		}
+	}
+}

@@ -9,16 +9,22 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// precisionOf holds for each type the digits of its significand, the exponent of its smallest
-// positive number, and its largest number.
-var precisionOf = map[dtype.DType]struct {
+// precision is the number of digits of a type's significand, the exponent of its smallest positive
+// number, and its largest number.
+type precision struct {
 	digits, least int
 	largest       float64
-}{
-	dtype.Float32:  {24, -149, math.MaxFloat32},
-	dtype.Float64:  {53, -1074, math.MaxFloat64},
-	dtype.Float16:  {11, -24, 65504},
-	dtype.BFloat16: {8, -133, 0x1.fep127},
+}
+
+// precisionOf returns the precision of a floating-point type.
+func precisionOf(dt dtype.DType) precision {
+	if h, ok := dt.Half(); ok {
+		return precision{h.Fraction + 1, h.MinExponent() - h.Fraction, float64(h.Float32(h.Infinity() - 1))}
+	}
+	if dt == dtype.Float32 {
+		return precision{24, -149, math.MaxFloat32}
+	}
+	return precision{53, -1074, math.MaxFloat64}
 }
 
 // NextAfter returns the number of the type that follows a in the direction of b, broadcast. It is
@@ -42,7 +48,7 @@ func NextAfter[A Operand](o Operation[A], a, b A) A {
 		return o.Failed(err)
 	}
 	up, down := neighbours(o, a)
-	step := math.Ldexp(1, precisionOf[a.DType()].least)
+	step := math.Ldexp(1, precisionOf(a.DType()).least)
 	zero := o.Elementwise(expr.Eq, a, 0)
 	grows := o.Elementwise(expr.Eq, o.Elementwise(expr.Gt, b, a), o.Elementwise(expr.Gt, a, 0))
 	next := o.Elementwise(expr.CopySign, o.Elementwise(expr.Where, grows, up, down), a)
@@ -60,7 +66,7 @@ func NextAfter[A Operand](o Operation[A], a, b A) A {
 // so that the sum and the difference with m round to them. Numbers below 1 are first multiplied
 // by 1/u, which keeps that product out of the range of subnormal numbers.
 func neighbours[A Operand](o Operation[A], a A) (up, down A) {
-	p := precisionOf[a.DType()]
+	p := precisionOf(a.DType())
 	u, step := math.Ldexp(1, -p.digits), math.Ldexp(1, p.least)
 	m := o.Elementwise(expr.Abs, a)
 	small := o.Elementwise(expr.Lt, m, 1)

@@ -29,7 +29,8 @@ type Chain struct {
 	slots       int
 	kernels     [expr.MaxSteps]denseKernel
 	tiles       tileCode
-	nonTemporal bool // tiles are written with non-temporal stores
+	code        [8]tileCodeStep // memory of a short tiles.steps
+	nonTemporal bool            // tiles are written with non-temporal stores
 }
 
 // ChainLeaf is an array that a chain reads: the address of element (0, 0, …) and the
@@ -74,7 +75,7 @@ func (c *Chain) prepare() {
 	}
 	c.length = chainBytes / widest
 	if n >= chainFew {
-		c.tiles = newTileCode(c.Program)
+		c.tiles = newTileCode(c.Program, c.code[:0])
 	}
 	c.assignSlots()
 	for i := range c.Program.Steps {
@@ -145,34 +146,57 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 	for i := range c.Program.Steps {
 		part = min(part, partFor(c.Program.Steps[i].Op))
 	}
+	if n <= part { // no closure, which would be in Go's heap
+		return c.elements(dst, ds, nonTemporal, 0, n)
+	}
+	return c.parallel(dst, ds, nonTemporal, n, part)
+}
+
+// parallel computes n elements into dst, by several goroutines in parts of at least part elements.
+func (c *Chain) parallel(dst unsafe.Pointer, ds []int, nonTemporal bool, n, part int) error {
 	var failed firstError
 	Parallel(n, part, func(lo, hi int) {
-		w := chainWorks.Get().(*chainWork)
-		defer chainWorks.Put(w)
-		for m := 0; lo < hi; lo += m {
-			m = c.stretch(lo, hi)
-			var to unsafe.Pointer
-			if dense && !nonTemporal {
-				to = unsafe.Add(dst, lo*size)
-			}
-			from, err := c.block(w, lo, m, to)
-			switch {
-			case err != nil:
-				failed.set(err)
-				return
-			case nonTemporal:
-				stream(unsafe.Add(dst, lo*size), from, m*size)
-			case !dense:
-				c.spans(ds, lo, m, func(off, at, k, step int) {
-					copySpan(unsafe.Add(dst, off*size), step*size, unsafe.Add(from, at*size), size, size, k)
-				})
-			}
-		}
-		if nonTemporal || c.nonTemporal {
-			fenceStores()
+		if err := c.elements(dst, ds, nonTemporal, lo, hi); err != nil {
+			failed.set(err)
 		}
 	})
 	return failed.err
+}
+
+// elements computes the elements lo … hi-1 into dst. With nonTemporal, blocks are stored in a
+// dense dst by non-temporal stores.
+func (c *Chain) elements(dst unsafe.Pointer, ds []int, nonTemporal bool, lo, hi int) error {
+	dense, size := c.Program.Dst == expr.Dense, c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
+	w := chainWorks.Get().(*chainWork)
+	defer chainWorks.Put(w)
+	for m := 0; lo < hi; lo += m {
+		m = c.stretch(lo, hi)
+		var to unsafe.Pointer
+		if dense && !nonTemporal {
+			to = unsafe.Add(dst, lo*size)
+		}
+		from, err := c.block(w, lo, m, to)
+		switch {
+		case err != nil:
+			return err
+		case nonTemporal:
+			stream(unsafe.Add(dst, lo*size), from, m*size)
+		case !dense:
+			c.scatter(dst, ds, from, lo, m)
+		}
+	}
+	if nonTemporal || c.nonTemporal {
+		fenceStores()
+	}
+	return nil
+}
+
+// scatter copies n elements at from to the places in dst of the elements from number k on.
+func (c *Chain) scatter(dst unsafe.Pointer, ds []int, from unsafe.Pointer, k, n int) {
+	size := c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
+	c.spans(ds, k, n, func(off, at, m, step int) {
+		copySpan(unsafe.Add(dst, off*size), step*size, unsafe.Add(from, at*size), size, size, m)
+	})
 }
 
 // lengthenBlocks makes blocks longer if tiles compute them into the result and no leaf

@@ -74,7 +74,7 @@ func (v *variant[T]) gemmDots(m, n, k int, a, b Operand, c *T, ldc int) bool {
 	if n < m {
 		line = a.RS
 	}
-	if min(m, n) > maxVectors || a.CS != 1 || b.RS != 1 || line == 1 || k == 0 || k > dotSteps || m*n*k > serialWork {
+	if min(m, n) > maxVectors || a.CS != 1 || b.RS != 1 || line == 1 || k == 0 || k > dotSteps || m*n*k > vectorWork {
 		return false
 	}
 	for i := range m {

@@ -106,7 +106,7 @@ func TestDots(t *testing.T) {
 func testDots[T floating](t *testing.T, v *variant[T], rng *rand.Rand, nan T) {
 	value := func() T { return T(rng.NormFloat64()) }
 	for range 200 {
-		m, n, k := 1+rng.IntN(maxVectors), 1+rng.IntN(150), 1+rng.IntN(300)
+		m, n, k := 1+rng.IntN(maxVectors), 1+rng.IntN(100), 1+rng.IntN(300) // at most vectorWork multiplications
 		if rng.IntN(2) == 0 {
 			m, n = n, m
 		}

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
@@ -83,8 +84,9 @@ var tileOps = [expr.Clamp + 1]struct{ op, reversed tileOp }{
 	expr.ReLU:    {op: tileReLU},
 }
 
-// newTileCode compiles a program. The code has no steps if tiles do not support it.
-func newTileCode(p *expr.Program) tileCode {
+// newTileCode compiles a program. The code has no steps if tiles do not support it; they are in
+// room if that is large enough.
+func newTileCode(p *expr.Program, room []tileCodeStep) tileCode {
 	t := p.Steps[len(p.Steps)-1].DType
 	if !vectorAVX || t != dtype.Float32 && t != dtype.Float64 {
 		return tileCode{}
@@ -98,7 +100,7 @@ func newTileCode(p *expr.Program) tileCode {
 	if !ok {
 		return tileCode{}
 	}
-	c := tileCode{steps: make([]tileCodeStep, 0, 2*len(p.Steps)+2)}
+	c := tileCode{steps: slices.Grow(room, 2*len(p.Steps)+2)}
 	add := func(op tileOp, from expr.Ref) { c.steps = append(c.steps, tileCodeStep{op, from}) }
 	var place [expr.MaxSteps]uint8
 	operand := func(a expr.Ref) expr.Ref {

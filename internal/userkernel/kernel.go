@@ -75,9 +75,8 @@ func (k *UserKernel) on(d *device.Device) (*device.Function, error) {
 // Launch starts the kernel on args, in the order of its parameters, and does not wait. An
 // *Array stands for the address of its first element. Its elements must be dense in memory
 // (Contiguous makes them so), else Launch returns ErrShape. A number must have the exact
-// type of its parameter: int8 to int64, uint8 to uint64, float32, float64, bool,
-// float16.Float16, bfloat16.BFloat16, complex64 (float2) and complex128 (double2). An int
-// is ErrDType, because C's int is shorter than Go's. Drivers from 550 on report the
+// type of its parameter, which is one of gpk.Elem: complex64 is CUDA's float2 and complex128
+// its double2. An int is ErrDType, because C's int is shorter than Go's. Drivers from 550 on report the
 // kernel's parameters, against which number and sizes are then checked.
 //
 // The kernel writes the arrays that Written names; nil stands for every array. Arrays that

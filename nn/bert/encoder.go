@@ -38,8 +38,8 @@ type options struct {
 	dev       *device.Device
 }
 
-// WithDType has the model compute in Float32, Float16 or BFloat16. The default is the type
-// of the weights.
+// WithDType has the model compute in Float32 or a 16-bit floating-point type. The default is
+// the type of the weights.
 func WithDType(dt gpk.DType) Option { return func(o *options) { o.dt = dt } }
 
 // WithPrecision sets the precision of matrix products of float32. The default is that of
@@ -60,9 +60,7 @@ func Load(dir string, opts ...Option) (*Encoder, error) {
 	for _, f := range opts {
 		f(&o)
 	}
-	switch o.dt {
-	case gpk.DType(0), gpk.Float32, gpk.Float16, gpk.BFloat16:
-	default:
+	if o.dt != gpk.DType(0) && o.dt.ComputeType() != gpk.Float32 {
 		return nil, fmt.Errorf("%w: a model in %v", gpk.ErrDType, o.dt)
 	}
 	if o.dev == nil {
