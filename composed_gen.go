@@ -310,8 +310,10 @@ func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes..
 // halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other, on a GPU they are sorted by index and added
-// in runs of 32; those of Float32 and Complex64 are added in double precision and rounded once.
+// On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are
+// added in any order; all others are sorted by index and added in runs of 32, those of Float32
+// and Complex64 in double precision and rounded once. Where Float32 and Complex64 have few sums
+// in narrow rows, as from 2^24 single elements to 2^16, they are added exactly and rounded once.
 func ScatterAdd(a, indices, values *Array, axis int) *Array {
 	return a.ScatterAdd(indices, values, axis)
 }

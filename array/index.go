@@ -37,11 +37,26 @@ func (c call) take(a, indices *Array, axis int, outside error) *Array {
 	if err != nil {
 		return c.failed(err, a, indices)
 	}
+	return c.gathered(a, indices, shape, axis, outside, ops.Take)
+}
+
+// takeAlong is ops.TakeAlong for a call. The caller has checked the operands and has broadcast them.
+func (c call) takeAlong(a, indices *Array, axis int, outside error) *Array {
+	if err := check(a, indices); err != nil {
+		return c.failed(err, a, indices)
+	}
+	return c.gathered(a, indices, indices.Shape(), axis, outside, ops.TakeAlong)
+}
+
+// gathered returns the elements of a that run, ops.Take or ops.TakeAlong, selects.
+func (c call) gathered(a, indices *Array, shape []int, axis int, outside error,
+	run func(s *device.Stream, dst, x, indices device.View, axis int, fail func(error) error) error,
+) *Array {
 	what := c.fail(nil, a, indices)
 	op := newNode(c)
 	op.code, op.strided, op.how = expr.Take, true, "one gather"
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
-		return ops.Take(s, dst, o.view(0), o.view(1), axis, func(err error) error {
+		return run(s, dst, o.view(0), o.view(1), axis, func(err error) error {
 			e := *what
 			if e.Err = outside; outside == nil {
 				e.Err = err

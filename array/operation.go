@@ -111,6 +111,13 @@ func (o *Operation) Take(a, indices *Array, axis int, outside error) *Array {
 	return o.take(a, indices, axis, outside)
 }
 
+// TakeAlong returns, for each index, the element of a at it along an axis, and at the index's
+// own place along the others. indices has the shape of the result, and a has it along the other
+// axes. The cause of an error for an index outside the axis is outside.
+func (o *Operation) TakeAlong(a, indices *Array, axis int, outside error) *Array {
+	return o.takeAlong(a, indices, axis, outside)
+}
+
 // View returns a view of a with the layout that f computes from a's layout.
 func (o *Operation) View(a *Array, f func(layout.Layout) (layout.Layout, error)) *Array {
 	return a.viewed(o.name, o.site, f)

@@ -25,11 +25,16 @@ type scatterEntries struct {
 }
 
 func (s *ScatterAdd) args(device int, stream uint64) C.gpk_scatter_add_args {
+	splat := C.int32_t(0)
+	if s.Splat {
+		splat = 1
+	}
 	return C.gpk_scatter_add_args{
 		size: C.uint64_t(unsafe.Sizeof(C.gpk_scatter_add_args{})), stream: C.uint64_t(stream), device: C.int32_t(device), _type: C.int32_t(s.Type),
 		x: C.uint64_t(s.X), places: C.uint64_t(s.Places), values: C.uint64_t(s.Values), dst: C.uint64_t(s.Dst),
 		workspace: C.uint64_t(s.Workspace), workspace_bytes: C.int64_t(s.WorkspaceBytes),
 		n: C.int64_t(s.N), count: C.int64_t(s.Count), width: C.int64_t(s.Width),
+		flags: C.uint64_t(s.Flags), index_type: C.int32_t(s.IndexType), splat: splat,
 	}
 }
 

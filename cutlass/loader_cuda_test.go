@@ -272,8 +272,8 @@ func TestEntries(t *testing.T) {
 			})
 		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 10, 6, 5}},
 		{"gpk_scatter_add", func(code int) error {
-			return lib.ScatterAdd(code, stream, &ScatterAdd{dtype.Complex64, 1, 2, 3, 4, 5, 6, 7, 8, 9})
-		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+			return lib.ScatterAdd(code, stream, &ScatterAdd{dtype.Complex64, dtype.Int64, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true})
+		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 8, 1}},
 		{"gpk_attention", func(code int) error {
 			a := numberedAttention
 			return lib.Attention(code, stream, &a)

@@ -85,43 +85,81 @@ func (s *suite) scattered(t *testing.T, dt gpk.DType) {
 	equal(t, name("ScatterAdd leaves its operand", dt), read(t, a), x)
 }
 
-// scatterBounds compares sums of many values with exact ones. A sum of m values by a tree of
-// depth ceil(log2 m), and the element that it is added to, are off by at most (depth + 1) u
-// times the sum of the absolute values, to first order (Higham, Accuracy and Stability of
-// Numerical Algorithms, 2nd edition, 4.2), and by a rounding to the type.
-func (s *suite) scatterBounds(t *testing.T) {
-	const rows, count = 7, 5000
-	for _, dt := range realFloats() {
-		computed, own := units(dt)
-		x, v := s.random(dt, rows, 2), s.random(dt, count, 2)
-		ix := s.indicesInto(gpk.Int64, rows-1, count)
-		for i := range ix.ints { // all from 0, so that one row has none
-			ix.ints[i] = (ix.ints[i] + rows - 1) % (rows - 1)
-		}
-		ax, ai, av := x.array(), ix.array(), v.array()
-		got := read(t, ax.ScatterAdd(ai, av, 0))
-		sums, sizes := make([]float64, 2*rows), make([]float64, 2*rows)
-		add := func(to int, w float64) {
-			sums[to] += w
-			sizes[to] += math.Abs(w)
-		}
-		for i, w := range x.values {
-			add(i, real(w))
-		}
-		for i, w := range v.values {
-			add(int(ix.ints[i/2])*2+i%2, real(w))
-		}
-		depth := float64(bits.Len(count-1) + 1)
-		for i, g := range got.values {
-			// The reference itself is off by fewer than count roundings.
-			off := (1.01*depth*computed+count*0x1p-53)*sizes[i] + own*math.Abs(sums[i])*1.01
-			if i >= 2*(rows-1) {
-				off = 0 // nothing is added
-			}
-			if !(math.Abs(real(g)-sums[i]) <= off) {
-				t.Errorf("ScatterAdd of %d %v: %v, want %v up to %v", count, dt, real(g), sums[i], off)
+// scatteredMany adds many values to few rows and to many, narrow and wide, spread over the rows or most of
+// them to one: a GPU has several kernels for these.
+func (s *suite) scatteredMany(t *testing.T, dt gpk.DType) {
+	for _, rows := range []int{1, 40, 3000} {
+		width := 1 + s.rng.IntN(5)
+		count := 6 * rows * (1 + s.rng.IntN(2))
+		x, v := s.whole(dt, rows, width), s.whole(dt, []int{1, count}[s.rng.IntN(2)], width)
+		ix := s.indicesInto([]gpk.DType{gpk.Int32, gpk.Int64}[s.rng.IntN(2)], rows, count)
+		if s.rng.IntN(2) == 0 {
+			for i := range ix.ints {
+				if s.rng.IntN(4) > 0 {
+					ix.ints[i] = -1
+				}
 			}
 		}
-		equal(t, name("ScatterAdd again", dt), evaluate(t, ax.T().ScatterAdd(ai, av.T(), 1).T()), got)
+		want := x.gathered(x.shape, slices.Clone[[]int])
+		for i, at := range ix.ints {
+			to, from := (int(at)+rows)%rows*width, i%v.shape[0]*width
+			for c := range width {
+				if exact(dt) {
+					want.ints[to+c] = wrap(dt, want.ints[to+c]+v.ints[from+c])
+				} else {
+					want.values[to+c] += v.values[from+c]
+				}
+			}
+		}
+		for i, w := range want.values {
+			want.values[i] = round(dt, w)
+		}
+		got := s.arranged(x).ScatterAdd(ix.array(), s.arranged(v), 0)
+		equal(t, name("ScatterAdd of many", dt, x.shape, ix.shape, v.shape), evaluate(t, got), want)
 	}
+}
+
+// scatterBounds compares sums of many values with exact ones, for a shape whose
+// indices a GPU sorts, and for one of exact sums. A sum of m values by a tree of depth ceil(log2 m), and the
+// element that it is added to, are off by at most (depth + 1) u times the sum of the absolute values, to first
+// order (Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, 4.2), and by a rounding to the type.
+func (s *suite) scatterBounds(t *testing.T) {
+	for _, dt := range realFloats() {
+		s.scatterBound(t, dt, 7, 5000)
+		s.scatterBound(t, dt, 700, 9000)
+	}
+}
+
+func (s *suite) scatterBound(t *testing.T, dt gpk.DType, rows, count int) {
+	computed, own := units(dt)
+	x, v := s.random(dt, rows, 2), s.random(dt, count, 2)
+	ix := s.indicesInto(gpk.Int64, rows-1, count)
+	for i := range ix.ints { // all from 0, so that one row has none
+		ix.ints[i] = (ix.ints[i] + int64(rows-1)) % int64(rows-1)
+	}
+	ax, ai, av := x.array(), ix.array(), v.array()
+	got := read(t, ax.ScatterAdd(ai, av, 0))
+	sums, sizes := make([]float64, 2*rows), make([]float64, 2*rows)
+	add := func(to int, w float64) {
+		sums[to] += w
+		sizes[to] += math.Abs(w)
+	}
+	for i, w := range x.values {
+		add(i, real(w))
+	}
+	for i, w := range v.values {
+		add(int(ix.ints[i/2])*2+i%2, real(w))
+	}
+	depth := float64(bits.Len(uint(count-1)) + 1)
+	for i, g := range got.values {
+		// The reference itself is off by fewer than count roundings.
+		off := (1.01*depth*computed+float64(count)*0x1p-53)*sizes[i] + own*math.Abs(sums[i])*1.01
+		if i >= 2*(rows-1) {
+			off = 0 // nothing is added
+		}
+		if !(math.Abs(real(g)-sums[i]) <= off) {
+			t.Errorf("ScatterAdd of %d %v: %v, want %v up to %v", count, dt, real(g), sums[i], off)
+		}
+	}
+	equal(t, name("ScatterAdd again", dt), evaluate(t, ax.T().ScatterAdd(ai, av.T(), 1).T()), got)
 }

@@ -26,6 +26,11 @@ func testSelect(t *testing.T, s *suite) {
 			}
 		}
 	}
+	for _, dt := range allTypes {
+		if dt != gpk.Bool {
+			s.scatteredMany(t, dt)
+		}
+	}
 	for _, on := range []bool{false, true} {
 		compose.Composed(on)
 		s.longMask(t)

@@ -39,13 +39,34 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 	if length == 0 {
 		return layout.Errorf("indices into axis %d, which has length 0", axis)
 	}
+	span := len(indices.Layout.Shape)
+	zeros := make([]int, len(dst.Layout.Shape))
+	xs := slices.Concat(x.Layout.Strides[:axis], zeros[:span], x.Layout.Strides[axis+1:])
+	is := slices.Concat(zeros[:axis], indices.Layout.Strides, zeros[axis+span:])
+	return newTakeCall(dst, x, indices, axis, xs, is).start(s, axis, fail)
+}
+
+// TakeAlong copies, for each index, the element of x at it along an axis, and at the index's own place
+// along the others, to dst. indices has the shape of dst, and x has it along all other axes; either may
+// repeat elements by strides of 0. Errors are those of Take.
+func TakeAlong(s *device.Stream, dst, x, indices device.View, axis int, fail func(error) error) error {
+	if dst.Layout.Size() == 0 {
+		return nil
+	}
+	xs := slices.Clone(x.Layout.Strides)
+	xs[axis] = 0
+	return newTakeCall(dst, x, indices, axis, xs, indices.Layout.Strides).start(s, axis, fail)
+}
+
+// start starts the call. fail extends the error for an index outside the axis.
+func (t *takeCall) start(s *device.Stream, axis int, fail func(error) error) error {
 	judge := func(flags [2]int64) error {
-		if err := indexError(flags, axis, length); err != nil {
+		if err := indexError(flags, axis, t.length); err != nil {
 			return fail(err)
 		}
 		return nil
 	}
-	t := newTakeCall(dst, x, indices, axis)
+	dst := t.dst
 	if s.Device().Kind() == device.CPU {
 		return t.onCPU(s, judge)
 	}
@@ -60,7 +81,7 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 		return err
 	}
 	// Check the indices first, and write only if all are valid.
-	failure, _, err := t.checkOnly(indices).launch(s, judge)
+	failure, _, err := t.checkOnly().launch(s, judge)
 	if err == nil {
 		err = failure.Wait()
 	}
@@ -82,12 +103,10 @@ type takeCall struct {
 	length, step    int
 }
 
-func newTakeCall(dst, x, indices device.View, axis int) *takeCall {
+// newTakeCall returns a call on an axis of x. xs and is are the strides of x and of the indices along the
+// dimensions of dst.
+func newTakeCall(dst, x, indices device.View, axis int, xs, is []int) *takeCall {
 	t := &takeCall{dst: dst, x: x, indices: indices, length: x.Layout.Shape[axis], step: x.Layout.Strides[axis]}
-	span := len(indices.Layout.Shape)
-	zeros := make([]int, len(dst.Layout.Shape))
-	xs := slices.Concat(x.Layout.Strides[:axis], zeros[:span], x.Layout.Strides[axis+1:])
-	is := slices.Concat(zeros[:axis], indices.Layout.Strides, zeros[axis+span:])
 	if dst.Layout.Size() > 0 {
 		t.shape, t.strides = layout.Collapse(dst.Layout.Shape, dst.Layout.Strides, xs, is)
 	}
@@ -95,10 +114,10 @@ func newTakeCall(dst, x, indices device.View, axis int) *takeCall {
 }
 
 // checkOnly returns a call that checks the indices and writes nothing.
-func (t *takeCall) checkOnly(indices device.View) *takeCall {
-	dense := layout.Dense(indices.Layout.Shape)
-	u := &takeCall{x: device.View{DType: t.x.DType}, indices: indices, length: t.length}
-	u.shape, u.strides = layout.Collapse(dense.Shape, dense.Strides, make([]int, len(dense.Shape)), indices.Layout.Strides)
+func (t *takeCall) checkOnly() *takeCall {
+	dense := layout.Dense(t.indices.Layout.Shape)
+	u := &takeCall{x: device.View{DType: t.x.DType}, indices: t.indices, length: t.length}
+	u.shape, u.strides = layout.Collapse(dense.Shape, dense.Strides, make([]int, len(dense.Shape)), t.indices.Layout.Strides)
 	return u
 }
 

@@ -6,8 +6,10 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/cpu"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // The functions of this file but ScatterAdd run on the CPU alone: package internal/compose composes
@@ -37,16 +39,25 @@ func Put(s *device.Stream, dst, places, x device.View) error {
 	})
 }
 
-// ScatterAdd writes x, [n, width], to dst, and adds row i of values to the row that index i says. All
-// views are dense. The CPU adds as cpu.ScatterAdd does: indices is Int32 or Int64, and if an index lies
-// outside, nothing is written and the error is outside. On a GPU indices is Int64 from 0, and what lies
-// outside adds nothing; cutlass/src/gpk_scatter.h describes the order.
-func ScatterAdd(s *device.Stream, dst, indices, values, x device.View, outside error) error {
+// ScatterAdd writes x, [n, width], to dst, and adds row i of values to the row that index i, Int32 or
+// Int64, says. Negative indices count from the end. All views are dense. If values has one row and there
+// are more indices, a GPU adds it at each of them; the CPU needs a row for each. The CPU adds as cpu.ScatterAdd
+// does, cutlass/src/gpk_scatter.h describes what a GPU does. The error for an index outside the rows is
+// fail(outside). The CPU returns it and writes nothing. A GPU attaches it to dst's buffer or waits for it, as
+// in Take.
+func ScatterAdd(s *device.Stream, dst, indices, values, x device.View, outside error, fail func(error) error) error {
 	n := x.Layout.Shape[0]
 	width, count := x.Layout.Size()/n, indices.Layout.Size()
+	judge := func(flags [2]int64) error {
+		if flags != [2]int64{} {
+			return fail(outside)
+		}
+		return nil
+	}
 	if s.Device().Kind() != device.CPU {
-		return scatterAdd(s, dst, indices, values, x, cutlass.ScatterAdd{
-			Type: dst.DType, N: n, Count: count, Width: width, X: address(x), Places: address(indices), Values: address(values), Dst: address(dst),
+		return scatterAdd(s, judge, dst, indices, values, x, cutlass.ScatterAdd{
+			Type: dst.DType, IndexType: indices.DType, N: n, Count: count, Width: width, Splat: count > 1 && values.Layout.Shape[0] == 1,
+			X: address(x), Places: address(indices), Values: address(values), Dst: address(dst),
 		})
 	}
 	return onHost(s, "ScatterAdd", dst, []device.View{indices, values, x}, func() error {
@@ -54,33 +65,66 @@ func ScatterAdd(s *device.Stream, dst, indices, values, x device.View, outside e
 			DType: dst.DType, Index: indices.DType, N: n, Width: width, Count: count,
 			Indices: pointer(indices), Values: pointer(values), X: pointer(x), Dst: pointer(dst),
 		})
-		if err == nil && flags != [2]int64{} {
-			err = outside
+		if err == nil {
+			err = judge(flags)
 		}
 		return err
 	})
 }
 
-func scatterAdd(s *device.Stream, dst, indices, values, x device.View, c cutlass.ScatterAdd) error {
+// scatterAdd is ScatterAdd on a GPU. judge examines the flags of the kernel.
+func scatterAdd(s *device.Stream, judge func([2]int64) error, dst, indices, values, x device.View, c cutlass.ScatterAdd) error {
 	dev := s.Device()
+	if s.Capturing() {
+		return fmt.Errorf("%w: ScatterAdd in a captured sequence: whether its indices lie on the axis is not known before it runs", expr.ErrUnsupported)
+	}
 	lib := dev.Library()
 	need, err := lib.ScatterAddWorkspace(dev.Info().Index, &c)
 	if err != nil {
 		return nameMissing(err, expr.Add, c.Type, dev)
 	}
-	writes := []*device.Buffer{dst.Buffer}
+	fresh := deviceapi.Fresh(dst.Buffer)
+	if !fresh { // check the indices first, and write only if all are valid
+		t := &takeCall{x: x, indices: indices, length: c.N}
+		failure, _, err := t.checkOnly().launch(s, judge)
+		if err == nil {
+			err = failure.Wait()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	failure, flags, err := dev.NewDeferredError(s, judge)
+	if err != nil {
+		return err
+	}
+	writes := []*device.Buffer{dst.Buffer, flags}
+	c.Flags = flags.Addr()
 	if need > 0 {
 		work, err := dev.Alloc(need, s)
 		if err != nil {
+			flags.Free()
 			return err
 		}
 		defer work.Free()
 		c.Workspace, c.WorkspaceBytes = work.Addr(), need
 		writes = append(writes, work)
 	}
-	return dev.Launch(s, []*device.Buffer{indices.Buffer, values.Buffer, x.Buffer}, writes, func(ordinal int, stream uint64) error {
+	err = dev.Launch(s, []*device.Buffer{indices.Buffer, values.Buffer, x.Buffer}, writes, func(ordinal int, stream uint64) error {
+		if err := lib.Fill(ordinal, stream, dtype.Int64, []int{2}, 0, 0, flags.Addr(), unitStride); err != nil {
+			return err
+		}
 		return lib.ScatterAdd(ordinal, stream, &c)
 	})
+	switch {
+	case err != nil:
+		flags.Free()
+	case fresh:
+		dst.Buffer.State().Attach(failure)
+	default:
+		flags.Free() // the indices are already checked
+	}
+	return err
 }
 
 // int64s returns the elements of a dense view.

@@ -9,10 +9,15 @@
 extern "C" {
 #endif
 
-/* dst = x, n rows of `width` elements, with row i of values added to row places[i], i < count. All are dense, places
- * are int64, and those outside 0 ... n-1 add nothing. n and count are below 2^31 - 1. Types are all but halves and
- * Bool. The values of one row are added in an order that depends on places alone, float32 and complex64 in double
- * with one rounding; integers wrap. dst must not overlap the operands. */
+/* dst = x, n rows of `width` elements, with row i of values added to row places[i], i < count; if splat is not 0,
+ * values is one row, which is added at every index. All are dense. index_type is that of places, int32 or int64, and
+ * negative ones count from the end. flags: two int64, initially 0. [0] becomes the least index below -n, [1] the greatest
+ * beyond n-1; in that case dst is undefined. n and count are below 2^31 - 1. Types are all but halves and Bool. dst must
+ * not overlap the operands.
+ *
+ * The result does not depend on the order of the threads. Integers wrap. The values of one row are added in an order that
+ * depends on places alone, float32 and complex64 in double with one rounding; or, where there are few and narrow rows,
+ * float32 and complex64 are added exactly and rounded once. */
 typedef struct gpk_scatter_add_args {
   uint64_t size; /* sizeof(gpk_scatter_add_args) */
   uint64_t stream;
@@ -20,9 +25,11 @@ typedef struct gpk_scatter_add_args {
   int64_t workspace_bytes;
   int64_t n, count, width;
   int32_t device, type;
+  uint64_t flags;
+  int32_t index_type, splat;
 } gpk_scatter_add_args;
 
-/* Bytes of workspace; negative: the negated code. Of the arguments only device, type, n, count and width are read. */
+/* Bytes of workspace; negative: the negated code. Of the arguments only the types, device, n, count and width are read. */
 GPK_API int64_t gpk_scatter_add_workspace(const gpk_scatter_add_args* args);
 GPK_API int gpk_scatter_add(const gpk_scatter_add_args* args);
 

@@ -1,4 +1,4 @@
-// index.cuh: gathers elements by an index. Elements are opaque: if rows of them are contiguous, they are copied in
+// index.cuh: gathers elements by an index, along an axis or each at its own place along the others. Elements are opaque: if rows of them are contiguous, they are copied in
 // units of up to 16 bytes.
 #pragma once
 #include "ops.cuh"
@@ -10,36 +10,45 @@ struct Take {
   Tiles<3> tiles;  // destination, source, indices
   int64_t length;  // length of the axis
   int64_t step;    // from one element of the axis to the next, in units
-  bool wide;       // whether indices are int64 (otherwise int32)
   bool check;      // check the indices only
   long long* flags;
 };
 
-// An index outside the axis reads the axis' first element, and is recorded: the least in flags[0], the greatest in
-// flags[1].
-template <class T>
+// Gathers by indices of type I, 4 elements a thread. All indices are loaded before they are used, and then all
+// elements: a load that waits for the one before would leave most of the memory's bandwidth unused. An index outside
+// the axis reads the axis' first element, and is recorded: the least in flags[0], the greatest in flags[1].
+template <class T, class I>
 __global__ void __launch_bounds__(threads) take_tiles(Take p) {
   begin();
+  int64_t i[4] = {};
   T v[4];
   in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
-    if (!in) return;
-    int64_t const given = p.wide ? reinterpret_cast<int64_t const*>(p.tiles.p[2])[off[2]]
-                                 : reinterpret_cast<int32_t const*>(p.tiles.p[2])[off[2]];
-    int64_t i = given < 0 ? given + p.length : given;
-    if (static_cast<uint64_t>(i) >= static_cast<uint64_t>(p.length)) {
-      if (given < 0) {
-        atomicMin(p.flags, given);
-      } else {
-        atomicMax(p.flags + 1, given);
-      }
-      i = 0;
-    }
-    if (!p.check) v[u] = reinterpret_cast<T const*>(p.tiles.p[1])[off[1] + i * p.step];
+    if (in) i[u] = reinterpret_cast<I const*>(p.tiles.p[2])[off[2]];
   });
+#pragma unroll
+  for (int u = 0; u < 4; ++u) {
+    int64_t const given = i[u];
+    if (given < 0) i[u] += p.length;
+    if (static_cast<uint64_t>(i[u]) < static_cast<uint64_t>(p.length)) continue;
+    i[u] = 0;
+    if (given < 0) {
+      atomicMin(p.flags, given);
+    } else {
+      atomicMax(p.flags + 1, given);
+    }
+  }
   if (p.check) return;
+  in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
+    if (in) v[u] = reinterpret_cast<T const*>(p.tiles.p[1])[off[1] + i[u] * p.step];
+  });
   in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
     if (in) reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = v[u];
   });
+}
+
+template <class T>
+int launch_take(Take const& p, bool wide, unsigned grid, uint64_t stream) {
+  return wide ? launch(take_tiles<T, int64_t>, grid, threads, stream, p) : launch(take_tiles<T, int32_t>, grid, threads, stream, p);
 }
 
 // The number of elements, a power of two, that are copied as one unit: the elements of a row that is dense on both
@@ -85,20 +94,20 @@ int gpk_take(int device, uint64_t stream, int type, int index_type, int ndim, in
     }
     step /= f;
   }
+  bool const wide = index_type == GPK_I64;
   return in_pieces(t, [&](Nest const& part) {
     Take p;
     unsigned const grid = make_tiles(part, &p.tiles);
     p.length = length;
     p.step = step;
-    p.wide = index_type == GPK_I64;
     p.check = check;
     p.flags = reinterpret_cast<long long*>(flags);
     switch (part.size[0]) {
-      case 1: return launch(take_tiles<Blob<1>::type>, grid, threads, stream, p);
-      case 2: return launch(take_tiles<Blob<2>::type>, grid, threads, stream, p);
-      case 4: return launch(take_tiles<Blob<4>::type>, grid, threads, stream, p);
-      case 8: return launch(take_tiles<Blob<8>::type>, grid, threads, stream, p);
-      default: return launch(take_tiles<Blob<16>::type>, grid, threads, stream, p);
+      case 1: return launch_take<Blob<1>::type>(p, wide, grid, stream);
+      case 2: return launch_take<Blob<2>::type>(p, wide, grid, stream);
+      case 4: return launch_take<Blob<4>::type>(p, wide, grid, stream);
+      case 8: return launch_take<Blob<8>::type>(p, wide, grid, stream);
+      default: return launch_take<Blob<16>::type>(p, wide, grid, stream);
     }
   });
 }

@@ -1,6 +1,7 @@
-// scatter.cu: adds rows at indices, in an order that depends on the indices alone.
+// scatter.cu: adds rows at indices, with a result that does not depend on the order of the threads.
 //
-// The indices are sorted by radix, and equal ones keep their order. A thread then adds `run` neighbours in that order,
+// Integers, and float32 in narrow rows, are added by atomic additions of integers (scatter_direct.cuh). For all others
+// the indices are sorted by radix, and equal ones keep their order. A thread then adds `run` neighbours in that order,
 // for one column. The rows whose values all lie inside its run are complete; the sums of the first and of the last
 // row of every run, which may go on in the neighbouring runs, are the values of the next, shorter pass, and so on
 // until one run is left.
@@ -8,6 +9,7 @@
 #include "ops.cuh"
 #include "ops_math.cuh"
 #include "radix.cuh"
+#include "scatter_direct.cuh"
 #include "sort_parts.cuh"
 
 namespace gpk {
@@ -59,17 +61,19 @@ __device__ inline T narrowed(A x) {
 }
 
 struct ScatterKeys {
-  int64_t const* places;
+  ScatterPlaces places;
+  bool wide;  // whether indices are int64 (otherwise int32)
   uint32_t *keys, *order;
-  uint32_t n, count;
+  uint32_t count;
 };
 
 __global__ void __launch_bounds__(threads) scatter_keys(ScatterKeys p) {
   begin();
   uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= p.count) return;
-  int64_t const at = p.places[i];
-  p.keys[i] = static_cast<uint64_t>(at) < p.n ? static_cast<uint32_t>(at) : p.n;
+  uint32_t row;
+  bool const in = row_of(p.places, p.wide ? static_cast<int64_t const*>(p.places.p)[i] : static_cast<int32_t const*>(p.places.p)[i], &row);
+  p.keys[i] = in ? row : 0;
   p.order[i] = i;
 }
 
@@ -84,7 +88,8 @@ struct ScatterRuns {
   T* dst;
   uint32_t* next_keys;  // nullptr: this is the last pass
   A* next_sums;
-  uint32_t n, count, total;  // rows; values; runs * width
+  uint32_t count, total;  // values; runs * width
+  bool splat;             // values is one row, which is added at every index
   Divider width;
 };
 
@@ -99,10 +104,9 @@ __global__ void __launch_bounds__(threads) scatter_runs(ScatterRuns<T> p) {
   uint32_t const from = t * run, to = p.count - from < run ? p.count : from + run;
   int64_t const width = p.width.d;
   auto value = [&](uint32_t i) {
-    return p.order != nullptr ? widened<A>(p.values[p.order[i] * width + column]) : p.sums[i * width + column];
+    return p.order != nullptr ? widened<A>(p.values[(p.splat ? 0 : p.order[i]) * width + column]) : p.sums[i * width + column];
   };
   auto finish = [&](uint32_t key, A sum) {
-    if (key >= p.n) return;
     int64_t const at = key * width + column;
     p.dst[at] = narrowed<T>(static_cast<A>(widened<A>(p.x[at]) + sum));
   };
@@ -138,13 +142,18 @@ __global__ void __launch_bounds__(threads) scatter_runs(ScatterRuns<T> p) {
 // The number of runs of a pass, and whether it is the last.
 inline int64_t runs_of(int64_t count) { return (count + run - 1) / run; }
 
+// The number of bits of the indices into n rows, at least 1.
 inline int bits_of(int64_t n) {
   int bits = 1;
-  while (int64_t{1} << bits <= n) ++bits;
+  while (int64_t{1} << bits < n) ++bits;
   return bits;
 }
 
-// Adds, or with a workspace of 0 computes its size.
+inline ScatterPlaces places_of(gpk_scatter_add_args const& a) {
+  return {reinterpret_cast<void const*>(a.places), a.n, reinterpret_cast<long long*>(a.flags)};
+}
+
+// Adds by sorting, or with a workspace of 0 computes its size.
 template <class T>
 int scatter_add(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
   using A = typename Sum<T>::type;
@@ -168,8 +177,8 @@ int scatter_add(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
   *need = static_cast<int64_t>(parts.at);
   if (base == 0) return GPK_OK;
 
-  ScatterKeys const k{reinterpret_cast<int64_t const*>(a.places), static_cast<uint32_t*>(sort.keys[0]), sort.values[0],
-                      static_cast<uint32_t>(a.n), static_cast<uint32_t>(a.count)};
+  ScatterKeys const k{places_of(a), a.index_type == GPK_I64, static_cast<uint32_t*>(sort.keys[0]), sort.values[0],
+                      static_cast<uint32_t>(a.count)};
   int code = launch_for(scatter_keys, a.count, 1, a.stream, k);
   int sorted = 0;
   if (code == GPK_OK) code = radix_sort(sort, temporary, work, a.stream, &sorted);
@@ -179,7 +188,7 @@ int scatter_add(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
   p.values = reinterpret_cast<T const*>(a.values);
   p.x = reinterpret_cast<T const*>(a.x);
   p.dst = reinterpret_cast<T*>(a.dst);
-  p.n = static_cast<uint32_t>(a.n);
+  p.splat = a.splat != 0;
   p.width = Divider(static_cast<uint32_t>(a.width));
   int64_t count = a.count;
   for (int turn = 0; code == GPK_OK; turn ^= 1) {
@@ -198,18 +207,114 @@ int scatter_add(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
   return code;
 }
 
+template <class S>
+int launch_direct(ScatterDirect<S> const& p, int index_type, uint64_t stream) {
+  unsigned const grid = blocks_for(p.total, scatter_tile);
+  return index_type == GPK_I64 ? launch(scatter_direct<S, int64_t>, grid, threads, stream, p)
+                               : launch(scatter_direct<S, int32_t>, grid, threads, stream, p);
+}
+
+// How values are added.
+enum class Way { sorted, few, whole, exact };
+
+// The numbers per row of a type that is added directly: the parts of a complex one are numbers of their own.
+inline int64_t parts_of(gpk_scatter_add_args const& a) { return a.width * (a.type == GPK_C64 ? 2 : 1); }
+
+Way way_of(gpk_scatter_add_args const& a) {
+  constexpr int64_t most = (int64_t{1} << 31) - scatter_tile;
+  int64_t const width = parts_of(a);
+  if (width > most / a.n || width > most / a.count) return Way::sorted;
+  int64_t const sums = a.n * width, values = a.count * width;
+  if (is_integer_type(a.type) && size_of(a.type) >= 4) {
+    return sums * size_of(a.type) <= few_bytes && values >= 8 * sums ? Way::few : Way::whole;
+  }
+  // Chunks stay in the L2 cache. Fewer sums would be added one after the other, and rows of more columns are read
+  // faster in the order of a sort.
+  bool const narrow = width <= 4 && sums >= 1 << 10 && sums <= 1 << 17 && values >= 4 * sums;
+  return narrow && (a.type == GPK_F32 || a.type == GPK_C64) ? Way::exact : Way::sorted;
+}
+
+template <class S>
+ScatterDirect<S> direct_of(gpk_scatter_add_args const& a, S const& sums) {
+  int64_t const width = parts_of(a);
+  return {places_of(a), reinterpret_cast<typename S::value const*>(a.values), sums, a.splat != 0,
+          static_cast<uint32_t>(a.count * width), static_cast<uint32_t>(a.n * width), Divider(static_cast<uint32_t>(width))};
+}
+
+// Adds integers to dst, which has x.
+template <class U>
+int scatter_whole(gpk_scatter_add_args const& a, bool few) {
+  auto const p = direct_of(a, WholeSums<U>{reinterpret_cast<U*>(a.dst)});
+  if (!few) return launch_direct(p, a.index_type, a.stream);
+  unsigned const tiles = blocks_for(p.total, scatter_tile), grid = tiles < few_blocks ? tiles : few_blocks;
+  return a.index_type == GPK_I64 ? launch(scatter_few<U, int64_t>, grid, threads, a.stream, p)
+                                 : launch(scatter_few<U, int32_t>, grid, threads, a.stream, p);
+}
+
+// Adds float32 exactly, or with a workspace of 0 computes its size.
+int scatter_exact(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
+  int64_t const n = a.n * parts_of(a);
+  Parts parts;
+  ExactEnds p{};
+  p.minus_zero = parts.part<uint32_t>(base, 1);
+  p.sums.states = parts.part<uint32_t>(base, n);
+  p.sums.chunks = parts.part<uint64_t>(base, exact::chunks * n);
+  *need = static_cast<int64_t>(parts.at);
+  if (base == 0) return GPK_OK;
+  p.sums.minus_zero = p.minus_zero;
+  p.sums.n = static_cast<uint32_t>(n);
+  p.x = reinterpret_cast<uint32_t const*>(a.x);
+  p.dst = reinterpret_cast<uint32_t*>(a.dst);
+  cudaError_t const e = cudaMemsetAsync(reinterpret_cast<void*>(base), 0, parts.at, reinterpret_cast<cudaStream_t>(a.stream));
+  if (e != cudaSuccess) {
+    cudaGetLastError();
+    return e;
+  }
+  int code = launch_for(exact_begin, n, 1, a.stream, p);
+  if (code == GPK_OK) code = launch_direct(direct_of(a, p.sums), a.index_type, a.stream);
+  if (code == GPK_OK) code = launch_for(exact_end, n, 1, a.stream, p);
+  return code;
+}
+
+// scatter_add of valid arguments, or with a workspace of 0 its size.
+int add_by(Way way, gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
+  switch (way) {
+    case Way::exact: return scatter_exact(a, base, need);
+    case Way::few:
+    case Way::whole:
+      *need = 0;
+      if (base == 0) return GPK_OK;
+      return size_of(a.type) == 8 ? scatter_whole<uint64_t>(a, way == Way::few) : scatter_whole<uint32_t>(a, way == Way::few);
+    default:
+      return by_type(a.type, [&](auto x) -> int {
+        using T = decltype(x);
+        if constexpr (is_half<T> || __is_same(T, boolean)) {
+          return GPK_ERR_UNSUPPORTED;
+        } else {
+          return scatter_add<T>(a, base, need);
+        }
+      });
+  }
+}
+
 int run_scatter_add(gpk_scatter_add_args const* a, bool measure, int64_t* need) {
   constexpr int64_t most = (int64_t{1} << 31) - 2;
   if (a == nullptr || a->size != sizeof(gpk_scatter_add_args)) return GPK_ERR_ARGUMENT;
   if (a->n < 0 || a->count < 0 || a->width < 0 || a->n > most || a->count > most || a->width > most) return GPK_ERR_ARGUMENT;
   int const bytes = size_of(a->type);
   if (bytes == 0 || a->type == GPK_F16 || a->type == GPK_BF16 || a->type == GPK_BOOL) return GPK_ERR_UNSUPPORTED;
+  if (a->index_type != GPK_I32 && a->index_type != GPK_I64) return GPK_ERR_UNSUPPORTED;
   *need = 0;
   if (a->n == 0 || a->width == 0) return GPK_OK;
   if (a->count > 0 && a->width > most / runs_of(a->count)) return GPK_ERR_ARGUMENT;
   int code = set_device(a->device);
   if (code != GPK_OK) return code;
-  if (!measure) {
+  Way const way = a->count > 0 ? way_of(*a) : Way::whole;
+  if (a->count > 0) code = add_by(way, *a, 0, need);
+  if (code != GPK_OK || measure) return code;
+  if (*need > 0 && (a->workspace == 0 || a->workspace_bytes < *need)) return GPK_ERR_WORKSPACE;
+  if (a->count > 0 && a->flags == 0) return GPK_ERR_ARGUMENT;
+  if (way != Way::exact) {
     cudaError_t const e = cudaMemcpyAsync(reinterpret_cast<void*>(a->dst), reinterpret_cast<void const*>(a->x),
                                           static_cast<size_t>(a->n * a->width) * bytes, cudaMemcpyDeviceToDevice,
                                           reinterpret_cast<cudaStream_t>(a->stream));
@@ -219,19 +324,7 @@ int run_scatter_add(gpk_scatter_add_args const* a, bool measure, int64_t* need) 
     }
   }
   if (a->count == 0) return GPK_OK;
-  return by_type(a->type, [&](auto x) -> int {
-    using T = decltype(x);
-    if constexpr (is_half<T> || __is_same(T, boolean)) {
-      return GPK_ERR_UNSUPPORTED;
-    } else {
-      int64_t size = 0;
-      int const code = scatter_add<T>(*a, 0, &size);
-      *need = size;
-      if (code != GPK_OK || measure) return code;
-      if (a->workspace == 0 || a->workspace_bytes < size) return GPK_ERR_WORKSPACE;
-      return scatter_add<T>(*a, a->workspace, &size);
-    }
-  });
+  return add_by(way, *a, *need > 0 ? a->workspace : a->dst, need);
 }
 
 }  // namespace

@@ -274,6 +274,7 @@ int64_t gpk_scatter_add_workspace(gpk_scatter_add_args const* a) {
 
 int gpk_scatter_add(gpk_scatter_add_args const* a) {
   uint64_t const stream = a->stream;
-  RECORD(a->size == sizeof *a, a->n, a->count, a->width, a->x, a->places, a->values, a->dst, a->workspace, a->workspace_bytes, a->type);
+  RECORD(a->size == sizeof *a, a->n, a->count, a->width, a->x, a->places, a->values, a->flags, a->dst, a->workspace, a->workspace_bytes, a->type,
+         a->index_type, a->splat);
   return a->device;
 }

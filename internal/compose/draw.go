@@ -161,10 +161,10 @@ func weighted[A Operand](o Operation[A], r Draws, w A, k int) A {
 		fmt.Errorf("%w: a weight is negative or not finite, or none is above 0", expr.ErrUnsupported))
 }
 
-// cumulated returns the sums of the elements up to each index of the only axis.
+// cumulated returns the sums of the elements up to each index of the last axis.
 func cumulated[A Operand](o Operation[A], a A) A {
 	return o.Result(a.DType().SumType(), a.Shape(), "sums along an axis", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
-		return ops.Along(s, expr.CumSum, dst, reads[0], 0)
+		return ops.Along(s, expr.CumSum, dst, reads[0], a.NDim()-1)
 	})
 }
 

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
@@ -62,39 +63,36 @@ func TakeAlongAxis[A Operand](o Operation[A], a, indices A, axis int) A {
 	if err == nil {
 		axis, err = layout.Axis(axis, a.NDim())
 	}
-	var shape []int
-	from, of := a.Shape(), indices.Shape()
-	if err == nil {
-		length, count := from[axis], of[axis]
-		from[axis], of[axis] = 1, 1
-		shape, err = layout.Broadcast(from, of)
-		from[axis], of[axis] = length, count
-	}
-	if err == nil {
-		shape[axis] = of[axis]
-		_, err = layout.Size(shape)
-	}
 	if err != nil {
 		return o.Failed(err)
-	}
-	n := from[axis]
-	if indices.Size() == 0 || a.Size() == 0 && n > 0 {
-		return filled(o, a.DType(), 0, shape)
 	}
 	return takenAlong(o, a, indices, axis)
 }
 
-// takenAlong is TakeAlongAxis of valid operands.
+// takenAlong is TakeAlongAxis of an axis counted from 0.
 func takenAlong[A Operand](o Operation[A], a, indices A, axis int) A {
-	n, size := a.Shape()[axis], a.Size()
+	from, of := a.Shape(), indices.Shape()
+	n, count := from[axis], of[axis]
+	from[axis], of[axis] = 1, 1
+	shape, err := layout.Broadcast(from, of)
+	if err == nil {
+		shape[axis] = count
+		_, err = layout.Size(shape)
+	}
 	switch {
-	case indices.Size() == 0:
-		return filled(o, a.DType(), 0, indices.Shape())
-	case size == 0:
+	case err != nil:
+		return o.Failed(err)
+	case indices.Size() == 0 || a.Size() == 0 && n > 0:
+		return filled(o, a.DType(), 0, shape)
+	case n == 0:
 		return o.Failed(outsideOf(axis, n))
 	}
-	place, bad := placesAlong(o, a.Shape(), indices, axis)
-	return o.Take(reshape(o, a, size), o.Elementwise(expr.Where, bad, size, place), 0, outsideOf(axis, n))
+	source := slices.Clone(shape)
+	source[axis] = n
+	broadcast := func(x A, shape []int) A {
+		return o.View(x, func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(shape) })
+	}
+	return o.TakeAlong(broadcast(a, source), broadcast(indices, shape), axis, outsideOf(axis, n))
 }
 
 // Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an

@@ -29,6 +29,9 @@ type Operation[A any] interface {
 	Check() error
 	// SameType returns an error if arrays differ in type.
 	SameType(as ...A) error
+	// Failure returns a function that makes an error of the device one of the operation, for
+	// Device.NewDeferredError.
+	Failure() func(error) error
 	// Failed returns an array that carries an error.
 	Failed(err error) A
 	// Elementwise computes an operation of the table on arrays and numbers, broadcast.
@@ -42,6 +45,10 @@ type Operation[A any] interface {
 	// Take returns the elements of a along an axis at indices. The cause of an error of one
 	// outside the axis is outside.
 	Take(a, indices A, axis int, outside error) A
+	// TakeAlong returns, for each index, the element of a at it along an axis, and at the index's
+	// own place along the others. indices has the shape of the result, and a has it along the
+	// other axes. The cause of an error of an index outside the axis is outside.
+	TakeAlong(a, indices A, axis int, outside error) A
 	// Product returns the matrix product, in the precision of SetPrecision.
 	Product(a, b A) A
 	// Result is computed by run, which starts work on s that writes all of dst. how says in

@@ -1,9 +1,13 @@
 package compose
 
 import (
+	"math"
+	"math/bits"
+
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
 
@@ -38,19 +42,61 @@ func UniqueAll[A Operand](o Operation[A], a A) (values, indices, inverse, counts
 	// From each start to the next, the last one to the end.
 	next := o.Take(u.starts, o.Elementwise(expr.Minimum, o.Elementwise(expr.Add, counted(o, n), 1), n-1), 0, nil)
 	next = o.Elementwise(expr.Where, o.Elementwise(expr.Eq, counted(o, n), n-1), u.size, next)
-	rank := o.Elementwise(expr.Sub, searched(o, u.starts, counted(o, u.size), true), 1)
-	inverse = o.Take(rank, argsorted(o, u.order, 0, u.size, false), 0, nil)
-	return u.values(o), o.Take(u.order, u.starts, 0, nil), reshape(o, inverse, a.Shape()...), o.Elementwise(expr.Sub, next, u.starts)
+	indices = o.Elementwise(expr.Sub, u.size-1, o.Take(u.from, o.Elementwise(expr.Sub, u.size-1, u.starts), 0, nil))
+	return u.values(o), indices, reshape(o, u.inverse(o), a.Shape()...), o.Elementwise(expr.Sub, next, u.starts)
+}
+
+// inverse returns the index in values of every element. The elements lie in from in descending order, so that
+// the index is the last one less the number of changes so far. Each index goes to an element of its own:
+// additions to zeros put it there.
+func (u distinct[A]) inverse(o Operation[A]) A {
+	dt := dtype.Int64
+	if u.size <= math.MaxInt32 { // half the memory that is written out of order
+		dt = dtype.Int32
+	}
+	ranks := o.Elementwise(expr.Sub, u.starts.Size()-1, flagsBefore(o, flipped(o, u.differs)))
+	out := ScatterAdd(o, filled(o, dt, 0, []int{u.size}), u.from, o.Cast(ranks, dt), 0)
+	return o.Cast(flipped(o, out), dtype.Int64)
+}
+
+// flagsBefore returns, for a Bool array of one axis, how many elements before each index are true, and then how
+// many are true in all. A GPU sums a line in one block: the sums of rows, of about as many as they have elements,
+// come first, and then those of the rows' totals.
+func flagsBefore[A Operand](o Operation[A], flags A) A {
+	n := flags.Size() + 1
+	width := 1 << max(10, (bits.Len(uint(n))+1)/2)
+	rows := (n + width - 1) / width
+	none := func(n int) A { return filled(o, dtype.Bool, false, []int{n}) }
+	padded := joined(o, dtype.Bool, rows*width, "flags of whole rows", none(1), flags, none(rows*width-n))
+	sums := cumulated(o, reshape(o, padded, rows, width))
+	totals := reshape(o, slice(o, sums, 1, width-1, width), rows)
+	offsets := o.Elementwise(expr.Sub, cumulated(o, totals), totals)
+	sums = o.Elementwise(expr.Add, sums, reshape(o, offsets, rows, 1))
+	return slice(o, reshape(o, sums, rows*width), 0, 0, n)
+}
+
+// joined returns the elements of parts with one axis, n in all, one part after the other.
+func joined[A Operand](o Operation[A], dt dtype.DType, n int, how string, parts ...A) A {
+	return o.Result(dt, []int{n}, how, parts, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return ops.Concat(s, dst, 0, reads)
+	})
+}
+
+// flipped returns the elements of the only axis from its end.
+func flipped[A Operand](o Operation[A], a A) A {
+	return o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Flip([]int{0}) })
 }
 
 // distinct are the elements of an array in ascending order, with the place of the first of
 // each kind.
-type distinct[A any] struct {
-	size                  int
-	sorted, order, starts A // order has the index of every sorted element
+type distinct[A Operand] struct {
+	size                    int
+	sorted, differs, starts A // differs: whether an element and the next one are of two kinds
+	from                    A // of every sorted element, from the last one, the index from the end of the array
 }
 
-// uniqueOf sorts the elements. With withOrder it also returns where each element was.
+// uniqueOf sorts the elements. With withOrder it also returns where each element was; the largest elements of
+// the flipped array, flipped, are in ascending order, and of equal ones the first is first.
 func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], err error) {
 	if err = o.Check(); err == nil {
 		err = supports(expr.Sort, a.DType())
@@ -65,24 +111,25 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 		return u, nil
 	}
 	if withOrder || a.DType().IsFloat() { // -0 and 0 are one number, whose first element counts
-		u.order = argsorted(o, x, 0, u.size, false)
-		u.sorted = o.Take(x, u.order, 0, nil)
+		var descending A
+		descending, u.from = o.Pair([2]dtype.DType{a.DType(), dtype.Int64}, []int{u.size}, "a sort of elements with their indices", []A{flipped(o, x)},
+			func(s *device.Stream, dst [2]device.View, reads []device.View) error {
+				return ops.TopK(s, dst[0], dst[1], reads[0], u.size, 0)
+			})
+		u.sorted = flipped(o, descending)
 	} else {
 		u.sorted = sorted(o, x, 0, false)
 	}
 	before := slice(o, u.sorted, 0, 0, u.size-1)
-	differs := o.Elementwise(expr.Ne, slice(o, u.sorted, 0, 1, u.size), before)
+	u.differs = o.Elementwise(expr.Ne, slice(o, u.sorted, 0, 1, u.size), before)
 	if a.DType().IsFloat() { // behind a NaN there are only NaNs
-		differs = o.Elementwise(expr.And, differs, o.Elementwise(expr.Eq, before, before))
+		u.differs = o.Elementwise(expr.And, u.differs, o.Elementwise(expr.Eq, before, before))
 	}
-	later, err := places(o, differs)
+	later, err := places(o, u.differs)
 	if err != nil {
 		return u, err
 	}
-	parts := []A{filled(o, dtype.Int64, 0, []int{1}), o.Elementwise(expr.Add, later, 1)}
-	u.starts = o.Result(dtype.Int64, []int{1 + later.Size()}, "the places of one kind each", parts, func(s *device.Stream, dst device.View, reads []device.View) error {
-		return ops.Concat(s, dst, 0, reads)
-	})
+	u.starts = joined(o, dtype.Int64, 1+later.Size(), "the places of one kind each", filled(o, dtype.Int64, 0, []int{1}), o.Elementwise(expr.Add, later, 1))
 	return u, u.starts.Err()
 }
 

@@ -23,7 +23,7 @@ struct dim3 {
   unsigned x, y, z;
   dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
-inline dim3 threadIdx, blockIdx, gridDim;
+inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace emulate {
 

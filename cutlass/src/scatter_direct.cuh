@@ -1,0 +1,173 @@
+// scatter_direct.cuh: additions at indices by atomic additions of integers, which give the same result in every order.
+// Integers are added to the destination itself, or first to the shared memory of a block if they are few. float32 is
+// added exactly, to the chunks of exact_sum.cuh.
+#pragma once
+#include "exact_sum.cuh"
+#ifndef GPK_EMULATED  // testdata/emulate compiles the kernels for the host
+#include "ops.cuh"
+#endif
+
+namespace gpk {
+namespace {
+
+constexpr int scatter_each = 4, scatter_tile = scatter_each * threads;  // values per thread and per block
+
+// Indices into n rows, int32 or int64, negative ones from the end. flags is that of gpk_take.
+struct ScatterPlaces {
+  void const* p;
+  int64_t n;
+  long long* flags;
+};
+
+// Counts an index from the front. One outside the rows is recorded, and false returned.
+__device__ inline bool row_of(ScatterPlaces const& p, int64_t given, uint32_t* row) {
+  int64_t const i = given < 0 ? given + p.n : given;
+  *row = static_cast<uint32_t>(i);
+  if (static_cast<uint64_t>(i) < static_cast<uint64_t>(p.n)) return true;
+  if (given < 0) {
+    atomicMin(p.flags, static_cast<long long>(given));
+  } else {
+    atomicMax(p.flags + 1, static_cast<long long>(given));
+  }
+  return false;
+}
+
+__device__ inline void atomic_add(uint32_t* at, uint32_t v) { atomicAdd(at, v); }
+__device__ inline void atomic_add(uint64_t* at, uint64_t v) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(v));
+}
+
+// Adds v to sums[key] for every lane with `in`; all lanes of a warp call it. Atomic additions to one address are done one
+// after the other. So where many lanes have the key of the first one, the warp adds their values first; and once more
+// for the rest.
+template <class U>
+__device__ inline void add_at(U* sums, uint32_t key, U v, bool in) {
+  int const lane = threadIdx.x % 32;
+  for (int turn = 0; turn < 2; ++turn) {
+    unsigned const left = __ballot_sync(~0u, in);
+    if (left == 0) return;
+    int const leader = __ffs(static_cast<int>(left)) - 1;
+    uint32_t const first = __shfl_sync(~0u, key, leader);
+    unsigned const peers = __ballot_sync(~0u, in && key == first);
+    if (__popc(peers) < 8) break;
+    bool const mine = (peers >> lane & 1) != 0;
+    U sum = mine ? v : 0;
+#pragma unroll
+    for (int step = 16; step >= 1; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+    if (lane == leader) atomic_add(sums + key, sum);
+    in = in && !mine;
+  }
+  if (in) atomic_add(sums + key, v);
+}
+
+// Sums of integers, whose additions wrap.
+template <class U>
+struct WholeSums {
+  using value = U;
+  U* sums;
+  __device__ void open() {}
+  __device__ void add(uint32_t at, U v, bool in) const { add_at(sums, at, v, in); }
+};
+
+// Sums of float32: chunk k of sum i is chunks[k * n + i].
+struct ExactSums {
+  using value = uint32_t;
+  uint64_t* chunks;
+  uint32_t* states;
+  uint32_t const* minus_zero;  // not 0: some destination is -0, so that values other than -0 are recorded
+  uint32_t n;
+  bool record;
+  __device__ void open() { record = *minus_zero != 0; }
+  __device__ void add(uint32_t at, uint32_t bits, bool in) const {
+    exact::Term const t = exact::term_of(bits);
+    uint32_t const state = record ? t.state : t.state & ~uint32_t{exact::not_minus_zero};
+    if (in && state != 0) atomicOr(states + at, state);
+    add_at(chunks, t.chunk * n + at, static_cast<uint64_t>(t.value), in && t.value != 0);
+  }
+};
+
+template <class S>
+struct ScatterDirect {
+  ScatterPlaces places;
+  typename S::value const* values;
+  S sums;
+  bool splat;       // values is one row, which is added at every index
+  uint32_t total;   // values: indices * width
+  uint32_t count;   // destinations: rows * width
+  Divider width;
+};
+
+// The values i, i + threads, ... of a tile and their destinations: all loads come first.
+template <class S, class I, class F>
+__device__ inline void scatter_some(ScatterDirect<S> const& p, uint32_t first, F const& add) {
+  I given[scatter_each] = {};
+  typename S::value v[scatter_each] = {};
+  uint32_t column[scatter_each] = {};
+#pragma unroll
+  for (int u = 0; u < scatter_each; ++u) {
+    uint32_t const i = first + u * threads;
+    if (i >= p.total) continue;
+    given[u] = static_cast<I const*>(p.places.p)[p.width.divide(i, &column[u])];
+    v[u] = p.values[p.splat ? column[u] : i];
+  }
+#pragma unroll
+  for (int u = 0; u < scatter_each; ++u) {
+    uint32_t row = 0;
+    bool const in = first + u * threads < p.total && row_of(p.places, given[u], &row);
+    add(in ? row * p.width.d + column[u] : 0, v[u], in);
+  }
+}
+
+template <class S, class I>
+__global__ void __launch_bounds__(threads) scatter_direct(ScatterDirect<S> p) {
+  begin();
+  S sums = p.sums;
+  sums.open();
+  scatter_some<S, I>(p, blockIdx.x * scatter_tile + threadIdx.x,
+                     [&](uint32_t at, typename S::value v, bool in) { sums.add(at, v, in); });
+}
+
+constexpr int few_bytes = 32 << 10;        // sums that a block keeps in shared memory
+constexpr unsigned few_blocks = 512;
+
+template <class U, class I>
+__global__ void __launch_bounds__(threads) scatter_few(ScatterDirect<WholeSums<U>> p) {
+  __shared__ U own[few_bytes / sizeof(U)];
+  for (uint32_t i = threadIdx.x; i < p.count; i += threads) own[i] = 0;
+  begin();
+  __syncthreads();
+  for (uint64_t tile = uint64_t{blockIdx.x} * scatter_tile; tile < p.total; tile += uint64_t{gridDim.x} * scatter_tile) {
+    scatter_some<WholeSums<U>, I>(p, static_cast<uint32_t>(tile) + threadIdx.x,
+                                  [&](uint32_t at, U v, bool in) { add_at(own, at, v, in); });
+  }
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < p.count; i += threads) {
+    if (own[i] != 0) atomic_add(p.sums.sums + i, own[i]);
+  }
+}
+
+// What precedes and what follows the additions of float32. chunks, states and the word at minus_zero are 0 before.
+struct ExactEnds {
+  ExactSums sums;
+  uint32_t *minus_zero, *dst;
+  uint32_t const* x;
+};
+
+__global__ void __launch_bounds__(threads) exact_begin(ExactEnds p) {
+  begin();
+  uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < p.sums.n && p.x[i] == 1u << 31) *p.minus_zero = 1;
+}
+
+__global__ void __launch_bounds__(threads) exact_end(ExactEnds p) {
+  begin();
+  uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= p.sums.n) return;
+  int64_t chunk[exact::chunks];
+#pragma unroll
+  for (int k = 0; k < exact::chunks; ++k) chunk[k] = static_cast<int64_t>(p.sums.chunks[int64_t{k} * p.sums.n + i]);
+  p.dst[i] = exact::plus(p.x[i], chunk, p.sums.states[i]);
+}
+
+}  // namespace
+}  // namespace gpk
