@@ -10,27 +10,18 @@ import (
 )
 
 // svdKinds lists the functions for singular values that are tried in turn, for matrices of p rows and q
-// columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge. square says
-// that U is square. checked says that the caller checks the factors. Then the polar decomposition is
-// tried first. It is faster, but changes singular values if one of them is close to 0.
-func svdKinds(p, q, batch int, square, checked bool) []cusolver.Kind {
-	switch {
-	case batch > 1 && p <= jacobiBatch && (square || p == q):
+// columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge or a backward error of
+// its factors is above 4 n eps. square says that U is square.
+func svdKinds(p, q, batch int, square bool) []cusolver.Kind {
+	if batch > 1 && p <= jacobiBatch && (square || p == q) {
 		return []cusolver.Kind{cusolver.GesvdjBatched, cusolver.Gesvd}
-	case checked:
-		return []cusolver.Kind{cusolver.Gesvdp, cusolver.Gesvdj, cusolver.Gesvd}
 	}
 	return []cusolver.Kind{cusolver.Gesvdj, cusolver.Gesvd}
 }
 
 func (s solver) svd(op *operation, a *gpk.Array, vectors bool) (u, values, vh *gpk.Array, err error) {
-	return s.svdBy(op, a, vectors, vectors)
-}
-
-// svdBy is svd. Without checked, singular values that are 0 are so up to eps, as ranks need them.
-func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, values, vh *gpk.Array, err error) {
 	_, batch, m, n := shapeOf(a)
-	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete), checked)
+	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete))
 	if s.leaves(a, kinds[0] == cusolver.GesvdjBatched) {
 		return s.blocked.svd(op, a, vectors)
 	}
@@ -46,7 +37,7 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 		u, values, vh, err = s.decomposed(op, x, kind, vectors)
 		switch {
 		case err != nil || !vectors:
-		case kind == cusolver.Gesvdp:
+		case kind == cusolver.Gesvdj:
 			err = s.stable(x, u, values, vh, 4)
 		case kind == cusolver.GesvdjBatched:
 			u, vh, err = s.orthogonal(x, u, values, vh)
@@ -174,7 +165,7 @@ func (s solver) pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, er
 	if s.leaves(a, false) {
 		return s.blocked.pinv(op, a, rcond)
 	}
-	u, values, vh, err := s.svdBy(op, a, true, false)
+	u, values, vh, err := s.svd(op, a, true)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +179,7 @@ func (s solver) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond f
 	if err := s.finiteSide(b); err != nil {
 		return leastSquares{}, err
 	}
-	u, values, vh, err := s.svdBy(op, a, true, false)
+	u, values, vh, err := s.svd(op, a, true)
 	if err != nil {
 		return leastSquares{}, err
 	}
