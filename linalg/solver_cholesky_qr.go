@@ -46,16 +46,20 @@ func (s solver) choleskyQR(op *operation, a *gpk.Array) (q, r *gpk.Array, err er
 }
 
 // gramFactor returns the upper triangular R with R^H R = A^H A, and its inverse. ErrNoConvergence says that A^H A is
-// not positive definite in its type.
+// not positive definite in its type, or beyond its range.
 func (s solver) gramFactor(op *operation, a *gpk.Array) (r, inverse *gpk.Array, err error) {
-	packed, err := s.potrfFinite(op, times(adjoint(a), a), true, false)
-	if errors.Is(err, ErrNotPositiveDefinite) {
+	gram := times(adjoint(a), a)
+	l, err := op.engine(gram).cholesky(op, gram)
+	if errors.Is(err, ErrNotPositiveDefinite) || errors.Is(err, gpk.ErrNonFinite) {
 		return nil, nil, ErrNoConvergence
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	r = packed.Triu()
+	if op.hasKernels() {
+		return adjoint(l), adjoint(s.inverseByKernels(op, l)), nil
+	}
+	r = adjoint(l).Clone()
 	lead, batch, n, _ := shapeOf(r)
 	info := &report{lead: lead}
 	results, err := op.call(cusolver.Trtri, []array.Part{{DType: r.DType(), Shape: r.Shape()}}, []*gpk.Array{r}, info, func(run *runner) error {

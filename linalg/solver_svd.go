@@ -10,18 +10,28 @@ import (
 )
 
 // svdKinds lists the functions for singular values that are tried in turn, for matrices of p rows and q
-// columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge or a backward error of
-// its factors is above 4 n eps. square says that U is square.
-func svdKinds(p, q, batch int, square bool) []cusolver.Kind {
-	if batch > 1 && p <= jacobiBatch && (square || p == q) {
+// columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge. square says
+// that U is square. checked says that the caller checks the factors of double precision. Then the polar decomposition is
+// tried first. It is faster, but changes singular values if one of them is close to 0.
+func svdKinds(p, q, batch int, square, checked bool) []cusolver.Kind {
+	switch {
+	case batch > 1 && p <= jacobiBatch && (square || p == q):
 		return []cusolver.Kind{cusolver.GesvdjBatched, cusolver.Gesvd}
+	case checked:
+		return []cusolver.Kind{cusolver.Gesvdp, cusolver.Gesvdj, cusolver.Gesvd}
 	}
 	return []cusolver.Kind{cusolver.Gesvdj, cusolver.Gesvd}
 }
 
 func (s solver) svd(op *operation, a *gpk.Array, vectors bool) (u, values, vh *gpk.Array, err error) {
+	return s.svdBy(op, a, vectors, vectors)
+}
+
+// svdBy is svd. Without checked, singular values that are 0 are so up to eps, as ranks need them.
+func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, values, vh *gpk.Array, err error) {
 	_, batch, m, n := shapeOf(a)
-	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete))
+	double := a.DType().Real() == gpk.Float64
+	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete), checked && double)
 	if s.leaves(a, kinds[0] == cusolver.GesvdjBatched) {
 		return s.blocked.svd(op, a, vectors)
 	}
@@ -32,14 +42,20 @@ func (s solver) svd(op *operation, a *gpk.Array, vectors bool) (u, values, vh *g
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if vectors && !s.leavesGramSVD(op, a, kinds[0]) {
+		u, values, vh, err = s.gramSVD(op, x)
+		if err == nil {
+			return u, by.undo(op, cusolver.Syevd, values), vh, nil
+		}
+	}
 	var kind cusolver.Kind
 	for _, kind = range kinds {
 		u, values, vh, err = s.decomposed(op, x, kind, vectors)
 		switch {
 		case err != nil || !vectors:
-		case kind == cusolver.Gesvdj:
+		case kind == cusolver.Gesvdp:
 			err = s.stable(x, u, values, vh, 4)
-		case kind == cusolver.GesvdjBatched:
+		case kind == cusolver.GesvdjBatched, kind == cusolver.Gesvdj:
 			u, vh, err = s.orthogonal(x, u, values, vh)
 		}
 		if !errors.Is(err, ErrNoConvergence) {
@@ -58,9 +74,9 @@ func (s solver) svd(op *operation, a *gpk.Array, vectors bool) (u, values, vh *g
 // checkedBound is the bound of a check that itself is computed with an error of up to n eps, so that 4 n eps holds.
 const checkedBound = 3
 
-// orthogonal returns the factors u and vh that GesvdjBatched computed, with columns that are orthonormal. Its Jacobi
+// orthogonal returns the factors u and vh that Gesvdj or GesvdjBatched computed, with columns that are orthonormal. Jacobi's
 // rotations end at a tolerance: for complex64 matrices of 3 x 3, U^H U - I was 4.18 n eps on an H100
-// (benchmark/results/gpktest-parts_h100_2026-11-25.txt). If a backward error is too large, a step of polar improves both
+// (benchmark/results/gpktest-parts_h100_2026-11-25.txt), and for float32 of order 1,024 more than 4 n eps on an H200. If a backward error is too large, a step of polar improves both
 // factors. ErrNoConvergence says that it is still too large.
 func (s solver) orthogonal(a, u, values, vh *gpk.Array) (_, _ *gpk.Array, err error) {
 	if err = s.stable(a, u, values, vh, checkedBound); errors.Is(err, ErrNoConvergence) {
@@ -165,7 +181,7 @@ func (s solver) pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, er
 	if s.leaves(a, false) {
 		return s.blocked.pinv(op, a, rcond)
 	}
-	u, values, vh, err := s.svd(op, a, true)
+	u, values, vh, err := s.svdBy(op, a, true, false)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +195,7 @@ func (s solver) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond f
 	if err := s.finiteSide(b); err != nil {
 		return leastSquares{}, err
 	}
-	u, values, vh, err := s.svd(op, a, true)
+	u, values, vh, err := s.svdBy(op, a, true, false)
 	if err != nil {
 		return leastSquares{}, err
 	}

@@ -233,11 +233,13 @@ func TestSolverKinds(t *testing.T) {
 		{eighKind(2, 500, true), cusolver.SyevBatched},
 		{eighKind(2, 32, false), cusolver.SyevjBatched},
 		{eighKind(2, 33, false), cusolver.Syevd},
-		{svdKinds(32, 32, 2, false)[0], cusolver.GesvdjBatched},
-		{svdKinds(32, 20, 2, false)[0], cusolver.Gesvdj},
-		{svdKinds(32, 20, 2, true)[0], cusolver.GesvdjBatched},
-		{svdKinds(33, 33, 2, false)[0], cusolver.Gesvdj},
-		{svdKinds(20, 20, 1, false)[1], cusolver.Gesvd},
+		{svdKinds(32, 32, 2, false, true)[0], cusolver.GesvdjBatched},
+		{svdKinds(32, 20, 2, false, false)[0], cusolver.Gesvdj},
+		{svdKinds(32, 20, 2, true, false)[0], cusolver.GesvdjBatched},
+		{svdKinds(33, 33, 2, false, false)[0], cusolver.Gesvdj},
+		{svdKinds(33, 33, 2, false, true)[0], cusolver.Gesvdp},
+		{svdKinds(33, 33, 2, false, true)[1], cusolver.Gesvdj},
+		{svdKinds(20, 20, 1, false, false)[1], cusolver.Gesvd},
 		{choleskyKind(1, 100), cusolver.Potrf},
 		{choleskyKind(2, 100), cusolver.PotrfBatched},
 		{choleskyKind(2, 1000), cusolver.Potrf},
@@ -256,7 +258,11 @@ func TestStable(t *testing.T) {
 		for _, scale := range []float64{1, 1e-30, 1e30} {
 			a := rounded(dt, []int{2}, normal(r, dt, 30, 20), normal(r, dt, 30, 20)).Mul(scale)
 			u, s, vh := SVD(a)
-			if !strings.Contains(s.Explain(), "cusolverDngesvdj") {
+			want := "cusolverDnXgesvdp"
+			if dt.Real() == gpk.Float32 {
+				want = "eigenvalues of A^H A"
+			}
+			if !strings.Contains(s.Explain(), want) {
 				t.Errorf("%v, scale %g: %s", dt, scale, s.Explain())
 			}
 			by := solver{blocked{engines[dt], engines[dt].(tiles), 8}, 0}
