@@ -144,7 +144,6 @@ const (
 type kernelSolve struct {
 	kernelRun
 	upper, unit bool
-	identity    bool // x is the identity, and t lower triangular: so are the solutions
 }
 
 // run writes t^-1 x to dst, for reads t and x of one leading axis.
@@ -159,9 +158,6 @@ func (c *kernelSolve) run(s *device.Stream, dst device.View, reads []device.View
 		return c.solve(t, x, c.upper, c.unit, false)
 	}
 	for r := range substitution(n, solveRows, c.upper) {
-		if c.identity {
-			columns = r.to
-		}
 		rows := block(x, r.from, r.to, 0, columns)
 		if err := c.solve(block(t, r.from, r.to, r.from, r.to), rows, c.upper, c.unit, false); err != nil {
 			return err
@@ -196,13 +192,4 @@ func (b blocked) substituteByKernels(op *operation, t, x *gpk.Array, upper, unit
 	c := &kernelSolve{upper: upper, unit: unit}
 	y := op.Result(x.DType(), x.Shape(), fmt.Sprintf("substitution by kernels on %v", op.dev), []*gpk.Array{t, x}, c.run)
 	return x.CopyFrom(y)
-}
-
-// inverseByKernels returns the inverses of lower triangular matrices, zero above the diagonal.
-func (b blocked) inverseByKernels(op *operation, t *gpk.Array) *gpk.Array {
-	n := t.Shape()[t.NDim()-1]
-	t3 := flat(t)
-	one := gpk.Eye(t.DType(), n).To(op.dev).BroadcastTo(t3.Shape()...)
-	c := &kernelSolve{identity: true}
-	return op.Result(t.DType(), t.Shape(), fmt.Sprintf("inverses by kernels on %v", op.dev), []*gpk.Array{t3, one}, c.run)
 }

@@ -46,20 +46,16 @@ func (s solver) choleskyQR(op *operation, a *gpk.Array) (q, r *gpk.Array, err er
 }
 
 // gramFactor returns the upper triangular R with R^H R = A^H A, and its inverse. ErrNoConvergence says that A^H A is
-// not positive definite in its type, or beyond its range.
+// not positive definite in its type.
 func (s solver) gramFactor(op *operation, a *gpk.Array) (r, inverse *gpk.Array, err error) {
-	gram := times(adjoint(a), a)
-	l, err := op.engine(gram).cholesky(op, gram)
-	if errors.Is(err, ErrNotPositiveDefinite) || errors.Is(err, gpk.ErrNonFinite) {
+	packed, err := s.potrfFinite(op, times(adjoint(a), a), true, false)
+	if errors.Is(err, ErrNotPositiveDefinite) {
 		return nil, nil, ErrNoConvergence
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if op.hasKernels() {
-		return adjoint(l), adjoint(s.inverseByKernels(op, l)), nil
-	}
-	r = adjoint(l).Clone()
+	r = packed.Triu()
 	lead, batch, n, _ := shapeOf(r)
 	info := &report{lead: lead}
 	results, err := op.call(cusolver.Trtri, []array.Part{{DType: r.DType(), Shape: r.Shape()}}, []*gpk.Array{r}, info, func(run *runner) error {
