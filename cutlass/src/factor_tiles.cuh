@@ -33,6 +33,9 @@ using FactorTile = Tile<T, Number<T>::complex ? 64 : 128, block<T>, tile_depth<T
 template <class T>
 constexpr int tiles_ctas = sizeof(T) == 4 ? 2 : 1;
 
+// The columns of blocks that are summed at once: the tensor cores cut off what does not fit into a sum.
+constexpr int tiles_columns = 8;
+
 constexpr int control_bytes = 32;  // the task, and up to 5 numbers of columns
 
 // Shared memory: of the product; of the rows and the diagonal block's factor with its inverse diagonal; of factor_block.
@@ -142,27 +145,29 @@ __global__ void __launch_bounds__(column_threads, tiles_ctas<T>) factor_tiles(Ti
     Sums<G> sum = {};
     Update u{};
     u.a_row = u.b_row = p.pitch, u.a_col = u.b_col = 1, u.m = m, u.n = nb, u.conj_b = true;
+    auto const inside = [&](int row, int k) { return row < m && k < nb && (task > 0 || k <= row); };
+    auto const load = [&](int row, int k) { return inside(row, k) ? own[row * p.pitch + k] : from_real<T>(0); };
     for (int k = 0; k < j;) {
-      int const to = await_columns(done, control + 1, block0, block1, j, k);
+      int const most = (k / tiles_columns + 1) * tiles_columns;
+      int to = await_columns(done, control + 1, block0, block1, j, k);
+      if (to > most) to = most;
       u.k = (to - k) * N;
       accumulate<G, PIECES>(sum, memory, u, a + row0 * p.pitch + k * N, a + col * p.pitch + k * N, 0, 0);
       k = to;
-    }
-    __syncthreads();
-    int const wm = warp_row<G>() + tid % 32 / 4, wn = warp_col<G>() + tid % 4 * 2;
+      if (k < most || k == j) continue;
+      subtract_sum<G>(sum, load, [&](int row, int k, T v) {
+        if (inside(row, k)) own[row * p.pitch + k] = v;
+      });
 #pragma unroll
-    for (int i = 0; i < G::WM / 16; ++i) {
+      for (int i = 0; i < G::WM / 16; ++i) {
 #pragma unroll
-      for (int c = 0; c < G::WN / 8; ++c) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          int const row = wm + i * 16 + e / 2 * 8, k = wn + c * 8 + e % 2;
-          T v = from_real<T>(0);
-          if (row < m && k < nb) v = difference(own[row * p.pitch + k], Tensor<T>::at(sum[i][c], e));
-          if (row < M && (task > 0 || row < N)) x[row * pitch + k] = v;
-        }
+        for (int c = 0; c < G::WN / 8; ++c) sum[i][c] = {};
       }
     }
+    __syncthreads();
+    subtract_sum<G>(sum, load, [&](int row, int k, T v) {
+      if (task > 0 || row < N) x[row * pitch + k] = v;
+    });
     if (task == 0) {
       __syncthreads();
       Shared<T, N> const s(memory + N * pitch * static_cast<int>(sizeof(T)));

@@ -123,31 +123,45 @@ __device__ void accumulate(Sums<G>& sum, char* shared, Update const& p, typename
   }
 }
 
+// Calls store(row, col, load(row, col) - sum) for the elements of a tile. All loads of some rows come before their stores,
+// which the compiler cannot exchange.
+template <class G, class Load, class Store>
+__device__ void subtract_sum(Sums<G> const& sum, Load load, Store store) {
+  using T = typename G::T;
+  int const row0 = warp_row<G>() + static_cast<int>(threadIdx.x) % 32 / 4, col0 = warp_col<G>() + static_cast<int>(threadIdx.x) % 4 * 2;
+#pragma unroll
+  for (int i = 0; i < G::WM / 16; ++i) {
+    T old[G::WN / 8][4];
+#pragma unroll
+    for (int j = 0; j < G::WN / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) old[j][e] = load(row0 + i * 16 + e / 2 * 8, col0 + j * 8 + e % 2);
+    }
+#pragma unroll
+    for (int j = 0; j < G::WN / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) store(row0 + i * 16 + e / 2 * 8, col0 + j * 8 + e % 2, difference(old[j][e], Tensor<T>::at(sum[i][j], e)));
+    }
+  }
+}
+
 // Grid: tiles across, tiles down, batch.
 template <class G, Pieces PIECES>
 __global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
   using T = typename G::T;
   GPK_FACTOR_SHARED(shared);
-  int const g = static_cast<int>(threadIdx.x) % 32 / 4, t = static_cast<int>(threadIdx.x) % 4;
   int const row0 = static_cast<int>(blockIdx.y) * G::M, col0 = static_cast<int>(blockIdx.x) * G::N;
   begin();
   if (p.lower && row0 + G::M <= col0) return;
-  T* const c = reinterpret_cast<T*>(p.c) + blockIdx.z * p.c_member;
+  T* const c = reinterpret_cast<T*>(p.c) + blockIdx.z * p.c_member + row0 * p.c_row + col0 * p.c_col;
   Sums<G> sum = {};
   accumulate<G, PIECES>(sum, shared, p, reinterpret_cast<T const*>(p.a) + blockIdx.z * p.a_member, reinterpret_cast<T const*>(p.b) + blockIdx.z * p.b_member, row0, col0);
-#pragma unroll
-  for (int i = 0; i < G::WM / 16; ++i) {
-#pragma unroll
-    for (int j = 0; j < G::WN / 8; ++j) {
-#pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        int const row = row0 + warp_row<G>() + i * 16 + g + e / 2 * 8, col = col0 + warp_col<G>() + j * 8 + 2 * t + e % 2;
-        if (row >= p.m || col >= p.n || (p.lower && row < col)) continue;
-        T* const at = c + row * p.c_row + col * p.c_col;
-        *at = difference(*at, Tensor<T>::at(sum[i][j], e));
-      }
-    }
-  }
+  auto const inside = [&](int row, int col) { return row0 + row < p.m && col0 + col < p.n && (!p.lower || row0 + row >= col0 + col); };
+  subtract_sum<G>(
+      sum, [&](int row, int col) { return inside(row, col) ? c[row * p.c_row + col * p.c_col] : from_real<T>(0); },
+      [&](int row, int col, T v) {
+        if (inside(row, col)) c[row * p.c_row + col * p.c_col] = v;
+      });
 }
 
 struct Triangle {
