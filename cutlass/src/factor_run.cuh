@@ -57,6 +57,7 @@ uint64_t at(uint64_t p, int64_t elements) { return p + elements * static_cast<in
 
 template <class T, class L>
 int cholesky(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
+  if (a.rows > a.cols && a.cols % block<T> != 0) return GPK_ERR_UNSUPPORTED;
   int64_t const blocks = pieces(a.rows, block<T>), words = 1 + batch * blocks;
   if (a.workspace_bytes < 4 * words) return GPK_ERR_WORKSPACE;
   int64_t tasks = 0;
