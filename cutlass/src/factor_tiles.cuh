@@ -81,13 +81,17 @@ __device__ inline int await_columns(int const* done, int* seen, int first, int l
   return least;
 }
 
-// Replaces a row x by x T^-H for the lower triangular T in shared memory, [block][block_pitch], with the inverses of its
-// diagonal.
-template <class T>
-__device__ void solve_row(T const* matrix, Real<T> const* inverse, T* row) {
-  constexpr int M = micro<T>, line = block_pitch<block<T>, T>;
+// Replaces rows x, [ROWS][tiles_pitch] in shared memory, by x T^-H for the lower triangular T in shared memory,
+// [block][block_pitch], with the inverses of its diagonal. All threads call it. The lanes of a row share the columns that
+// are subtracted, and add their sums.
+template <class T, int ROWS>
+__device__ void divide_rows(T const* matrix, Real<T> const* inverse, T* rows) {
+  constexpr int M = micro<T>, line = block_pitch<block<T>, T>, lanes = column_threads / ROWS;
+  constexpr bool flat = tiles_pitch<T> % wide<T> == 0;
+  int const lane = static_cast<int>(threadIdx.x) % 32, own = lane % lanes;
+  T* const row = rows + static_cast<int>(threadIdx.x) / lanes * tiles_pitch<T>;
   auto const load = [row](T (&to)[M], int k) {
-    if constexpr (tiles_pitch<T> % wide<T> == 0) {
+    if constexpr (flat) {
       load_wide<M>(to, row + k);
     } else {
 #pragma unroll
@@ -98,8 +102,10 @@ __device__ void solve_row(T const* matrix, Real<T> const* inverse, T* row) {
   for (int j = 0; j < block<T>; j += M) {
     T x[M];
     load(x, j);
+#pragma unroll
+    for (int c = 0; c < M; ++c) x[c] = own == 0 ? x[c] : from_real<T>(0);
 #pragma unroll 1
-    for (int k = 0; k < j; k += M) {
+    for (int k = own * M; k < j; k += lanes * M) {
       T v[M];
       load(v, k);
 #pragma unroll
@@ -110,6 +116,12 @@ __device__ void solve_row(T const* matrix, Real<T> const* inverse, T* row) {
         for (int i = 0; i < M; ++i) x[c] = less_conj(x[c], v[i], t[i]);
       }
     }
+    __syncwarp();
+#pragma unroll
+    for (int step = 1; step < lanes; step *= 2) {
+#pragma unroll
+      for (int c = 0; c < M; ++c) x[c] = total(x[c], shuffled(x[c], lane ^ step));
+    }
 #pragma unroll
     for (int c = 0; c < M; ++c) {
       T t[M];
@@ -118,12 +130,15 @@ __device__ void solve_row(T const* matrix, Real<T> const* inverse, T* row) {
       for (int i = 0; i < c; ++i) x[c] = less_conj(x[c], x[i], t[i]);
       x[c] = scaled(x[c], inverse[j + c]);
     }
-    if constexpr (tiles_pitch<T> % wide<T> == 0) {
-      store_wide<M>(row + j, x);
-    } else {
+    if (own == 0) {
+      if constexpr (flat) {
+        store_wide<M>(row + j, x);
+      } else {
 #pragma unroll
-      for (int c = 0; c < M; ++c) row[j + c] = x[c];
+        for (int c = 0; c < M; ++c) row[j + c] = x[c];
+      }
     }
+    __syncwarp();
   }
 }
 
@@ -267,7 +282,7 @@ __global__ void __launch_bounds__(column_threads, tiles_ctas<T>) factor_tiles(Ti
       await_columns(done, control + 1, j, j, j, j, j + 1);
       load_factor<T>(matrix, inverse, a + col * (p.pitch + 1), p.pitch, nb);
       __syncthreads();
-      if (tid < m) solve_row<T>(matrix, inverse, x + tid * pitch);
+      divide_rows<T, M>(matrix, inverse, x);
       __syncthreads();
       store_rows<T>(a + row0 * p.pitch + col, p.pitch, x, pitch, m, nb, false);
       __syncthreads();
@@ -282,7 +297,7 @@ __global__ void __launch_bounds__(column_threads, tiles_ctas<T>) factor_tiles(Ti
       await_columns(done, control + 1, j - 1, j - 1, j - 1, j - 1, j);
       load_factor<T>(matrix, inverse, diagonal - N * (p.pitch + 1), p.pitch, N);
       __syncthreads();
-      if (tid < N) solve_row<T>(matrix, inverse, left + tid * pitch);
+      divide_rows<T, N>(matrix, inverse, left);
       __syncthreads();
       store_rows<T>(diagonal - N, p.pitch, left, pitch, nb, N, false);
       multiply_rows<T>(x, left);
