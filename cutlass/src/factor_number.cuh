@@ -101,11 +101,6 @@ template <class R>
 __device__ inline Complex<R> difference(Complex<R> a, Complex<R> b) { return {a.re - b.re, a.im - b.im}; }
 
 template <class R>
-__device__ inline R total(R a, R b) { return a + b; }
-template <class R>
-__device__ inline Complex<R> total(Complex<R> a, Complex<R> b) { return {a.re + b.re, a.im + b.im}; }
-
-template <class R>
 __device__ inline R scaled(R a, R s) { return a * s; }
 template <class R>
 __device__ inline Complex<R> scaled(Complex<R> a, R s) { return {a.re * s, a.im * s}; }

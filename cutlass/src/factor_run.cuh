@@ -57,11 +57,10 @@ uint64_t at(uint64_t p, int64_t elements) { return p + elements * static_cast<in
 
 template <class T, class L>
 int cholesky(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
-  if (a.rows > a.cols && a.cols % block<T> != 0) return GPK_ERR_UNSUPPORTED;
   int64_t const blocks = pieces(a.rows, block<T>), words = 1 + batch * blocks;
   if (a.workspace_bytes < 4 * words) return GPK_ERR_WORKSPACE;
   int64_t tasks = 0;
-  for (int64_t col = 0; col < a.cols; col += block<T>) tasks += 1 + pieces(a.rows - (col + 2 * block<T> < a.cols ? col + 2 * block<T> : a.cols), FactorTile<T>::M);
+  for (int64_t col = 0; col < a.cols; col += block<T>) tasks += 1 + pieces(a.rows - (col + block<T> < a.cols ? col + block<T> : a.cols), FactorTile<T>::M);
   int64_t const most = tiles_ctas<T> * l.processors(), wanted = tasks * batch;
   if (wanted > INT32_MAX / 2) return GPK_ERR_UNSUPPORTED;
   if (int const code = l.fill(a.workspace, 4 * words, 0)) return code;

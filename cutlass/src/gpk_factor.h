@@ -40,9 +40,8 @@ enum {
   /* b -= a on and below the diagonal; rows x cols, rows dense. */
   GPK_FACTOR_SUBTRACT_LOWER,
   /* The first cols rows of a, rows x cols with rows >= cols and a_col = 1, hold a Hermitian matrix in their lower
-   * triangle. They become its Cholesky factor L, lower triangular, and the rows R below become R L^-H. With rows
-   * below, 64 divides cols. Elements above the diagonal are not changed. first is the number of columns factored
-   * before, which failures count from. */
+   * triangle. They become its Cholesky factor L, lower triangular, and the rows R below become R L^-H. Elements
+   * above the diagonal are not changed. first is the number of columns factored before, which failures count from. */
   GPK_FACTOR_CHOLESKY,
   /* b = L, with zeros above the diagonal, for each matrix a of order rows <= GPK_FACTOR_SMALL, of which the lower
    * triangle is read; with GPK_FACTOR_CONJ its conjugate, and the conjugate of L is written. */

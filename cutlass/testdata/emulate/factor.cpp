@@ -396,12 +396,11 @@ void test() {
   for (int n : {1, 7, 33, 64, 65, 150}) {
     int const layout = n % 2 == 0 ? 0 : 2;
     test_cholesky<T>(n, n, layout, 2);
-    if (n % 64 == 0) test_cholesky<T>(n, n + 33, 2 - layout, 1000);
+    test_cholesky<T>(n, n + 33, 2 - layout, 1000);
     if (n < 100) test_order<T>(n, false);
   }
   int const large = gpk::factor::tiles_columns * gpk::factor::block<T> + 70;  // sums are put down once
   test_cholesky<T>(large, large, 0, 2);
-  test_cholesky<T>(192, 192 + 200, 2, 2);
   for (int n : {1, 2, 8, 9, 17, 32, 33, 50, 64}) {
     for (int layout = 0; layout < 3; ++layout) test_small<T>(n, layout, layout == 1);
     test_order<T>(n, true);
