@@ -2,12 +2,16 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// FactorSmall is the order up to which FactorCholeskySmall takes matrices, and FactorBlock the number of
-// elements of workspace per column that FactorCholesky needs.
-const (
-	FactorSmall = 64
-	FactorBlock = 64
-)
+// FactorSmall is the order up to which FactorCholeskySmall takes matrices.
+const FactorSmall = 64
+
+// FactorBlock is the number of rows for which FactorCholesky needs an int32 of workspace.
+const FactorBlock = 32
+
+// FactorCholeskyBytes returns the workspace that FactorCholesky needs for a batch of matrices of so many rows.
+func FactorCholeskyBytes(rows, batch int) int64 {
+	return 4 * (1 + int64(batch)*int64((rows+FactorBlock-1)/FactorBlock))
+}
 
 // FactorLURows is the number of rows up to which FactorLU takes matrices, and FactorLUBytes its workspace
 // for each. It needs a device with clusters.

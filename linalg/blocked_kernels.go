@@ -15,9 +15,6 @@ import (
 // need no temporary memory and no pass over operands first, which decides up to some thousand columns.
 func choleskyColumns(dt dtype.DType, n int) int {
 	whole, part := 6144, 1024
-	if dt.Real() == dtype.Float64 {
-		whole = 8192
-	}
 	if dt.IsComplex() {
 		whole = whole / 2
 	}

@@ -19,9 +19,11 @@ func choleskyKind(batch, n int) cusolver.Kind {
 	return cusolver.Potrf
 }
 
-// leavesCholesky reports whether the factorization is left to blocked, as it is if gpk has kernels for it. They
-// take 0.46 to 0.61 of cuSOLVER's time on an H100 (orders 4,096 and 16,384). cuSOLVER's time includes the passes
-// that look for NaN and Inf and that clear the other triangle.
+// leavesCholesky reports whether the factorization is left to blocked, as it is if gpk has kernels for it. On an H200
+// they take as long as cuSOLVER's faster triangle, by columns the lower one, in float32 of order 4,096, and 0.94 of its
+// time in float64; with the other triangle cuSOLVER takes more than twice as long
+// (benchmark/results/gpk-linalg-parts_h200_2026-11-25.txt). cuSOLVER needs passes over the matrix besides: one
+// looks for NaN and Inf, another clears the other triangle.
 func (s solver) leavesCholesky(op *operation, a *gpk.Array) bool {
 	if s.least > 0 && op.hasKernels() {
 		return true

@@ -11,7 +11,7 @@ import (
 
 // svdKinds lists the functions for singular values that are tried in turn, for matrices of p rows and q
 // columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge. square says
-// that U is square. checked says that the caller checks the factors. Then the polar decomposition is
+// that U is square. checked says that the caller checks the factors of double precision. Then the polar decomposition is
 // tried first. It is faster, but changes singular values if one of them is close to 0.
 func svdKinds(p, q, batch int, square, checked bool) []cusolver.Kind {
 	switch {
@@ -30,7 +30,8 @@ func (s solver) svd(op *operation, a *gpk.Array, vectors bool) (u, values, vh *g
 // svdBy is svd. Without checked, singular values that are 0 are so up to eps, as ranks need them.
 func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, values, vh *gpk.Array, err error) {
 	_, batch, m, n := shapeOf(a)
-	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete), checked)
+	double := a.DType().Real() == gpk.Float64
+	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete), checked && double)
 	if s.leaves(a, kinds[0] == cusolver.GesvdjBatched) {
 		return s.blocked.svd(op, a, vectors)
 	}
@@ -41,6 +42,12 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	if vectors && !s.leavesGramSVD(op, a, kinds[0]) {
+		u, values, vh, err = s.gramSVD(op, x)
+		if err == nil {
+			return u, by.undo(op, cusolver.Syevd, values), vh, nil
+		}
+	}
 	var kind cusolver.Kind
 	for _, kind = range kinds {
 		u, values, vh, err = s.decomposed(op, x, kind, vectors)
@@ -48,7 +55,7 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 		case err != nil || !vectors:
 		case kind == cusolver.Gesvdp:
 			err = s.stable(x, u, values, vh, 4)
-		case kind == cusolver.GesvdjBatched:
+		case kind == cusolver.GesvdjBatched, kind == cusolver.Gesvdj:
 			u, vh, err = s.orthogonal(x, u, values, vh)
 		}
 		if !errors.Is(err, ErrNoConvergence) {
@@ -67,9 +74,9 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 // checkedBound is the bound of a check that itself is computed with an error of up to n eps, so that 4 n eps holds.
 const checkedBound = 3
 
-// orthogonal returns the factors u and vh that GesvdjBatched computed, with columns that are orthonormal. Its Jacobi
+// orthogonal returns the factors u and vh that Gesvdj or GesvdjBatched computed, with columns that are orthonormal. Jacobi's
 // rotations end at a tolerance: for complex64 matrices of 3 x 3, U^H U - I was 4.18 n eps on an H100
-// (benchmark/results/gpktest-parts_h100_2026-11-25.txt). If a backward error is too large, a step of polar improves both
+// (benchmark/results/gpktest-parts_h100_2026-11-25.txt), and for float32 of order 1,024 more than 4 n eps on an H200. If a backward error is too large, a step of polar improves both
 // factors. ErrNoConvergence says that it is still too large.
 func (s solver) orthogonal(a, u, values, vh *gpk.Array) (_, _ *gpk.Array, err error) {
 	if err = s.stable(a, u, values, vh, checkedBound); errors.Is(err, ErrNoConvergence) {

@@ -16,9 +16,10 @@ import (
 // The matrix is brought to a real bidiagonal one by reflectors in its own type (Golub and Kahan
 // 1965). That is solved in float64 by divide and conquer (Gu and Eisenstat, A divide-and-conquer
 // algorithm for the bidiagonal SVD, SIAM J. Matrix Anal. Appl. 16, 1995), and the results are rounded. On a GPU
-// cuSOLVER computes in the matrix's own type, by polar decomposition (Nakatsukasa and Higham 2013). If a backward
-// error of its factors is above 4 n eps, Jacobi's method follows, and if that does not converge, the QR method. Stacks of
-// up to 32 rows and columns are computed by Jacobi's method, and their vectors are made orthonormal to 4 n eps.
+// cuSOLVER computes matrices of single precision by the eigenvalues of A^H A in double precision, and others by polar
+// decomposition (Nakatsukasa and Higham 2013). If a backward error of the factors is above 4 n eps, Jacobi's method follows,
+// and if that is not enough, the QR method. Stacks of up to 32 rows and columns are computed by Jacobi's method, and
+// their vectors are made orthonormal to 4 n eps.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {

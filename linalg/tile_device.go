@@ -97,7 +97,7 @@ func (r kernelRun) binary(o cutlass.FactorOp, a, b device.View, conj bool) error
 // orders before.
 func (r kernelRun) cholesky(w device.View, first int) error {
 	s := w.Layout.Shape
-	size := int64(s[0]) * int64(s[2]) * cutlass.FactorBlock * int64(w.DType.Size())
+	size := cutlass.FactorCholeskyBytes(s[1], s[0])
 	work, err := r.s.Device().Alloc(size, r.s)
 	if err != nil {
 		return err

@@ -21,9 +21,8 @@ struct Launcher {
     return launch(kernel, grid, dim3(threads), shared, reinterpret_cast<cudaStream_t>(stream), args, cluster, 1,
                   waits(kernel, device, &known));
   }
-  // Sets int64 to GPK_FACTOR_NONE.
-  int clear(uint64_t at, int64_t words) const {
-    cudaError_t const e = cudaMemsetAsync(reinterpret_cast<void*>(at), 0x7f, words * 8, reinterpret_cast<cudaStream_t>(stream));
+  int fill(uint64_t at, int64_t bytes, int value) const {
+    cudaError_t const e = cudaMemsetAsync(reinterpret_cast<void*>(at), value, bytes, reinterpret_cast<cudaStream_t>(stream));
     if (e != cudaSuccess) cudaGetLastError();
     return e;
   }

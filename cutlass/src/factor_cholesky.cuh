@@ -1,10 +1,4 @@
-// factor_cholesky.cuh: Cholesky's factorization of a diagonal block with the solution of the rows below it, and of many
-// small matrices.
-//
-// A block column of `block` columns takes two kernels: factor_column here, and an update of the columns to its right
-// (factor_update.cuh). Every CTA of factor_column factors the diagonal block for itself, which takes less time than
-// another launch, and solves its own rows by substitution. The factor goes to a workspace, because other CTAs may
-// still read the block; place_blocks copies all of them at the end.
+// factor_cholesky.cuh: Cholesky's factorization of a diagonal block, the substitution by it, and many small matrices.
 #pragma once
 #include "factor_number.cuh"
 
@@ -13,27 +7,13 @@ namespace factor {
 namespace {
 
 constexpr int column_threads = 256;
-constexpr int column_rows = 32;  // rows below that a CTA solves
-
-struct Column {
-  uint64_t a;      // the diagonal block's first element
-  uint64_t block;  // where its factor goes, dense nb x nb
-  int64_t pitch, a_member, block_member;
-  long long* flags;
-  int nb;       // columns of the block
-  int below;    // rows below it
-  int first;    // columns before it
-  int member0;  // number of the first matrix
-};
+constexpr int column_rows = 32;  // rows that solve_rows solves
 
 // Shared memory of factor_block<T, N>. Lines are a multiple of 16 bytes.
 template <int N, class T>
 constexpr int block_pitch = N + wide<T>;
 template <class T, int N>
 constexpr int block_bytes = (N + 2 * micro<T>) * block_pitch<N, T> * static_cast<int>(sizeof(T)) + N * static_cast<int>(sizeof(Real<T>));
-template <class T>
-constexpr int column_bytes = block_bytes<T, block<T>> + column_rows * (block<T> + 1) * static_cast<int>(sizeof(T));
-
 template <class T, int N>
 struct Shared {
   T* matrix;   // the factor, [N][block_pitch]
@@ -179,82 +159,6 @@ __device__ void solve_rows(T const* matrix, T* rows, Divide divide) {
         for (int k = 0; k < M; ++k) x[c] = less(x[c], v[k], conjugate(t[k], CONJ));
       }
     }
-  }
-}
-
-// The factor of a diagonal block, and the rows below divided by it. Grid: CTAs that share the rows below, in pieces of
-// column_rows, by the batch.
-template <class T>
-__global__ void __launch_bounds__(column_threads) factor_column(Column p) {
-  constexpr int N = block<T>, pitch = N + 1, line = block_pitch<N, T>, each = column_rows * N / column_threads;
-  GPK_FACTOR_SHARED(shared);
-  Shared<T, N> const s(shared);
-  T* const rows = reinterpret_cast<T*>(s.rest);
-  int const tid = static_cast<int>(threadIdx.x), step = static_cast<int>(gridDim.x) * column_rows;
-  T* const a = reinterpret_cast<T*>(p.a) + blockIdx.y * p.a_member;
-  int row0 = static_cast<int>(blockIdx.x) * column_rows;
-  T x[each];  // of the next rows
-  auto const load = [&] {
-#pragma unroll
-    for (int q = 0; q < each; ++q) {
-      int const e = q * column_threads + tid, i = e / N, k = e % N;
-      bool const in = row0 + i < p.below && k < p.nb;
-      x[q] = in ? a[(p.nb + row0 + i) * p.pitch + k] : from_real<T>(0);
-    }
-  };
-  begin();
-  load();
-  int const nb = p.nb;
-  int64_t const of_a = p.pitch;
-  int const bad = factor_block<T, N>(s, [=](int i, int k) {
-    T v = from_real<T>(i == k ? 1 : 0);  // columns beyond the block are those of the identity
-    if (i < nb) v = a[i * of_a + k];
-    return i == k ? from_real<T>(real_part(v)) : v;
-  });
-  if (blockIdx.x == 0) {
-    if (tid == p.nb - 1 && bad != 0) record(p.flags, p.member0 + blockIdx.y, p.first + bad);
-    T* const to = reinterpret_cast<T*>(p.block) + blockIdx.y * p.block_member;
-    for (int e = tid; e < p.nb * p.nb; e += column_threads) to[e] = s.matrix[e / p.nb * line + e % p.nb];
-  }
-  Real<T> const* const inverse = s.inverse;
-  while (row0 < p.below) {
-#pragma unroll
-    for (int q = 0; q < each; ++q) {
-      int const e = q * column_threads + tid;
-      rows[e / N * pitch + e % N] = x[q];
-    }
-    __syncthreads();
-    int const here = row0;
-    row0 += step;
-    load();
-    solve_rows<T, true>(s.matrix, rows, [inverse](T v, int c) { return scaled(v, inverse[c]); });
-    __syncthreads();
-#pragma unroll
-    for (int q = 0; q < each; ++q) {
-      int const e = q * column_threads + tid, i = e / N, k = e % N;
-      if (here + i < p.below && k < p.nb) a[(p.nb + here + i) * p.pitch + k] = rows[i * pitch + k];
-    }
-    __syncthreads();
-  }
-}
-
-struct Blocks {
-  uint64_t a, blocks;
-  int64_t pitch, a_member, blocks_member;
-  int n;  // columns of the matrix
-};
-
-// Copies the lower triangles of factored diagonal blocks into the matrices. Grid: x counts diagonal blocks, y the batch.
-template <class T>
-__global__ void __launch_bounds__(256) place_blocks(Blocks p) {
-  constexpr int N = block<T>;
-  begin();
-  int const first = static_cast<int>(blockIdx.x) * N, nb = p.n - first < N ? p.n - first : N;
-  T const* const from = reinterpret_cast<T const*>(p.blocks) + blockIdx.y * p.blocks_member + int64_t{first} * N;
-  T* const to = reinterpret_cast<T*>(p.a) + blockIdx.y * p.a_member + first * (p.pitch + 1);
-  for (int e = static_cast<int>(threadIdx.x); e < nb * nb; e += 256) {
-    int const i = e / nb, k = e % nb;
-    if (k <= i) to[i * p.pitch + k] = from[e];
   }
 }
 

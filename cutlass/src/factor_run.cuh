@@ -3,6 +3,7 @@
 #pragma once
 #include "factor_lu.cuh"
 #include "factor_solve.cuh"
+#include "factor_tiles.cuh"
 #include "factor_update.cuh"
 #include "gpk_factor.h"
 
@@ -16,8 +17,6 @@ constexpr int64_t most_members = 32768;  // per launch: a grid has up to 65535 b
 template <class T>
 constexpr int group = 4 * block<T>;
 
-template <class T>
-constexpr int tile_depth = sizeof(T) == 4 ? 32 : sizeof(T) == 8 ? 16 : 8;
 template <class T>
 constexpr int large_rows = Number<T>::complex ? 64 : 128;
 template <class T>
@@ -58,47 +57,20 @@ uint64_t at(uint64_t p, int64_t elements) { return p + elements * static_cast<in
 
 template <class T, class L>
 int cholesky(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
-  int const rows = static_cast<int>(a.rows), cols = static_cast<int>(a.cols);
-  int64_t const pitch = a.a_row, blocks_member = int64_t{cols} * block<T>;
-  uint64_t const matrix = at<T>(a.a, member0 * a.a_member);
-  if (a.workspace_bytes < blocks_member * batch * static_cast<int64_t>(sizeof(T))) return GPK_ERR_WORKSPACE;
-  auto const rest = [&](int row, int from, int to, int end) {  // columns row to end, less the product of those before
-    Update u{};
-    u.a = u.b = at<T>(matrix, row * pitch + from);
-    u.a_row = u.b_row = u.c_row = pitch;
-    u.a_col = u.b_col = u.c_col = 1;
-    u.a_member = u.b_member = u.c_member = a.a_member;
-    u.c = at<T>(matrix, row * (pitch + 1));
-    u.m = rows - row, u.n = end - row, u.k = to - from;
-    u.lower = u.conj_b = true;
-    return subtract_product<T>(l, u, batch);
-  };
-  for (int j0 = 0; j0 < cols; j0 += group<T>) {
-    int const j1 = cols - j0 < group<T> ? cols : j0 + group<T>;
-    for (int j = j0; j < j1; j += block<T>) {
-      Column p{};
-      p.a = at<T>(matrix, j * (pitch + 1));
-      p.block = at<T>(a.workspace, int64_t{j} * block<T>);
-      p.pitch = pitch, p.a_member = a.a_member, p.block_member = blocks_member;
-      p.flags = reinterpret_cast<long long*>(a.flags);
-      p.nb = j1 - j < block<T> ? j1 - j : block<T>;
-      p.below = rows - j - p.nb;
-      p.first = static_cast<int>(a.first) + j, p.member0 = static_cast<int>(member0);
-      // The registers of a CTA leave room for another in the types of single precision.
-      int64_t const most = (sizeof(Real<T>) == 4 ? 2 : 1) * l.processors(), wanted = pieces(p.below, column_rows), ctas = wanted > most ? most : wanted > 0 ? wanted : 1;
-      dim3 const grid(static_cast<unsigned>(ctas), static_cast<unsigned>(batch));
-      if (int const code = l.template start<factor_column<T>>(grid, column_threads, column_bytes<T>, p)) return code;
-      if (j + p.nb < j1) {
-        if (int const code = rest(j + p.nb, j, j + p.nb, j1)) return code;
-      }
-    }
-    if (j1 < cols) {
-      if (int const code = rest(j1, j0, j1, cols)) return code;
-    }
-  }
-  Blocks p{matrix, a.workspace, pitch, a.a_member, blocks_member, cols};
-  dim3 const grid(static_cast<unsigned>(pieces(cols, block<T>)), static_cast<unsigned>(batch));
-  return l.template start<place_blocks<T>>(grid, 256, 0, p);
+  int64_t const blocks = pieces(a.rows, block<T>), words = 1 + batch * blocks;
+  if (a.workspace_bytes < 4 * words) return GPK_ERR_WORKSPACE;
+  int64_t tasks = 0;
+  for (int64_t col = 0; col < a.cols; col += block<T>) tasks += 1 + pieces(a.rows - (col + block<T> < a.cols ? col + block<T> : a.cols), FactorTile<T>::M);
+  int64_t const most = tiles_ctas<T> * l.processors(), wanted = tasks * batch;
+  if (wanted > INT32_MAX / 2) return GPK_ERR_UNSUPPORTED;
+  if (int const code = l.fill(a.workspace, 4 * words, 0)) return code;
+  Tiles const p{at<T>(a.a, member0 * a.a_member), a.a_row, a.a_member, reinterpret_cast<long long*>(a.flags), reinterpret_cast<int*>(a.workspace),
+                static_cast<int>(a.rows), static_cast<int>(a.cols), static_cast<int>(batch), static_cast<int>(blocks), static_cast<int>(a.first), static_cast<int>(member0)};
+  dim3 const grid(static_cast<unsigned>(wanted < most ? wanted : most));
+  int64_t const size = sizeof(T);
+  bool const aligned = (p.a | (p.pitch * size) | (p.a_member * size)) % 16 == 0;
+  if (aligned) return l.template start<factor_tiles<T, Pieces::Along>>(grid, column_threads, tiles_bytes<T>, p);
+  return l.template start<factor_tiles<T, Pieces::None>>(grid, column_threads, tiles_bytes<T>, p);
 }
 
 template <class T, class L>
@@ -282,7 +254,7 @@ int run_of(gpk_factor_args const& a, L const& l) {
 
 template <class L>
 int run(gpk_factor_args const& a, L const& l) {
-  if (a.op == GPK_FACTOR_BEGIN) return l.clear(a.flags, 2);
+  if (a.op == GPK_FACTOR_BEGIN) return l.fill(a.flags, 16, 0x7f);  // GPK_FACTOR_NONE
   switch (a.type) {
     case GPK_F32: return run_of<float>(a, l);
     case GPK_F64: return run_of<double>(a, l);

@@ -35,6 +35,10 @@ struct Tile {
   static constexpr int bytes = STAGES * (M * pitch + right) * size;
 };
 
+// The columns of K a step.
+template <class T>
+constexpr int tile_depth = sizeof(T) == 4 ? 32 : sizeof(T) == 8 ? 16 : 8;
+
 // Copies LINES lines of LENGTH elements, from line0 and first on, to shared memory, and zeros beyond `lines` and
 // `length`. V: elements a piece, along a line; 1: lines have any strides.
 template <class T, int LINES, int LENGTH, int V, int THREADS>
@@ -52,23 +56,27 @@ __device__ void load_lines(T* to, int pitch, T const* from, int64_t line, int64_
   }
 }
 
-// Grid: tiles across, tiles down, batch.
+// The elements of a thread's part of A op(B): sum[i][j] has those of rows 16 i and columns 8 j of its warp's part.
+template <class G>
+using Sums = typename Tensor<typename G::T>::Sum[G::WM / 16][G::WN / 8];
+
+// The first row and column of a warp's part of a tile.
+template <class G>
+__device__ inline int warp_row() { return static_cast<int>(threadIdx.x) / 32 / (G::N / G::WN) * G::WM; }
+template <class G>
+__device__ inline int warp_col() { return static_cast<int>(threadIdx.x) / 32 % (G::N / G::WN) * G::WN; }
+
+// Adds A op(B) of the tile from row0 and col0 on to sum. Shared memory has G::bytes, and no thread may read it for
+// something else any more. a and b are those of p, of one member.
 template <class G, Pieces PIECES>
-__global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
+__device__ void accumulate(Sums<G>& sum, char* shared, Update const& p, typename G::T const* a, typename G::T const* b, int row0, int col0) {
   using T = typename G::T;
   constexpr int down = G::WM / 16, across = G::WN / 8, V = 16 / G::size;
   constexpr bool flat = PIECES == Pieces::Across;  // B lies in shared memory as K lines of N
-  GPK_FACTOR_SHARED(shared);
   T* const left = reinterpret_cast<T*>(shared);
   T* const right = left + G::STAGES * G::M * G::pitch;
-  int const tid = static_cast<int>(threadIdx.x), warp = tid / 32, g = tid % 32 / 4, t = tid % 4;
-  int const row0 = static_cast<int>(blockIdx.y) * G::M, col0 = static_cast<int>(blockIdx.x) * G::N;
-  int const wm = warp / (G::N / G::WN) * G::WM, wn = warp % (G::N / G::WN) * G::WN;
-  begin();
-  if (p.lower && row0 + G::M <= col0) return;
-  T const* const a = reinterpret_cast<T const*>(p.a) + blockIdx.z * p.a_member;
-  T const* const b = reinterpret_cast<T const*>(p.b) + blockIdx.z * p.b_member;
-  T* const c = reinterpret_cast<T*>(p.c) + blockIdx.z * p.c_member;
+  int const g = static_cast<int>(threadIdx.x) % 32 / 4, t = static_cast<int>(threadIdx.x) % 4;
+  int const wm = warp_row<G>(), wn = warp_col<G>();
   auto load = [&](int step) {
     int const at = step % G::STAGES;
     load_lines<T, G::M, G::K, PIECES == Pieces::None ? 1 : V, G::threads>(left + at * G::M * G::pitch, G::pitch, a, p.a_row, p.a_col, row0, p.m, step * G::K, p.k);
@@ -78,7 +86,6 @@ __global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
       load_lines<T, G::N, G::K, PIECES == Pieces::None ? 1 : V, G::threads>(right + at * G::right, G::pitch, b, p.b_row, p.b_col, col0, p.n, step * G::K, p.k);
     }
   };
-  typename Tensor<T>::Sum sum[down][across] = {};
   int const steps = (p.k + G::K - 1) / G::K;
 #pragma unroll
   for (int i = 0; i < G::STAGES - 1; ++i) {
@@ -90,6 +97,7 @@ __global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
     __syncthreads();
     if (step + G::STAGES - 1 < steps) load(step + G::STAGES - 1);
     commit_copies();
+    if (row0 + wm >= p.m) continue;
     int const at = step % G::STAGES;
     T const* const l = left + (at * G::M + wm + g) * G::pitch + t;
     constexpr int along = flat ? G::across_pitch : 1, next = flat ? 1 : G::pitch;  // of B, from one k and column to the next
@@ -113,19 +121,47 @@ __global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
       }
     }
   }
+}
+
+// Calls store(row, col, load(row, col) - sum) for the elements of a tile. All loads of some rows come before their stores,
+// which the compiler cannot exchange.
+template <class G, class Load, class Store>
+__device__ void subtract_sum(Sums<G> const& sum, Load load, Store store) {
+  using T = typename G::T;
+  int const row0 = warp_row<G>() + static_cast<int>(threadIdx.x) % 32 / 4, col0 = warp_col<G>() + static_cast<int>(threadIdx.x) % 4 * 2;
 #pragma unroll
-  for (int i = 0; i < down; ++i) {
+  for (int i = 0; i < G::WM / 16; ++i) {
+    T old[G::WN / 8][4];
 #pragma unroll
-    for (int j = 0; j < across; ++j) {
+    for (int j = 0; j < G::WN / 8; ++j) {
 #pragma unroll
-      for (int e = 0; e < 4; ++e) {
-        int const row = row0 + wm + i * 16 + g + e / 2 * 8, col = col0 + wn + j * 8 + 2 * t + e % 2;
-        if (row >= p.m || col >= p.n || (p.lower && row < col)) continue;
-        T* const at = c + row * p.c_row + col * p.c_col;
-        *at = difference(*at, Tensor<T>::at(sum[i][j], e));
-      }
+      for (int e = 0; e < 4; ++e) old[j][e] = load(row0 + i * 16 + e / 2 * 8, col0 + j * 8 + e % 2);
+    }
+#pragma unroll
+    for (int j = 0; j < G::WN / 8; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) store(row0 + i * 16 + e / 2 * 8, col0 + j * 8 + e % 2, difference(old[j][e], Tensor<T>::at(sum[i][j], e)));
     }
   }
+}
+
+// Grid: tiles across, tiles down, batch.
+template <class G, Pieces PIECES>
+__global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
+  using T = typename G::T;
+  GPK_FACTOR_SHARED(shared);
+  int const row0 = static_cast<int>(blockIdx.y) * G::M, col0 = static_cast<int>(blockIdx.x) * G::N;
+  begin();
+  if (p.lower && row0 + G::M <= col0) return;
+  T* const c = reinterpret_cast<T*>(p.c) + blockIdx.z * p.c_member + row0 * p.c_row + col0 * p.c_col;
+  Sums<G> sum = {};
+  accumulate<G, PIECES>(sum, shared, p, reinterpret_cast<T const*>(p.a) + blockIdx.z * p.a_member, reinterpret_cast<T const*>(p.b) + blockIdx.z * p.b_member, row0, col0);
+  auto const inside = [&](int row, int col) { return row0 + row < p.m && col0 + col < p.n && (!p.lower || row0 + row >= col0 + col); };
+  subtract_sum<G>(
+      sum, [&](int row, int col) { return inside(row, col) ? c[row * p.c_row + col * p.c_col] : from_real<T>(0); },
+      [&](int row, int col, T v) {
+        if (inside(row, col)) c[row * p.c_row + col * p.c_col] = v;
+      });
 }
 
 struct Triangle {

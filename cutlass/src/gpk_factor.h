@@ -24,8 +24,9 @@ extern "C" {
 /* The order up to which GPK_FACTOR_CHOLESKY_SMALL takes matrices. */
 #define GPK_FACTOR_SMALL 64
 
-/* The columns of a diagonal block: of each, GPK_FACTOR_CHOLESKY needs as many elements per column as workspace. */
-#define GPK_FACTOR_BLOCK 64
+/* The rows of a row block, at least: GPK_FACTOR_CHOLESKY needs 1 + batch ceil(rows / GPK_FACTOR_BLOCK) int32 of
+ * workspace. */
+#define GPK_FACTOR_BLOCK 32
 
 /* The rows that GPK_FACTOR_LU takes, and its workspace. */
 #define GPK_FACTOR_LU_ROWS 8192

@@ -188,6 +188,10 @@ void copy_async(void* to, void const* from, int in) {
   memset(to, 0, BYTES);
   memcpy(to, from, static_cast<size_t>(in));
 }
+inline int load_acquire(int const* p) { return *p; }
+inline void store_release(int* p, int v) { *p = v; }
+inline int take(int* p) { return (*p)++; }
+inline void prefetch(void const*) {}
 inline unsigned cluster_rank() { return static_cast<unsigned>(emulate::current / emulate::count); }
 template <class P>
 P* of_cta(P* p, int rank) {
@@ -222,8 +226,8 @@ struct Launcher {
     }
     return 0;
   }
-  int clear(uint64_t at, int64_t words) const {
-    memset(reinterpret_cast<void*>(at), 0x7f, static_cast<size_t>(words) * 8);
+  int fill(uint64_t at, int64_t bytes, int value) const {
+    memset(reinterpret_cast<void*>(at), value, static_cast<size_t>(bytes));
     return 0;
   }
   bool clusters() const { return true; }

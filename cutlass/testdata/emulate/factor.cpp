@@ -150,7 +150,7 @@ template <class T>
 void test_cholesky(int n, int rows, int layout, int processors) {
   int const batch = 2;
   Matrix<T> a(rows, n, layout, batch);
-  std::vector<T> work(static_cast<size_t>(batch) * n * GPK_FACTOR_BLOCK);
+  std::vector<int> work(1 + static_cast<size_t>(batch) * ((rows + GPK_FACTOR_BLOCK - 1) / GPK_FACTOR_BLOCK));
   long long flags[2];
   std::vector<std::vector<Wide>> h, below;
   for (int k = 0; k < batch; ++k) {
@@ -163,7 +163,7 @@ void test_cholesky(int n, int rows, int layout, int processors) {
   gpk_factor_args args = arguments(GPK_FACTOR_CHOLESKY, a);
   args.batch = batch;
   args.flags = reinterpret_cast<uint64_t>(flags);
-  args.workspace = reinterpret_cast<uint64_t>(work.data()), args.workspace_bytes = static_cast<int64_t>(work.size() * sizeof(T));
+  args.workspace = reinterpret_cast<uint64_t>(work.data()), args.workspace_bytes = static_cast<int64_t>(work.size() * sizeof(int));
   args.op = GPK_FACTOR_BEGIN;
   run(args, processors);
   args.op = GPK_FACTOR_CHOLESKY;
@@ -196,13 +196,13 @@ void test_order(int n, bool small) {
     Matrix<T> a(n, n, 0, 3), b(n, n, 0, 3);
     for (int k = 0; k < 3; ++k) positive(a, n, k);
     for (int k = 1; k < 3; ++k) a.at(order - 1, order - 1, k) = narrow<T>(k == 1 ? Wide(NAN) : Wide(-1));
-    std::vector<T> work(static_cast<size_t>(3) * n * GPK_FACTOR_BLOCK);
+    std::vector<int> work(1 + 3 * static_cast<size_t>((n + GPK_FACTOR_BLOCK - 1) / GPK_FACTOR_BLOCK));
     long long flags[2];
     gpk_factor_args args = arguments(GPK_FACTOR_BEGIN, a);
     args.batch = 3;
     args.first = 100;
     args.flags = reinterpret_cast<uint64_t>(flags);
-    args.workspace = reinterpret_cast<uint64_t>(work.data()), args.workspace_bytes = static_cast<int64_t>(work.size() * sizeof(T));
+    args.workspace = reinterpret_cast<uint64_t>(work.data()), args.workspace_bytes = static_cast<int64_t>(work.size() * sizeof(int));
     to_b(args, b);
     run(args, 2);
     args.op = small ? GPK_FACTOR_CHOLESKY_SMALL : GPK_FACTOR_CHOLESKY;
@@ -399,7 +399,8 @@ void test() {
     test_cholesky<T>(n, n + 33, 2 - layout, 1000);
     if (n < 100) test_order<T>(n, false);
   }
-  test_cholesky<T>(group<T> + 40, group<T> + 40, 0, 2);
+  int const large = gpk::factor::tiles_columns * gpk::factor::block<T> + 70;  // sums are put down once
+  test_cholesky<T>(large, large, 0, 2);
   for (int n : {1, 2, 8, 9, 17, 32, 33, 50, 64}) {
     for (int layout = 0; layout < 3; ++layout) test_small<T>(n, layout, layout == 1);
     test_order<T>(n, true);
