@@ -8,6 +8,7 @@ import (
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/operror"
+	"github.com/gpk-go/gpk/internal/product"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -20,7 +21,7 @@ import (
 // does not overlap the other operands of the product or the chain.
 type gemmRoot struct {
 	of      *node
-	product product // a copy from when the chain was planned, because another job may run the node
+	product product.Product // a copy from when the chain was planned, because another job may run the node
 	call    call
 	lay     layout.Layout
 	leaves  []gemmLeaf
@@ -63,7 +64,7 @@ func (p *planner) headLeaf(o *node, lay *layout.Layout) (fused.Ref, error) {
 			}
 		}
 		p.head = &gemmRoot{of: o, product: *o.product, call: o.call, lay: o.lay, whole: true}
-		p.head.product.read(at[:o.n])
+		p.head.product.Read(at[:o.n])
 	}
 	h := p.head
 	if h.of != o {
@@ -96,7 +97,7 @@ func (j *job) runHeaded(dst device.View) error {
 			return h.wrap(h.product.Run(s))
 		}
 		at := dst
-		at.DType = h.product.dt // as large as the result's type: the chain overwrites it element by element
+		at.DType = h.product.DType // as large as the result's type: the chain overwrites it element by element
 		h.place(p, at)
 		call := j.fusedCall(dst)
 		if h.safe(p, call, dst) {
@@ -107,12 +108,12 @@ func (j *job) runHeaded(dst device.View) error {
 			return call.Run(s)
 		}
 	}
-	buf, err := s.Device().Alloc(int64(h.lay.Size())*int64(h.product.dt.Size()), s)
+	buf, err := s.Device().Alloc(int64(h.lay.Size())*int64(h.product.DType.Size()), s)
 	if err != nil {
 		return err
 	}
 	defer buf.Free()
-	at := device.View{Buffer: buf, DType: h.product.dt, Layout: h.lay}
+	at := device.View{Buffer: buf, DType: h.product.DType, Layout: h.lay}
 	if err := h.run(s, at); err != nil {
 		return err
 	}
@@ -123,11 +124,11 @@ func (j *job) runHeaded(dst device.View) error {
 // joins puts the chain into the product's epilogue. It reports false if the product's
 // kernel cannot compute it.
 func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
-	t, ok := p.Epilogue(h.leaves[0].n, h.product.dt, h.product.sh.Column)
+	t, ok := p.Epilogue(h.leaves[0].n, h.product.DType, h.product.Shapes.Column)
 	if !ok {
 		return false
 	}
-	h.product.place(dst)
+	h.product.Place(dst)
 	if !h.product.Takes(s, t) {
 		return false
 	}
@@ -137,14 +138,14 @@ func (h *gemmRoot) joins(p *planner, s *device.Stream, dst device.View) bool {
 
 // run computes the product into dst.
 func (h *gemmRoot) run(s *device.Stream, dst device.View) error {
-	h.product.place(dst)
+	h.product.Place(dst)
 	return h.wrap(h.product.Run(s))
 }
 
 // fits reports whether the product can be written to the memory of the chain's result.
 func (j *job) fits(dst device.View) bool {
 	h, p := j.plan.head, j.plan
-	if j.ends() || !h.whole || dst.DType.Size() != h.product.dt.Size() || !dst.Layout.IsDense() || !slices.Equal(dst.Layout.Shape, h.lay.Shape) {
+	if j.ends() || !h.whole || dst.DType.Size() != h.product.DType.Size() || !dst.Layout.IsDense() || !slices.Equal(dst.Layout.Shape, h.lay.Shape) {
 		return false
 	}
 	reads := append([]device.View{h.product.A, h.product.B, h.product.Bias}, p.Views()...)
@@ -181,7 +182,7 @@ func (j *job) foreseeHead(dst device.View) {
 // described returns a copy without the fields that only a run needs.
 func (h *gemmRoot) described() *gemmRoot {
 	if h != nil {
-		h.product.Product = h.product.Detached()
+		h.product.Detach()
 		h.of = nil
 	}
 	return h
@@ -193,5 +194,5 @@ func (h *gemmRoot) joined() bool { return h != nil && h.where == epilogue }
 // explain describes how the product at the beginning of the chain is computed.
 func (h *gemmRoot) explain() string {
 	how := [...]string{behind: "stored, and read by the chain", overwriting: "stored where the result goes, and overwritten by the chain", epilogue: "with the chain"}
-	return fmt.Sprintf("%s at %v, %s: %s", h.call.name, h.call.site, how[h.where], h.product.explain())
+	return fmt.Sprintf("%s at %v, %s: %s", h.call.name, h.call.site, how[h.where], h.product.Explain())
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/internal/operror"
+	"github.com/gpk-go/gpk/internal/product"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -67,7 +68,7 @@ type node struct {
 	rule
 	how     string
 	apart   string // why an operand is not a step
-	product *product
+	product *product.Product
 	fused   *fusedPlan
 }
 
@@ -263,11 +264,11 @@ func (s *scheduler) obstacle(o, step *node, lay *layout.Layout, size int, again 
 }
 
 // explain says how the operation is computed: as a product, as a chain, or by itself.
-func (o *node) explain(p *product, f *fusedPlan) string {
+func (o *node) explain(p *product.Product, f *fusedPlan) string {
 	how := o.how
 	switch {
 	case p != nil:
-		how = p.explain()
+		how = p.Explain()
 	case f != nil:
 		how = f.explain(o)
 	case o.apart != "":

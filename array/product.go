@@ -1,11 +1,9 @@
 package array
 
 import (
-	"fmt"
-
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/product"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -76,12 +74,14 @@ func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
 
 // multiply returns act(a b + bias). packed holds the packed forms of b, nil for none.
 func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Options, packed *matmul.Packed) *Array {
-	p := &product{}
-	var room [8]int
-	err := p.check(a, b, bias, act, o)
+	err := match(a, b)
+	var p *product.Product
+	if err == nil {
+		p, err = product.New(a.on(), a.dt, a.lay.Shape, b.lay.Shape, bias != nil, act, o)
+	}
 	row := bias
 	if err == nil && bias != nil {
-		row, err = biasRow(&c, bias, b, p.dt)
+		row, err = biasRow(&c, bias, b, p.DType)
 	}
 	if err != nil {
 		return c.failed(err, a, b, bias)
@@ -93,96 +93,13 @@ func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Option
 	if row != nil {
 		operands = append(operands, row)
 	}
-	return n.result(streamOf(operands...), p.dt, layout.CachedDense(p.sh.Shape(room[:0])), 0, operands...)
-}
-
-// check fills in the shape, the type and the options of a product of a and b, or returns
-// the reason why they have none.
-func (p *product) check(a, b, bias *Array, act matmul.Activation, o *matmul.Options) error {
-	if err := match(a, b); err != nil {
-		return err
-	}
-	var err error
-	p.dt, err = o.ResultType(a.dt)
-	if err == nil {
-		p.Precision, err = o.Resolve(a.dt)
-	}
-	if err == nil && act != matmul.NoActivation && !a.dt.IsFloat() {
-		err = fmt.Errorf("%w: %v has no meaning for %v", dtype.ErrDType, act, a.dt)
-	}
-	if err == nil {
-		p.sh, err = layout.ProductOf(a.lay.Shape, b.lay.Shape)
-	}
-	if err == nil && (o.AbsSquare || o.Symmetric) {
-		err = grams(o, &p.sh, bias, act)
-	}
-	p.dev = a.on()
-	if err == nil && o.Kernel != "" && p.dev.Kind() == device.CPU {
-		err = fmt.Errorf("%w: no kernel is chosen by name on the CPU", expr.ErrUnsupported)
-	}
-	p.Activation, p.Kernel, p.AbsSquare, p.Symmetric = act, o.Kernel, o.AbsSquare, o.Symmetric
-	return err
-}
-
-// read sets the operands of the product: a, b and, if there is one, the bias. Between two calls
-// for one product only the buffers and the offsets of the operands change.
-func (p *product) read(operands []device.View) {
-	a, b := p.A.Layout, p.B.Layout
-	if a.Shape == nil {
-		a, b = p.sh.Left(operands[0].Layout), p.sh.Right(operands[1].Layout)
-	}
-	p.A, p.B = operands[0], operands[1]
-	a.Offset, b.Offset = p.A.Layout.Offset, p.B.Layout.Offset
-	p.A.Layout, p.B.Layout = a, b
-	if len(operands) > 2 {
-		p.Bias = operands[2]
-	}
-}
-
-// detach keeps the product of a job that has run, without its operands, for Explain.
-func (n *node) detach(j *job) {
-	if n.product != nil {
-		j.product.Product = j.product.Detached()
-		n.product = j.product
-	}
-}
-
-// grams checks the options AbsSquare and Symmetric, which are for Gram matrices.
-func grams(o *matmul.Options, sh *layout.Product, bias *Array, act matmul.Activation) error {
-	if bias != nil || act != matmul.NoActivation {
-		return fmt.Errorf("%w: a bias or an activation with AbsSquare or Symmetric", expr.ErrUnsupported)
-	}
-	if o.Symmetric && (sh.M != sh.N || sh.Row != sh.Column) {
-		return layout.Errorf("a product of %d x %d is not symmetric", sh.M, sh.N)
-	}
-	return nil
-}
-
-// product is a matmul.Product with the shapes, result type and device of the arrays.
-type product struct {
-	matmul.Product
-	sh  layout.Product
-	dt  dtype.DType
-	dev *device.Device
+	var room [8]int
+	return n.result(streamOf(operands...), p.DType, layout.CachedDense(p.Shapes.Shape(room[:0])), 0, operands...)
 }
 
 func runProduct(j *job, s *device.Stream, dst device.View) error {
-	j.product.place(dst)
+	j.product.Place(dst)
 	return j.product.Run(s)
-}
-
-// place makes the product write to dst.
-func (p *product) place(dst device.View) {
-	p.D = dst
-	p.D.Layout = p.sh.Result(dst.Layout)
-}
-
-func (p *product) explain() string {
-	plan, err := p.Detached().Describe(p.dev, p.sh.Full(), p.dt)
-	if err != nil {
-		return "no plan: " + err.Error()
-	}
-	return plan.String()
 }
 
 // biasRow checks a bias and returns it dense and in the result's type.

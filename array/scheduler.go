@@ -303,7 +303,7 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 		return n.failed(err, reads...)
 	}
 	if n.product != nil {
-		n.product.read([]device.View{n.in[0].view, n.in[1].view}) // for Explain
+		n.product.Read([]device.View{n.in[0].view, n.in[1].view}) // for Explain
 	}
 	r := newArray(n.out, lay, dt, s)
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec

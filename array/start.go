@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/internal/operror"
+	"github.com/gpk-go/gpk/internal/product"
 	"github.com/gpk-go/gpk/internal/submit"
 	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
@@ -21,10 +22,10 @@ type job struct {
 	use
 	stream  *device.Stream // the node's stream, or the default stream once that is closed
 	views   [3]device.View
-	others  []device.View // views of operands beyond the third
-	plan    *planner      // nil: the node has no steps
-	steps   []*node       // nodes that the job computes as part of the chain
-	product *product      // of a product: a copy, with the views of its operands
+	others  []device.View    // views of operands beyond the third
+	plan    *planner         // nil: the node has no steps
+	steps   []*node          // nodes that the job computes as part of the chain
+	product *product.Product // of a product: a copy, with the views of its operands
 	fused   *fusedPlan
 	runs    func(j *job, s *device.Stream, dst device.View) error
 }
@@ -156,8 +157,8 @@ func (s *scheduler) complete(j *job, buf *device.Buffer) {
 	m := newMemory(buf, n.lay, n.dt)
 	m.current, m.rec = !c.superseded, n.rec
 	c.scope.claim(m)
-	c.mem, n.fused = m, j.fused
-	n.detach(j)
+	c.mem = m
+	n.keepPlan(j)
 	s.end(n, stored, nil, nil)
 	if c.scope.isClosed() { // meanwhile
 		_ = m.free(c.scope.closed.Load()) // memory of the pool
@@ -165,6 +166,15 @@ func (s *scheduler) complete(j *job, buf *device.Buffer) {
 	if !m.current {
 		m.remember(c)
 		m.tidy()
+	}
+}
+
+// keepPlan keeps, for Explain, how a job has computed the node.
+func (n *node) keepPlan(j *job) {
+	n.fused = j.fused
+	if n.product != nil {
+		j.product.Detach()
+		n.product = j.product
 	}
 }
 
@@ -224,7 +234,7 @@ func (s *scheduler) plan(j *job, n *node) error {
 	}
 	if n.product != nil {
 		p := *n.product
-		p.read(j.views[:n.n])
+		p.Read(j.views[:n.n])
 		j.product = &p
 	}
 	return nil

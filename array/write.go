@@ -360,8 +360,7 @@ func (w *write) commit() {
 	var c *contents
 	switch n := w.producer; {
 	case n != nil && n == w.job.node && n == w.expr: // it describes the contents
-		n.fused = w.job.fused
-		n.detach(&w.job)
+		n.keepPlan(&w.job)
 		c = n.out
 	case n != nil && n == w.job.node:
 		n.fused, n.computed = w.job.fused, true
