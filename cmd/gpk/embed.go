@@ -27,10 +27,10 @@ func embed(ctx context.Context, args []string, std streams) error {
 	var f embedFlags
 	fs := flag.NewFlagSet("embed", flag.ContinueOnError)
 	fs.StringVar(&f.model, "model", "", "the `folder` of a model as published for sentence-transformers")
-	fs.StringVar(&f.dtype, "dtype", "", "fp32, fp16 or bf16; otherwise that of the weights")
-	fs.StringVar(&f.in, "in", "", "texts, one a line of a `file`, before those of the command line")
-	fs.StringVar(&f.out, "out", "", "where embeddings go, a .npy `file` [texts, features]; without it they are printed, one a line")
-	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1; otherwise the first GPU that works, else the CPU")
+	fs.StringVar(&f.dtype, "dtype", "", "element type: fp32, fp16 or bf16 (default: that of the weights)")
+	fs.StringVar(&f.in, "in", "", "a `file` with one text on each line; these come before the texts of the command line")
+	fs.StringVar(&f.out, "out", "", "write the embeddings to this .npy `file`, [texts, features]; without it they are printed, one on each line")
+	fs.StringVar(&f.device, "device", "", "cpu, cuda or cuda:1 (default: the first GPU that works, else the CPU)")
 	if err := parse(fs, args, std); err != nil {
 		return err
 	}

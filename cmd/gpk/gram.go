@@ -70,17 +70,17 @@ func gram(ctx context.Context, args []string, std streams) error {
 // kernelFlags defines the flags of a kernel, without those of its samples.
 func (f *gramFlags) kernelFlags(fs *flag.FlagSet) {
 	fs.StringVar(&f.circuit, "circuit", "basic", "basic, z or zz: a qubit for each feature")
-	fs.IntVar(&f.layers, "layers", 2, "layers of basic, repetitions of z and zz")
-	fs.StringVar(&f.embedding, "embedding", "ryrz", "ry or ryrz, of basic")
+	fs.IntVar(&f.layers, "layers", 2, "layers of circuit basic, or repetitions of z and zz")
+	fs.StringVar(&f.embedding, "embedding", "ryrz", "gates by which circuit basic embeds a feature: ry or ryrz")
 	fs.BoolVar(&f.reupload, "reupload", false, "embed again before every layer of basic; without it no weight changes K")
 	fs.Float64Var(&f.scale, "scale", 1, "features are multiplied by it")
-	fs.StringVar(&f.weights, "weights", "", "weights of basic, a .npy `file` [layers, features]")
-	fs.Uint64Var(&f.seed, "seed", 42, "or the seed of weights uniform in [0, 2 pi)")
-	fs.StringVar(&f.precision, "precision", "standard", "standard (5e-6), fast (2e-3) or double (1e-12)")
+	fs.StringVar(&f.weights, "weights", "", "weights of circuit basic, a .npy `file` [layers, features]; without it they are drawn from -seed")
+	fs.Uint64Var(&f.seed, "seed", 42, "seed of the weights of circuit basic, which are uniform in [0, 2 pi) unless -weights gives them")
+	fs.StringVar(&f.precision, "precision", "standard", "standard, fast or double: an error of an entry of at most 5e-6, 2e-3 or 1e-12")
 	fs.StringVar(&f.path, "path", "auto", "auto, product or general")
-	fs.BoolVar(&f.normalize, "normalize", false, "divide by the square roots of the diagonal")
+	fs.BoolVar(&f.normalize, "normalize", false, "divide each entry by the square roots of its two diagonal entries")
 	fs.Float64Var(&f.jitter, "jitter", 0, "added to the diagonal")
-	fs.StringVar(&f.budget, "budget", "", "memory to use at most, as 4GiB; 0.85 of what is free otherwise")
+	fs.StringVar(&f.budget, "budget", "", "most memory to use, for example 4GiB (default: 0.85 of what is free)")
 	fs.IntVar(&f.tile, "tile", 0, "states of a pair of blocks; 0 chooses")
 }
 

@@ -147,11 +147,11 @@ func (f *gramFlags) predict(ctx context.Context, out io.Writer, c *quantum.Circu
 func planCommand(ctx context.Context, args []string, std streams) error {
 	f := gramFlags{out: filepath.Join(os.TempDir(), "K.npy")}
 	fs := flag.NewFlagSet("plan", flag.ContinueOnError)
-	samples := fs.Int("samples", 0, "rows of K")
-	columns := fs.Int("columns", 0, "columns of K; 0: K is symmetric")
-	features := fs.Int("features", 0, "of a sample; the qubits")
+	samples := fs.Int("samples", 0, "samples, the rows of K")
+	columns := fs.Int("columns", 0, "samples of the columns of K; 0: those of the rows, so that K is symmetric")
+	features := fs.Int("features", 0, "features of a sample; each is a qubit")
 	ranks := fs.Int("ranks", 1, "how many ranks share the work, each as fast as this process")
-	fs.StringVar(&f.device, "device", "cpu", "the device of a rank")
+	fs.StringVar(&f.device, "device", "cpu", "the device of each rank: cpu, cuda or cuda:1")
 	f.kernelFlags(fs)
 	if err := parseFlags(fs, args, std); err != nil {
 		return err

@@ -3,7 +3,7 @@
 // profiles.
 //
 //	gpk info              devices, kernel library, kernels
-//	gpk doctor            every condition for a GPU, one by one, with what mends it
+//	gpk doctor            checks each condition for the use of a GPU, and says how to mend what fails
 //	gpk setup             takes the kernel library from a release, or builds it on this machine
 //	gpk gram -x FILE      the quantum kernel matrix of samples in a .npy file
 //	gpk plan -samples N   the memory and the time of a kernel matrix on a number of ranks
@@ -54,7 +54,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"info", "[-kernels]", "devices, kernel library, kernels", info},
-		{"doctor", "", "every condition for a GPU, one by one, with what mends it", doctor},
+		{"doctor", "", "checks each condition for the use of a GPU, and says how to mend what fails", doctor},
 		{"setup", "[flags]", "takes the kernel library from a release, or builds it on this machine", setupCommand},
 		{"gram", "-x FILE [flags]", "the quantum kernel matrix of samples in a .npy file", gram},
 		{"plan", "-samples N -features N [flags]", "the memory and the predicted seconds of a kernel matrix on a number of ranks", planCommand},
@@ -131,7 +131,7 @@ func parse(fs *flag.FlagSet, args []string, std streams) error {
 	if errors.Is(err, flag.ErrHelp) {
 		for _, c := range commands() {
 			if c.name == fs.Name() {
-				fmt.Fprintf(std.out, "usage: gpk %s %s\n%s\n", c.name, c.args, c.does)
+				fmt.Fprintf(std.out, "usage: gpk %s\n%s\n", strings.TrimSpace(c.name+" "+c.args), c.does)
 			}
 		}
 		fs.SetOutput(std.out)

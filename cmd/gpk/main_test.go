@@ -29,6 +29,7 @@ func TestRun(t *testing.T) {
 		{"--help", 0, "bundle [-tar] DIR", ""},
 		{"help setup", 0, "-check-sass", ""},
 		{"setup -h", 0, "-wheels folder", ""},
+		{"doctor -h", 0, "usage: gpk doctor\n", ""},
 		{"frobnicate", 2, "", `no command "frobnicate"`},
 		{"help frobnicate", 2, "", `no command "frobnicate"`},
 		{"info extra", 2, "", `unexpected argument "extra"`},
