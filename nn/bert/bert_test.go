@@ -213,6 +213,7 @@ func TestBadFolders(t *testing.T) {
 		{"config.json", change(`"hidden_size": 12`, `"hidden_size": 24`), gpk.ErrShape, "word_embeddings.weight is [11 12]"},
 		{"config.json", change(`"num_hidden_layers": 2`, `"num_hidden_layers": 3`), gpk.ErrShape, "missing: encoder.layer.2"},
 		{"config.json", change(`"num_hidden_layers": 2`, `"num_hidden_layers": 1`), gpk.ErrShape, "unexpected: encoder.layer.1"},
+		{"config.json", change(`"num_hidden_layers": 2`, `"num_hidden_layers": 1`), gpk.ErrShape, "num_hidden_layers, hidden_size"},
 		{"config.json", change(`"num_hidden_layers": 2`, `"num_hidden_layers": 99999999999`), gpk.ErrShape, "num_hidden_layers"},
 		{"config.json", change(`"vocab_size": 11`, `"vocab_size": 7`), gpk.ErrShape, "vocab_size"},
 		{"config.json", change(`"model_type"`, `"position_embedding_type": "relative_key", "model_type"`), gpk.ErrUnsupported, "position_embedding_type"},

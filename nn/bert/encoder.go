@@ -147,6 +147,10 @@ func (e *Encoder) readWeights(dir string, o *options) error {
 		}
 	}
 	if err := nn.Load(e.model, nn.FromFile(f, safetensors.On(o.dev)), nn.LoadOptions{Prefix: prefix, Ignore: ignore, DType: o.dt}); err != nil {
+		var misfit *nn.LoadError
+		if errors.As(err, &misfit) {
+			return fmt.Errorf("%s: %w; the sizes are num_hidden_layers, hidden_size, intermediate_size, max_position_embeddings and type_vocab_size of config.json", dir, err)
+		}
 		return fmt.Errorf("%s: %w", dir, err)
 	}
 	return nil

@@ -66,8 +66,17 @@ func RunWorker(t *testing.T, w *worker.Worker[int, int]) {
 // Source is a source of a Monitor that always has the same figures.
 type Source monitor.Memory
 
-func (s Source) Memory() (monitor.Memory, error)          { return monitor.Memory(s), nil }
-func (Source) Trim() error                                { return nil }
-func (Source) Collect()                                   {}
-func (Source) Buffers() uint64                            { return 0 }
-func (Source) LiveBuffers(uint64) (b []device.LiveBuffer) { return b }
+// Memory returns the figures.
+func (s Source) Memory() (monitor.Memory, error) { return monitor.Memory(s), nil }
+
+// Trim does nothing.
+func (Source) Trim() error { return nil }
+
+// Collect does nothing.
+func (Source) Collect() {}
+
+// Buffers returns 0.
+func (Source) Buffers() uint64 { return 0 }
+
+// LiveBuffers returns none.
+func (Source) LiveBuffers(uint64) []device.LiveBuffer { return nil }
