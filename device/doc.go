@@ -54,8 +54,9 @@
 // and 64 MiB (on a GPU, 1/64 of its memory). A request for new memory waits for
 // the collection once half as much again was allocated. Collections take at most a tenth of
 // the time: where the program's own heap makes them slow, they are rarer, and
-// dropped Buffers take more memory. The bound on time does not hold when less than an eighth of the
-// limit is left. A request that finds no room always collects first.
+// dropped Buffers take more memory, up to the limit. A request that finds no room always collects first,
+// whatever the time. So the bound on time holds only where the room below the limit is at least ten times
+// what the program would allocate and drop in the time of one collection.
 //
 // The limit is GPK_MEMORY_LIMIT or that of SetMemoryLimit. The default is a GPU's whole memory, and on
 // the CPU seven eighths of the machine's or the container's memory.
