@@ -96,6 +96,31 @@ func TestOutput(t *testing.T) {
 	}
 }
 
+// TestOutputContext: the end of the context stops the rows of a tile that is being written.
+func TestOutputContext(t *testing.T) {
+	onCPU(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	w := &cancelingWriter{cancel: cancel, left: 5}
+	_, err := Gram(ctx, entangled(), arrayOf(randomSamples(testrand.New(t), 150, 3), 3), nil, Options{Output: w, Tile: 100})
+	if !errors.Is(err, context.Canceled) || w.left != 0 {
+		t.Errorf("%d writes after the end of the context: %v", -w.left, err)
+	}
+}
+
+// cancelingWriter cancels a context in a call of WriteAt.
+type cancelingWriter struct {
+	cancel context.CancelFunc
+	left   int // calls up to that one
+}
+
+func (w *cancelingWriter) WriteAt(p []byte, _ int64) (int, error) {
+	if w.left--; w.left == 0 {
+		w.cancel()
+	}
+	return len(p), nil
+}
+
 type shortWriter struct{}
 
 func (shortWriter) WriteAt(p []byte, _ int64) (int, error) { return len(p) - 1, nil }
