@@ -174,7 +174,7 @@ func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 }
 
 // evaluate computes the operand. What NCCL reads is made dense here, so that announce tells the other ranks
-// of an error of the copy, which begin no call of NCCL then.
+// of an error of the copy. Those of this process begin no call of NCCL then.
 func (k *call) evaluate() error {
 	if err := gpk.Eval(k.a); err != nil || !k.onGPU() {
 		return err

@@ -11,7 +11,7 @@ import (
 
 // svdKinds lists the functions for singular values that are tried in turn, for matrices of p rows and q
 // columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge. square says
-// that U is square. checked says that the caller checks the factors of double precision. Then the polar decomposition is
+// that U is square. checked says that the caller checks the factors of the polar decomposition. Then that is
 // tried first. It is faster, but changes singular values if one of them is close to 0.
 func svdKinds(p, q, batch int, square, checked bool) []cusolver.Kind {
 	switch {
