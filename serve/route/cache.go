@@ -38,7 +38,7 @@ type document struct {
 
 // Bounds of a file that is believed.
 const (
-	cacheVersion = 3
+	cacheVersion = 4
 	cacheBytes   = 1 << 20
 	maxWork      = 1 << 62
 	leastSeconds = 1e-10
