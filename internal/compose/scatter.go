@@ -60,7 +60,7 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 		return o.Cast(o.View(out, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(back(d, a.NDim())) }), a.DType())
 	}
 
-	if a.Device().Kind() != device.CPU && v.Strides()[0] == 0 { // one row for all indices
+	if a.Device().Kind() != device.CPU && v.Err() == nil && v.Strides()[0] == 0 { // one row for all indices
 		v = slice(o, v, 0, 0, 1)
 	}
 	reads := []A{dense(o, indices), dense(o, wide(o, v)), dense(o, reshape(o, wide(o, x), n, rest))}
