@@ -306,7 +306,7 @@ func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes..
 // transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape; negative
 // ones count from the end, and equal ones add. values, of a's type, is broadcast to the shape
 // that Take(a, indices, axis) has. The order in which the values of one index are added depends
-// on the indices alone, so that the bits are the same whenever the program runs on a device;
+// on the indices alone, or does not matter: the bits are the same whenever the program runs on a device;
 // halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //

@@ -214,6 +214,9 @@ type Part struct {
 // Several runs an operation with several results, which are dense, immediately. run starts the
 // work, as for Result.
 func (o *Operation) Several(parts []Part, how string, reads []*Array, run func(s *device.Stream, dst, reads []device.View) error) ([]*Array, error) {
+	if err := o.first(reads...); err != nil {
+		return nil, err
+	}
 	s, scope := streamOf(o.operands...), (*Scope)(nil)
 	var views []device.View
 	for _, a := range reads {

@@ -35,10 +35,6 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 	if dst.Layout.Size() == 0 && indices.Layout.Size() == 0 {
 		return nil
 	}
-	length := x.Layout.Shape[axis]
-	if length == 0 {
-		return layout.Errorf("indices into axis %d, which has length 0", axis)
-	}
 	span := len(indices.Layout.Shape)
 	zeros := make([]int, len(dst.Layout.Shape))
 	xs := slices.Concat(x.Layout.Strides[:axis], zeros[:span], x.Layout.Strides[axis+1:])
@@ -60,6 +56,9 @@ func TakeAlong(s *device.Stream, dst, x, indices device.View, axis int, fail fun
 
 // start starts the call. fail extends the error for an index outside the axis.
 func (t *takeCall) start(s *device.Stream, axis int, fail func(error) error) error {
+	if t.length == 0 {
+		return layout.Errorf("indices into axis %d, which has length 0", axis)
+	}
 	judge := func(flags [2]int64) error {
 		if err := indexError(flags, axis, t.length); err != nil {
 			return fail(err)

@@ -14,7 +14,7 @@ import (
 // transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape; negative
 // ones count from the end, and equal ones add. values, of a's type, is broadcast to the shape
 // that Take(a, indices, axis) has. The order in which the values of one index are added depends
-// on the indices alone, so that the bits are the same whenever the program runs on a device;
+// on the indices alone, or does not matter: the bits are the same whenever the program runs on a device;
 // halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //
@@ -60,7 +60,7 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 		return o.Cast(o.View(out, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(back(d, a.NDim())) }), a.DType())
 	}
 
-	if a.Device().Kind() != device.CPU && v.Strides()[0] == 0 { // one row for all indices
+	if a.Device().Kind() != device.CPU && v.Err() == nil && v.Strides()[0] == 0 { // one row for all indices
 		v = slice(o, v, 0, 0, 1)
 	}
 	reads := []A{dense(o, indices), dense(o, wide(o, v)), dense(o, reshape(o, wide(o, x), n, rest))}

@@ -120,6 +120,9 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 	} else {
 		u.sorted = sorted(o, x, 0, false)
 	}
+	if err = u.sorted.Err(); err != nil {
+		return u, err
+	}
 	before := slice(o, u.sorted, 0, 0, u.size-1)
 	u.differs = o.Elementwise(expr.Ne, slice(o, u.sorted, 0, 1, u.size), before)
 	if a.DType().IsFloat() { // behind a NaN there are only NaNs
