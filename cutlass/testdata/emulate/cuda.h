@@ -43,6 +43,9 @@ inline char* stacks = static_cast<char*>(malloc(size_t{most_threads} * stack_byt
 inline jmp_buf scheduler;
 inline int current, count;  // the thread in its cluster, and the threads of a CTA
 inline bool backwards;
+constexpr int most_yields = 1 << 24;
+inline int yields;  // of a launch
+inline uint32_t turns = 1;  // draws the CTAs that run until their next barriers
 inline std::function<void()> body;
 
 inline void fail(char const* what) {
@@ -53,6 +56,12 @@ inline void fail(char const* what) {
 inline void wait(State s) {
   threads[current].state = s;
   if (_setjmp(threads[current].point) == 0) _longjmp(scheduler, 1);
+}
+
+// Lets other threads run before the next read of what another CTA writes.
+inline void yield() {
+  if (++yields > most_yields) fail("a CTA waits for one that does not run");
+  wait(Ready);
 }
 
 inline void enter() {
@@ -75,7 +84,8 @@ inline bool release(int first, int last, State s) {
   return any;
 }
 
-// Runs a cluster of CTAs of `each` threads.
+// Runs CTAs of `each` threads together: a cluster, or CTAs that may wait for each other. Of several, only some run until
+// their next barriers or reads at a time; which ones is drawn.
 inline void cluster(int each, int ctas) {
   int const n = each * ctas;
   unsigned const first = blockIdx.x;
@@ -92,10 +102,12 @@ inline void cluster(int each, int ctas) {
   }
   for (;;) {
     bool volatile ran = false, alive = false;
+    turns = turns * 1664525 + 1013904223;
     for (volatile int k = 0; k < n; ++k) {
       int const i = backwards ? n - 1 - k : k;
       if (threads[i].state != Ready) continue;
       ran = true;
+      if (ctas > 1 && turns >> (16 + i / each) & 1) continue;
       current = i;
       threadIdx.x = static_cast<unsigned>(i % each);
       blockIdx.x = first + static_cast<unsigned>(i / each);
@@ -188,7 +200,10 @@ void copy_async(void* to, void const* from, int in) {
   memset(to, 0, BYTES);
   memcpy(to, from, static_cast<size_t>(in));
 }
-inline int load_acquire(int const* p) { return *p; }
+inline int load_acquire(int const* p) {
+  emulate::yield();
+  return *p;
+}
 inline void store_release(int* p, int v) { *p = v; }
 inline int take(int* p) { return (*p)++; }
 inline void prefetch(void const*) {}
@@ -207,20 +222,25 @@ void await_copies() {}
 }  // namespace factor
 }  // namespace gpk
 
-// Launches on the host. `processors` decides which tiles an update takes.
+// Launches on the host. `processors` decides which tiles an update takes. CTAs run `together` if their shared memory is
+// GPK_FACTOR_SHARED.
 struct Launcher {
   int multiprocessors = 2;
+  int together = 1;
 
   template <auto KERNEL, class P>
   int start(dim3 grid, int threads, int shared, P const& p, int cluster = 1) const {
     if (shared > emulate::shared_bytes || threads > 1024 || cluster > emulate::most_ctas || grid.x % static_cast<unsigned>(cluster) != 0) emulate::fail("a launch that no GPU takes");
     emulate::body = [&p] { KERNEL(p); };
     gridDim = grid;
+    emulate::yields = 0;
+    int const ctas = cluster == 1 && together * threads <= emulate::most_threads ? together : cluster;
     for (unsigned z = 0; z < grid.z; ++z) {
       for (unsigned y = 0; y < grid.y; ++y) {
-        for (unsigned x = 0; x < grid.x; x += static_cast<unsigned>(cluster)) {
+        for (unsigned x = 0; x < grid.x; x += static_cast<unsigned>(ctas)) {
           blockIdx = dim3(x, y, z);
-          emulate::cluster(threads, cluster);
+          int const left = static_cast<int>(grid.x - x);
+          emulate::cluster(threads, ctas < left ? ctas : left);
         }
       }
     }

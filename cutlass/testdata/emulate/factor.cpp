@@ -140,7 +140,7 @@ void to_b(gpk_factor_args& args, Matrix<T>& b) {
 }
 
 void run(gpk_factor_args const& args, int processors) {
-  if (int const code = gpk::factor::run(args, Launcher{processors})) {
+  if (int const code = gpk::factor::run(args, Launcher{processors, 2})) {
     printf("op %d: code %d\n", args.op, code);
     ++failures;
   }
