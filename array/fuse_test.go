@@ -26,8 +26,8 @@ func allocs(f func()) uint64 {
 	return after.Allocs + after.Reuses - before.Allocs - before.Reuses
 }
 
-// forgetRereads makes all lines' results steps again, also those that a test, or an earlier pass of
-// this one, has read again.
+// forgetRereads makes the results of all lines steps again. A test, or an earlier pass of this one, may have
+// read some of them twice.
 func forgetRereads() {
 	s := schedulerOf(device.Default())
 	s.mu.Lock()

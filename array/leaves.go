@@ -15,9 +15,8 @@ func (o *node) chainLeaves() uint8 {
 	return o.leaves
 }
 
-// crowded returns the step of o that must be stored because its chain reads more arrays than
-// one program can, or nil if it does not. It is the step that reads the most arrays. Without
-// this, a loop such as x = x.Add(a.Mul(p)) would collect 16 operations, which then run in many
+// crowded returns nil if one program can read all arrays of o's chain. Otherwise it returns the step
+// that must be stored, which is the one that reads the most arrays. Without this, a loop such as x = x.Add(a.Mul(p)) would collect 16 operations, which then run in many
 // small pieces, and would read every p long after the cache has lost it.
 func (o *node) crowded() *unready {
 	o.leaves = uint8(len(o.distinctLeaves(nil)))

@@ -15,7 +15,8 @@ type entryCall struct {
 	want  []int64
 }
 
-// check calls the entry, which stores its arguments in record.
+// check calls the entry of the fake library, which stores its arguments in record, and compares these
+// with want.
 func (c entryCall) check(t *testing.T, record []int64) {
 	t.Helper()
 	for i := range record {

@@ -170,7 +170,7 @@ struct Small {
   bool conj;
 };
 
-// The threads of a CTA of small_column, one matrix a warp.
+// The threads of a CTA of factor_small, which has one matrix a warp.
 constexpr int small_threads = 128;
 template <class T>
 constexpr int small_bytes = small_threads / 32 * 32 * 33 * static_cast<int>(sizeof(T));

@@ -1,9 +1,9 @@
 // factor_tiles.cuh: Cholesky's factorization of a block column or a whole matrix in one launch.
 //
 // A task is a tile of a block column: its diagonal block, or FactorTile::M rows below. It subtracts the product of all
-// columns before, and is then factored, or divided by the factor of the diagonal block. CTAs take tasks by number,
-// column by column. A task waits only for tasks of smaller numbers, which other CTAs have taken before, so no CTA waits
-// for one that does not run. The next columns' tasks run while those of a column wait for its diagonal block.
+// columns before, and is then factored, or divided by the factor of the diagonal block. CTAs take tasks in
+// the order of their numbers, column by column. A task waits only for tasks with smaller numbers. Running CTAs have
+// these, so there is no deadlock. The next columns' tasks run while those of a column wait for its diagonal block.
 //
 // done[i] counts the columns of blocks that row block i has. Sums go through columns in order: the bits of a result do
 // not depend on timing.

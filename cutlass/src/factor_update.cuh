@@ -66,8 +66,8 @@ __device__ inline int warp_row() { return static_cast<int>(threadIdx.x) / 32 / (
 template <class G>
 __device__ inline int warp_col() { return static_cast<int>(threadIdx.x) / 32 % (G::N / G::WN) * G::WN; }
 
-// Adds A op(B) of the tile from row0 and col0 on to sum. Shared memory has G::bytes, and no thread may read it for
-// something else any more. a and b are those of p, of one member.
+// Adds A op(B) of the tile from row0 and col0 on to sum. a and b are p's operands, of one member. shared has G::bytes.
+// Every thread must have finished its earlier reads of shared before any thread calls this.
 template <class G, Pieces PIECES>
 __device__ void accumulate(Sums<G>& sum, char* shared, Update const& p, typename G::T const* a, typename G::T const* b, int row0, int col0) {
   using T = typename G::T;

@@ -11,9 +11,9 @@ extern "C" {
 
 /* dst = x, n rows of `width` elements, with row i of values added to row places[i], i < count; if splat is not 0,
  * values is one row, which is added at every index. All are dense. index_type is that of places, int32 or int64, and
- * negative ones count from the end. flags: two int64, initially 0. [0] becomes the least index below -n, [1] the greatest
- * beyond n-1; in that case dst is undefined. n and count are below 2^31 - 1. Types are all but halves and Bool. dst must
- * not overlap the operands.
+ * negative ones count from the end. flags is two int64, initially 0. flags[0] becomes the least index below -n, flags[1]
+ * the greatest above n-1. If there is such an index, dst is undefined. n and count are below 2^31 - 1. Types are all but
+ * halves and Bool. dst must not overlap the operands.
  *
  * The result does not depend on the order of the threads. Integers wrap. The values of one row are added in an order that
  * depends on places alone, float32 and complex64 in double with one rounding; or, where there are few and narrow rows,

@@ -1,5 +1,5 @@
-// Package indextest has the arithmetic of shapes and indices for references in tests. It uses
-// none of the library's own.
+// Package indextest computes with shapes and indices. Tests build their references from it, so it calls
+// nothing that they test.
 package indextest
 
 // Size returns the number of elements of a shape.
@@ -11,7 +11,7 @@ func Size(shape []int) int {
 	return n
 }
 
-// Unravel returns the index of element number i of a shape in row-major order.
+// Unravel returns the index of the i-th element, from 0, of an array of a shape in row-major order.
 func Unravel(shape []int, i int) []int {
 	ix := make([]int, len(shape))
 	for d := len(shape) - 1; d >= 0; d-- {

@@ -76,8 +76,8 @@ func (k *UserKernel) on(d *device.Device) (*device.Function, error) {
 // *Array stands for the address of its first element. Its elements must be dense in memory
 // (Contiguous makes them so), else Launch returns ErrShape. A number must have the exact
 // type of its parameter, which is one of gpk.Elem: complex64 is CUDA's float2 and complex128
-// its double2. An int is ErrDType, because C's int is shorter than Go's. Drivers from 550 on report the
-// kernel's parameters, against which number and sizes are then checked.
+// its double2. An int is ErrDType, because C's int is shorter than Go's. Drivers from 550 on report a
+// kernel's parameters; Launch then checks the number and the sizes of args.
 //
 // The kernel writes the arrays that Written names; nil stands for every array. Arrays that
 // were computed from these before keep their values, and views of these show the new

@@ -31,8 +31,8 @@ func RunBatcher(t *testing.T, b *batch.Batcher[int, int]) {
 	}
 }
 
-// NewWorker returns a Worker on the CPU that returns its messages, and an error for a
-// negative one.
+// NewWorker returns a Worker on the CPU. It answers a message with the message itself, and a negative
+// one with an error.
 func NewWorker(t *testing.T) *worker.Worker[int, int] {
 	t.Helper()
 	cpu, err := device.Open("cpu")
@@ -47,7 +47,7 @@ func NewWorker(t *testing.T) *worker.Worker[int, int] {
 	}, worker.Options{Device: cpu})
 }
 
-// RunWorker starts w, has it handle two messages and fail at a third, and drains it.
+// RunWorker starts w, sends it two messages and a third at which it fails, and drains it.
 func RunWorker(t *testing.T, w *worker.Worker[int, int]) {
 	t.Helper()
 	if err := errors.Join(w.Launch(t.Context()), w.Activate(t.Context())); err != nil {
