@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/porttest"
 )
 
 func init() {
@@ -124,7 +125,7 @@ func TestKilled(t *testing.T) {
 		for victim := range 3 {
 			t.Run(fmt.Sprintf("%v/rank=%d", signal, victim), func(t *testing.T) {
 				t.Parallel()
-				address := freeAddress(t)
+				address := porttest.FreeAddress(t)
 				var ranks []*process
 				for rank := range 3 {
 					ranks = append(ranks, start(t, []string{child + "=forever", "GPK_RANK=" + strconv.Itoa(rank), "GPK_SIZE=3", "GPK_ADDR=" + address, "GPK_TOKEN=" + t.Name()}, self))
@@ -169,7 +170,7 @@ func TestKilledSeveral(t *testing.T) {
 	for victim := range 2 {
 		t.Run(fmt.Sprintf("process=%d", victim), func(t *testing.T) {
 			t.Parallel()
-			address := freeAddress(t)
+			address := porttest.FreeAddress(t)
 			var processes []*process
 			for i := range 2 {
 				processes = append(processes, start(t, []string{child + "=forever", "GPK_TEST_HELD=2", "GPK_RANK=" + strconv.Itoa(i), "GPK_SIZE=2", "GPK_ADDR=" + address, "GPK_TOKEN=" + t.Name()}, self))

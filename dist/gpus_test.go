@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/porttest"
 )
 
 // testGPUs returns the devices that GPK_TEST_DEVICES lists.
@@ -35,7 +36,7 @@ func startGPUs(t *testing.T, devices []string, program string) (ranks []*process
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	address := porttest.FreeAddress(t)
 	for i, d := range devices {
 		ranks = append(ranks, start(t, []string{
 			child + "=" + program, "GPK_TEST_DEVICE=" + d, "GPK_RANK=" + strconv.Itoa(i), "GPK_SIZE=" + strconv.Itoa(len(devices)), "GPK_ADDR=" + address, "GPK_TOKEN=" + t.Name(),

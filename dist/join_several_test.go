@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/porttest"
 )
 
 // joinedSeveral runs f in processes (goroutines with an environment of their own) that hold several ranks on the CPU
@@ -21,7 +22,7 @@ import (
 func joinedSeveral(t *testing.T, held []int, variables string, f func(ctx context.Context, c *Comm) error, more ...Option) (errs []error, how []string) {
 	t.Helper()
 	devices := cpu(t, slices.Max(held))
-	address := freeAddress(t)
+	address := porttest.FreeAddress(t)
 	errs, how = make([]error, len(held)), make([]string, len(held))
 	var wg sync.WaitGroup
 	for i, n := range held {
@@ -155,7 +156,7 @@ func TestJoinSeveralFaults(t *testing.T) {
 	t.Run("too many", func(t *testing.T) {
 		devices := cpu(t, 2)
 		for _, c := range []struct{ held, size int }{{1, maxRanks + 1}, {1, math.MaxInt}, {2, maxRanks/2 + 1}, {2, math.MaxInt/2 + 1}} {
-			env := map[string]string{"GPK_RANK": "0", "GPK_SIZE": strconv.Itoa(c.size), "GPK_ADDR": freeAddress(t)}
+			env := map[string]string{"GPK_RANK": "0", "GPK_SIZE": strconv.Itoa(c.size), "GPK_ADDR": porttest.FreeAddress(t)}
 			_, err := Join(t.Context(), OnDevices(devices[:c.held]...), Timeout(time.Second), Environment(func(k string) string { return env[k] }))
 			if !errors.Is(err, errLauncher) || !strings.Contains(err.Error(), "at most 1048576 ranks") {
 				t.Errorf("%d processes of %d ranks: %v", c.size, c.held, err)

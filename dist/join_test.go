@@ -4,25 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/porttest"
 )
-
-// freeAddress returns an address of this machine at which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // lingering has rank 0 wait longer for ranks that come when the group has failed: tests share the
 // machine.
@@ -33,7 +22,7 @@ func lingering(o *options) error { o.linger = 20 * time.Second; return nil }
 func joined(t *testing.T, n int, f func(ctx context.Context, c *Comm) error, change func(rank int, env map[string]string) []Option) []error {
 	t.Helper()
 	d := cpu(t, 1)[0]
-	address := freeAddress(t)
+	address := porttest.FreeAddress(t)
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for rank := range n {

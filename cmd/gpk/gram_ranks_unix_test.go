@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/porttest"
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
@@ -59,12 +59,7 @@ func gramProcess(t *testing.T, kill string, env []string, args ...string) (out s
 
 // gramGroup runs gpk in ranks that join over TCP. That of victim kills itself.
 func gramGroup(t *testing.T, ranks, victim int, folder string, args ...string) (outs []string, killed []bool, errs []error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
+	address := porttest.FreeAddress(t)
 	outs, killed, errs = make([]string, ranks), make([]bool, ranks), make([]error, ranks)
 	var wg sync.WaitGroup
 	for rank := range ranks {

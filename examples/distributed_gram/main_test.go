@@ -3,13 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gpk-go/gpk/internal/porttest"
 )
 
 const want = "240 samples, K [240 240], trace 240.000, mean 0.0286\n"
@@ -29,12 +30,7 @@ func TestLaunchers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT RUN: several processes, in short runs")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
+	address := porttest.FreeAddress(t)
 	for name, env := range map[string]string{
 		"alone":      "",
 		"own":        "GPK_RANK=# GPK_SIZE=2 GPK_ADDR=" + address,
