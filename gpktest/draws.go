@@ -28,6 +28,9 @@ var drawGolden = []struct {
 	{"Exponential", func(r *gpk.RNG) *gpk.Array { return bitsOf(r.Exponential(gpk.Float64, 0.7, 10007)) }, 0x8364a23547043355},
 	{"Gamma", func(r *gpk.RNG) *gpk.Array { return bitsOf(r.Gamma(gpk.Float64, 2.5, 3, 101, 103)) }, 0x6fa366d15109b42e},
 	{"Poisson", func(r *gpk.RNG) *gpk.Array { return gpk.Concat(0, r.Poisson(4, 5003), r.Poisson(1000, 5003)) }, 0x9c0654435b36bc02},
+	{"Binomial", func(r *gpk.RNG) *gpk.Array {
+		return gpk.Concat(0, r.Binomial(9, 0.7, 5003), r.Binomial(3001, 0.2, 5003), r.Binomial(1<<32, 0.9, 5003))
+	}, 0xea0190751421f6db},
 }
 
 // weightsOf are n weights of many sizes, some of them 0, which no device rounds.
@@ -243,6 +246,12 @@ func (s *suite) drawErrors(t *testing.T) {
 		"Gamma, scale NaN":          {"Gamma", r.Gamma(gpk.Float32, 1, math.NaN(), 3), gpk.ErrUnsupported},
 		"Poisson of -1":             {"Poisson", r.Poisson(-1, 3), gpk.ErrUnsupported},
 		"Poisson of Inf":            {"Poisson", r.Poisson(math.Inf(1), 3), gpk.ErrUnsupported},
+		"Binomial of -1 trials":     {"Binomial", r.Binomial(-1, 0.5, 3), gpk.ErrUnsupported},
+		"Binomial of 2^33 trials":   {"Binomial", r.Binomial(1<<33, 0.5, 3), gpk.ErrUnsupported},
+		"Binomial of 1.5":           {"Binomial", r.Binomial(3, 1.5, 3), gpk.ErrUnsupported},
+		"Binomial of NaN":           {"Binomial", r.Binomial(3, math.NaN(), 3), gpk.ErrUnsupported},
+		"Binomial of -1 numbers":    {"Binomial", r.Binomial(3, 0.5, -1), gpk.ErrShape},
+		"Binomial of nil":           {"Binomial", none.Binomial(3, 0.5, 3), gpk.ErrUnsupported},
 		"Poisson of nil":            {"Poisson", none.Poisson(3, 3), gpk.ErrUnsupported},
 	} {
 		s.refusedAs(t, what, c.op, []*gpk.Array{c.got}, c.want)

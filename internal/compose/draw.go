@@ -266,13 +266,37 @@ func Gamma[A Operand](o Operation[A], r Draws, dt dtype.DType, parameter, scale 
 // on this line, and copied to the device, so that they are the same on every device. Another
 // mean is ErrUnsupported.
 func Poisson[A Operand](o Operation[A], r Draws, mean float64, shape ...int) A {
-	err := begun(o, r)
-	if err == nil && !(mean >= 0 && mean <= 1<<32) {
+	var err error
+	if !(mean >= 0 && mean <= 1<<32) {
 		err = fmt.Errorf("%w: a Poisson distribution of mean %v", expr.ErrUnsupported, mean)
+	}
+	return tallies(o, r, err, shape, func(dst []int64, seed, block uint64) { cpu.Poisson(dst, mean, seed, block) })
+}
+
+// Binomial returns numbers, Int64, of successes among n trials, each a success with probability
+// p: by inversion if the mean is below 10, and by transformed rejection from there on (Hörmann,
+// Journal of Statistical Computation and Simulation 46 (1993) 101). They are computed on the
+// host, on this line, and copied to the device, so that they are the same on every device. An n
+// outside 0 to 2^32 and a p outside 0 to 1 are ErrUnsupported.
+func Binomial[A Operand](o Operation[A], r Draws, n int64, p float64, shape ...int) A {
+	var err error
+	switch {
+	case n < 0 || n > 1<<32:
+		err = fmt.Errorf("%w: a binomial distribution of %d trials", expr.ErrUnsupported, n)
+	case !(p >= 0 && p <= 1):
+		err = fmt.Errorf("%w: a probability of %v", expr.ErrUnsupported, p)
+	}
+	return tallies(o, r, err, shape, func(dst []int64, seed, block uint64) { cpu.Binomial(dst, n, p, seed, block) })
+}
+
+// tallies returns Int64 numbers of the host, or err, which says what is wrong with their parameters.
+func tallies[A Operand](o Operation[A], r Draws, err error, shape []int, fill func(dst []int64, seed, block uint64)) A {
+	if e := begun(o, r); e != nil {
+		err = e
 	}
 	var out A
 	if err == nil {
-		out, err = hosted(o, r, dtype.Int64, shape, func(dst []int64, seed, block uint64) { cpu.Poisson(dst, mean, seed, block) })
+		out, err = hosted(o, r, dtype.Int64, shape, fill)
 	}
 	if err != nil {
 		return o.Failed(err)

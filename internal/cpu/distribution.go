@@ -2,7 +2,7 @@ package cpu
 
 import "math"
 
-// Exponential, gamma and Poisson numbers, which need a random number of uniform numbers
+// Exponential, gamma, Poisson and binomial numbers, which need a random number of uniform numbers
 // each. Element i uses the Philox blocks whose counter has block + i in its low half, and
 // 1, 2, … in its high half. No other random number uses these blocks, and no element
 // depends on another one. The numbers are computed on the host for every device; products
@@ -132,6 +132,75 @@ func (p *poisson) draw(w *words64) int64 {
 		}
 		above, _ := math.Lgamma(k + 1)
 		if math.Log(v)+math.Log(p.inverse)-math.Log(p.a/float64(s*s)+p.b) <= float64(k*p.logMean)-p.mean-above {
+			return int64(k)
+		}
+	}
+}
+
+// shortBinomial is the mean below which Binomial adds up probabilities.
+const shortBinomial = 10
+
+// Binomial fills dst with the number of successes among n trials, from 0 to 2^32, of probability p each. A p above
+// 1/2 counts the failures. For a small mean it adds up probabilities until they exceed a uniform number. Otherwise
+// it uses Hörmann, "The generation of binomial random variates" (Journal of Statistical Computation and Simulation
+// 46, 1993), algorithm BTRS. Up to n = 2^32 the error of the logarithm of the probability is below 10^-4.
+func Binomial(dst []int64, n int64, p float64, seed, block uint64) {
+	if p > 0.5 {
+		Binomial(dst, n, 1-p, seed, block)
+		for i, k := range dst {
+			dst[i] = n - k
+		}
+		return
+	}
+	trials := float64(n)
+	if float64(trials*p) < shortBinomial {
+		none, ratio := math.Exp(float64(trials*math.Log1p(-p))), p/(1-p)
+		drawn(dst, seed, block, func(w *words64) int64 {
+			u, f := w.unit(), none
+			for k := range n {
+				if u <= f || f < 0x1p-60 { // rounding leaves u above the sum of all that are larger
+					return k
+				}
+				u -= f
+				f *= ratio * float64(n-k) / float64(k+1)
+			}
+			return n
+		})
+		return
+	}
+	deviation := math.Sqrt(float64(trials*p) * (1 - p))
+	b := 1.15 + float64(2.53*deviation)
+	a := float64(0.0248*b) - 0.0873 + float64(0.01*p)
+	d := binomial{
+		trials: trials, a: a, b: b, center: float64(trials*p) + 0.5, quick: 0.92 - 4.2/b,
+		scale: (2.83 + 5.1/b) * deviation, mode: math.Floor(float64((trials + 1) * p)), logOdds: math.Log(p / (1 - p)),
+	}
+	d.atMode = d.logFactorials(d.mode)
+	drawn(dst, seed, block, d.draw)
+}
+
+// binomial holds the constants of BTRS.
+type binomial struct{ trials, a, b, center, quick, scale, mode, logOdds, atMode float64 }
+
+// logFactorials returns log(k! (n-k)!).
+func (d *binomial) logFactorials(k float64) float64 {
+	x, _ := math.Lgamma(k + 1)
+	y, _ := math.Lgamma(d.trials - k + 1)
+	return x + y
+}
+
+func (d *binomial) draw(w *words64) int64 {
+	for {
+		u, v := w.unit()-0.5, w.unit()
+		s := 0.5 - math.Abs(u)
+		k := math.Floor(float64((2*d.a/s+d.b)*u) + d.center)
+		switch {
+		case s >= 0.07 && v <= d.quick:
+			return int64(k)
+		case k < 0 || k > d.trials:
+			continue
+		}
+		if math.Log(v*d.scale/(d.a/float64(s*s)+d.b)) <= float64((k-d.mode)*d.logOdds)+d.atMode-d.logFactorials(k) {
 			return int64(k)
 		}
 	}

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -68,56 +69,110 @@ func meanOff(x []float64, mean, variance float64) float64 {
 	return math.Abs(sum/n-mean) / math.Sqrt(variance/n)
 }
 
-// TestPoisson holds samples against the probability of each number, by Pearson's statistic of
+// TestCounts holds samples against the probability of each number, by Pearson's statistic of
 // the numbers that are expected at least ten times, and of all others together. Its mean is
 // the number of them less one, and its variance twice that.
-func TestPoisson(t *testing.T) {
-	const n = 100_000
+func TestCounts(t *testing.T) {
 	for _, mean := range []float64{0, 0.01, 1, 9.99, 10, 47.5, 1000, 1e7, 1 << 32} {
-		x := make([]int64, n)
-		Poisson(x, mean, 3, 17)
-		counts := map[int64]float64{}
-		wide := make([]float64, n)
-		for i, k := range x {
-			counts[k]++
-			wide[i] = float64(k)
+		counted{
+			name: fmt.Sprintf("Poisson of mean %v", mean), mean: mean, variance: mean, excess: 1 / mean,
+			fill: func(dst []int64) { Poisson(dst, mean, 3, 17) },
+			logP: func(k float64) float64 { return k*math.Log(mean) - mean - logFactorial(k) },
+		}.check(t)
+	}
+	for _, c := range []struct{ n, p float64 }{
+		{0, 0.5},
+		{1, 0.25},
+		{5, 0},
+		{5, 1},
+		{19, 0.5},
+		{20, 0.5},
+		{20, 0.9},
+		{33, 0.3},
+		{34, 0.3},
+		{60, 0.5},
+		{1000, 0.009},
+		{1000, 0.7},
+		{1e6, 1e-4},
+		{1e7, 0.5},
+		{1 << 32, 1e-10},
+		{1 << 32, 0.99},
+	} {
+		variance := c.n * c.p * (1 - c.p)
+		counted{
+			name: fmt.Sprintf("Binomial of %v and %v", c.n, c.p), mean: c.n * c.p, variance: variance, excess: 1/variance - 6/c.n, most: c.n,
+			fill: func(dst []int64) { Binomial(dst, int64(c.n), c.p, 3, 17) },
+			logP: func(k float64) float64 {
+				return logFactorial(c.n) - logFactorial(k) - logFactorial(c.n-k) + k*math.Log(c.p) + (c.n-k)*math.Log1p(-c.p)
+			},
+		}.check(t)
+	}
+}
+
+func logFactorial(k float64) float64 {
+	l, _ := math.Lgamma(k + 1)
+	return l
+}
+
+// counted is a distribution of whole numbers from 0 on, up to most if that is not 0.
+type counted struct {
+	name                   string
+	mean, variance, excess float64 // excess is the kurtosis less 3
+	most                   float64
+	fill                   func(dst []int64)
+	logP                   func(k float64) float64
+}
+
+func (c counted) check(t *testing.T) {
+	const n = 100_000
+	x, wide := make([]int64, n), make([]float64, n)
+	for i := range x {
+		x[i] = -1
+	}
+	c.fill(x)
+	counts := map[int64]float64{}
+	for i, k := range x {
+		counts[k]++
+		wide[i] = float64(k)
+		if k < 0 || c.most > 0 && float64(k) > c.most {
+			t.Fatalf("%s: %d is there", c.name, k)
 		}
-		if mean == 0 {
-			if counts[0] != n {
-				t.Errorf("mean 0: %v numbers are 0", counts[0])
-			}
+	}
+	if c.variance == 0 {
+		if counts[int64(c.mean)] != n {
+			t.Errorf("%s: %v of %d numbers are the mean", c.name, counts[int64(c.mean)], n)
+		}
+		return
+	}
+	if d := meanOff(wide, c.mean, c.variance); d > 4.5 {
+		t.Errorf("%s: the mean is %.1f deviations off", c.name, d)
+	}
+	square := 0.0
+	for _, v := range wide {
+		square += (v - c.mean) * (v - c.mean)
+	}
+	if d := math.Abs(square/n-c.variance) / (c.variance * math.Sqrt((2+c.excess)/n)); d > 4.5 {
+		t.Errorf("%s: the variance is %v, %.1f deviations off", c.name, square/n, d)
+	}
+	if c.variance > 1e4 {
+		return
+	}
+	statistic, cells, restSeen, restExpected := 0.0, 0.0, float64(n), float64(n)
+	width := 20*math.Sqrt(c.variance) + 20
+	for k := max(0, math.Floor(c.mean-width)); k < c.mean+width && (c.most == 0 || k <= c.most); k++ {
+		expected, seen := n*math.Exp(c.logP(k)), counts[int64(k)]
+		if expected < 10 {
 			continue
 		}
-		if d := meanOff(wide, mean, mean); d > 4.5 {
-			t.Errorf("mean %v: the mean is %.1f deviations off", mean, d)
-		}
-		square := 0.0
-		for _, v := range wide {
-			square += (v - mean) * (v - mean)
-		}
-		if d := math.Abs(square/n-mean) / (mean * math.Sqrt((2+1/mean)/n)); d > 4.5 {
-			t.Errorf("mean %v: the variance is %v, %.1f deviations off", mean, square/n, d)
-		}
-		if mean > 1e4 {
-			continue
-		}
-		statistic, cells, restSeen, restExpected := 0.0, 0.0, float64(n), float64(n)
-		for k := int64(0); float64(k) < mean+20*math.Sqrt(mean)+20; k++ {
-			above, _ := math.Lgamma(float64(k) + 1)
-			expected := n * math.Exp(float64(k)*math.Log(mean)-mean-above)
-			if expected < 10 {
-				continue
-			}
-			statistic += (counts[k] - expected) * (counts[k] - expected) / expected
-			restSeen, restExpected, cells = restSeen-counts[k], restExpected-expected, cells+1
-		}
-		if restExpected >= 1 {
-			statistic += (restSeen - restExpected) * (restSeen - restExpected) / restExpected
-			cells++
-		}
-		if over := (statistic - (cells - 1)) / math.Sqrt(2*max(cells-1, 1)); over > 4.5 {
-			t.Errorf("mean %v: Pearson's statistic of %v cells is %v", mean, cells, statistic)
-		}
+		statistic += (seen - expected) * (seen - expected) / expected
+		restSeen, restExpected, cells = restSeen-seen, restExpected-expected, cells+1
+	}
+	if restExpected >= 1 {
+		statistic += (restSeen - restExpected) * (restSeen - restExpected) / restExpected
+		cells++
+	}
+	if over := (statistic - (cells - 1)) / math.Sqrt(2*max(cells-1, 1)); over > 4.5 {
+		t.Errorf("%s: Pearson's statistic of %v cells is %v", c.name, cells, statistic)
 	}
 }
 
@@ -129,10 +184,16 @@ func TestHostParts(t *testing.T) {
 	numbers, number := make([]int64, n), make([]int64, 1)
 	Gamma(whole, 0.3, seed, block)
 	Poisson(numbers, 30, seed, block)
+	successes, success := make([]int64, n), make([]int64, 1)
+	Binomial(successes, 100, 0.6, seed, block)
 	for i := 0; i < n; i += 61 {
-		part[0], number[0] = math.NaN(), -1
+		part[0], number[0], success[0] = math.NaN(), -1, -1
 		Gamma(part, 0.3, seed, block+uint64(i))
 		Poisson(number, 30, seed, block+uint64(i))
+		Binomial(success, 100, 0.6, seed, block+uint64(i))
+		if success[0] != successes[i] {
+			t.Fatalf("element %d: %d alone, %d among others", i, success[0], successes[i])
+		}
 		if part[0] != whole[i] || number[0] != numbers[i] {
 			t.Fatalf("element %d: %v and %d alone, %v and %d among others", i, part[0], number[0], whole[i], numbers[i])
 		}

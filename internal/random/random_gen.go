@@ -14,6 +14,15 @@ func (r *RNG) Bernoulli(p float64, shape ...int) *Array {
 	return compose.Bernoulli[*Array](array.NewOperation("Bernoulli", nil), r, p, shape...)
 }
 
+// Binomial returns numbers, Int64, of successes among n trials, each a success with probability
+// p: by inversion if the mean is below 10, and by transformed rejection from there on (Hörmann,
+// Journal of Statistical Computation and Simulation 46 (1993) 101). They are computed on the
+// host, on this line, and copied to the device, so that they are the same on every device. An n
+// outside 0 to 2^32 and a p outside 0 to 1 are ErrUnsupported.
+func (r *RNG) Binomial(n int64, p float64, shape ...int) *Array {
+	return compose.Binomial[*Array](array.NewOperation("Binomial", nil), r, n, p, shape...)
+}
+
 // Categorical returns, for each line of logits along an axis, a random index on it, Int64: i
 // with probability e^logits[i] over the sum of those of the line. The result lacks the axis.
 // Broadcast logits give several indices of a line. logits is of a floating-point type; -Inf is
