@@ -8,7 +8,6 @@ import (
 	"math/big"
 	"math/rand/v2"
 	"os/exec"
-	"path/filepath"
 	"testing"
 )
 
@@ -109,19 +108,7 @@ func (p *emulatedScatter) each(f func(to, from int)) {
 // TestEmulatedScatter compares additions of integers with a loop, and those of float32 with sums
 // in 700 bits, rounded once.
 func TestEmulatedScatter(t *testing.T) {
-	if testing.Short() {
-		t.Skip("NOT RUN with -short: it compiles C++ for some seconds")
-	}
-	compiler, err := exec.LookPath("g++")
-	if err != nil {
-		t.Skipf("the kernels of gpk_scatter_add were NOT tested: %v", err)
-	}
-	program := filepath.Join(t.TempDir(), "scatter")
-	build := exec.Command(compiler, "-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Wno-unknown-pragmas",
-		"-Isrc", "-Itestdata/emulate", "testdata/emulate/scatter.cpp", "-o", program)
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	program := emulated(t, "scatter")
 	seed := rand.Uint64()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d", seed)

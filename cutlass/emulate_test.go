@@ -11,21 +11,28 @@ import (
 // TestEmulated compiles the kernels of gpk_factor for the host, where the threads of a CTA run one
 // after the other, and compares what they compute with the definitions.
 func TestEmulated(t *testing.T) {
+	program := emulated(t, "factor", "-fcx-limited-range")
+	seed := rand.Uint64()
+	if out, err := exec.Command(program, fmt.Sprint(seed)).CombinedOutput(); err != nil {
+		t.Errorf("%v, seed %d\n%s", err, seed, out)
+	}
+}
+
+// emulated compiles testdata/emulate/NAME.cpp and returns the program's path.
+func emulated(t *testing.T, name string, flags ...string) string {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("NOT RUN with -short: it compiles C++ for some seconds")
 	}
 	compiler, err := exec.LookPath("g++")
 	if err != nil {
-		t.Skipf("the kernels of gpk_factor were NOT tested: %v", err)
+		t.Skipf("the kernels of testdata/emulate/%s.cpp were NOT tested: %v", name, err)
 	}
-	program := filepath.Join(t.TempDir(), "factor")
-	build := exec.Command(compiler, "-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-fcx-limited-range", "-Wall", "-Wno-unknown-pragmas",
-		"-Isrc", "-Itestdata/emulate", "testdata/emulate/factor.cpp", "-o", program)
+	program := filepath.Join(t.TempDir(), name)
+	build := exec.Command(compiler, append(flags, "-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Wno-unknown-pragmas",
+		"-Isrc", "-Itestdata/emulate", "testdata/emulate/"+name+".cpp", "-o", program)...)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	seed := rand.Uint64()
-	if out, err := exec.Command(program, fmt.Sprint(seed)).CombinedOutput(); err != nil {
-		t.Errorf("%v, seed %d\n%s", err, seed, out)
-	}
+	return program
 }

@@ -10,10 +10,8 @@ package cutlass
 #cgo noescape gpk_call_attention_kernel
 #cgo nocallback gpk_call_attention_kernel
 
+#include "entry.h"
 #include "src/gpk_attention.h"
-
-#define GPK_AS2(entry, f) ((__typeof__(&entry))(uintptr_t)(f))
-#define GPK_AS(entry) GPK_AS2(entry, f)
 
 static int gpk_call_attention(uintptr_t f, const gpk_attention_args* args) { return GPK_AS(gpk_attention)(args); }
 
@@ -25,14 +23,7 @@ static const char* gpk_call_attention_kernel(uintptr_t f, const gpk_attention_ar
 	return GPK_AS(gpk_attention_kernel)(args);
 }
 
-// The entry point with a queue's calling convention: the function, then the structure.
-_Static_assert(sizeof(gpk_attention_args) <= 60 * 8, "the structure fits a record of the queue");
-
-static int gpk_queued_attention(const uint64_t* a) {
-	return GPK_AS2(gpk_attention, a[0])((const gpk_attention_args*)(a + 1));
-}
-
-static uintptr_t gpk_queued_attention_at(void) { return (uintptr_t)gpk_queued_attention; }
+GPK_QUEUED(attention)
 */
 import "C"
 
@@ -52,12 +43,6 @@ type attentionEntries struct {
 func (a *Attention) arguments(device int, stream uint64) C.gpk_attention_args {
 	rows := func(r AttentionRows) C.gpk_attention_rows {
 		return C.gpk_attention_rows{data: C.uint64_t(r.Data), batch: C.int64_t(r.Batch), head: C.int64_t(r.Head), row: C.int64_t(r.Row)}
-	}
-	flag := func(b bool) C.int32_t {
-		if b {
-			return 1
-		}
-		return 0
 	}
 	longest := C.int64_t(math.MaxInt64)
 	if a.Longest > 0 {
@@ -102,9 +87,7 @@ func (s *Submitted) Attention(device int, stream uint64, a *Attention) error {
 	if !s.known(k) {
 		return s.first(k, func() error { return s.lib.Attention(device, stream, a) })
 	}
-	r := s.queue.Next()
-	r.Function = queuedAttention
-	r.Args[0] = uint64(s.lib.entries.attention)
+	r := s.record(queuedAttention, s.lib.entries.attention)
 	*(*C.gpk_attention_args)(unsafe.Pointer(&r.Args[1])) = a.arguments(device, stream)
 	s.queue.Push()
 	return nil

@@ -6,9 +6,8 @@ package cutlass
 #cgo noescape gpk_call_factor
 #cgo nocallback gpk_call_factor
 
+#include "entry.h"
 #include "src/gpk_factor.h"
-
-#define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int gpk_call_factor(uintptr_t f, const gpk_factor_args* args) { return GPK_AS(gpk_factor)(args); }
 */

@@ -12,9 +12,8 @@ package cutlass
 #cgo noescape gpk_call_topk
 #cgo nocallback gpk_call_topk
 
+#include "entry.h"
 #include "src/gpk.h"
-
-#define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int gpk_call_take(uintptr_t f, int device, uint64_t stream, int type, int index_type, int ndim, const int64_t* shape,
                          uint64_t x, const int64_t* x_strides, int64_t length, int64_t step, uint64_t indices,

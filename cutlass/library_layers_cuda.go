@@ -13,10 +13,8 @@ package cutlass
 #cgo noescape gpk_call_rope
 #cgo nocallback gpk_call_rope
 
+#include "entry.h"
 #include "src/gpk_layers.h"
-
-#define GPK_AS2(entry, f) ((__typeof__(&entry))(uintptr_t)(f))
-#define GPK_AS(entry) GPK_AS2(entry, f)
 
 static int gpk_call_embed_norm(uintptr_t f, const gpk_embed_norm_args* args) { return GPK_AS(gpk_embed_norm)(args); }
 static int gpk_call_pool(uintptr_t f, const gpk_pool_args* args) { return GPK_AS(gpk_pool)(args); }
@@ -24,20 +22,9 @@ static int gpk_call_norm_residual(uintptr_t f, const gpk_norm_residual_args* arg
 
 static int gpk_call_rope(uintptr_t f, const gpk_rope_args* args, const double* frequencies) { return GPK_AS(gpk_rope)(args, frequencies); }
 
-// The entry points with a queue's calling convention: the function, then the structure.
-_Static_assert(sizeof(gpk_embed_norm_args) <= 60 * 8, "the structure fits a record of the queue");
-_Static_assert(sizeof(gpk_pool_args) <= 60 * 8, "the structure fits a record of the queue");
-_Static_assert(sizeof(gpk_norm_residual_args) <= 60 * 8, "the structure fits a record of the queue");
-
-static int gpk_queued_embed_norm(const uint64_t* a) { return GPK_AS2(gpk_embed_norm, a[0])((const gpk_embed_norm_args*)(a + 1)); }
-static int gpk_queued_pool(const uint64_t* a) { return GPK_AS2(gpk_pool, a[0])((const gpk_pool_args*)(a + 1)); }
-static int gpk_queued_norm_residual(const uint64_t* a) {
-	return GPK_AS2(gpk_norm_residual, a[0])((const gpk_norm_residual_args*)(a + 1));
-}
-
-static uintptr_t gpk_queued_embed_norm_at(void) { return (uintptr_t)gpk_queued_embed_norm; }
-static uintptr_t gpk_queued_pool_at(void) { return (uintptr_t)gpk_queued_pool; }
-static uintptr_t gpk_queued_norm_residual_at(void) { return (uintptr_t)gpk_queued_norm_residual; }
+GPK_QUEUED(embed_norm)
+GPK_QUEUED(pool)
+GPK_QUEUED(norm_residual)
 */
 import "C"
 
@@ -62,13 +49,6 @@ type layerEntries struct {
 	embedNorm, pool, normResidual, rope C.uintptr_t
 }
 
-func truth(b bool) C.int32_t {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // arguments returns the problem as the structure for the C entry point.
 func (e *EmbedNorm) arguments(device int, stream uint64) C.gpk_embed_norm_args {
 	args := C.gpk_embed_norm_args{
@@ -82,7 +62,7 @@ func (e *EmbedNorm) arguments(device int, stream uint64) C.gpk_embed_norm_args {
 		}
 		args.table[i], args.ids[i] = C.uint64_t(t.Data), C.uint64_t(t.IDs)
 		args.rows[i], args.pitch[i] = C.int64_t(t.Rows), C.int64_t(t.Pitch)
-		args.wide |= truth(t.Wide) << i
+		args.wide |= flag(t.Wide) << i
 		args.tables++
 	}
 	return args
@@ -93,7 +73,7 @@ func (p *Pool) arguments(device int, stream uint64) C.gpk_pool_args {
 		size: C.uint64_t(unsafe.Sizeof(C.gpk_pool_args{})), stream: C.uint64_t(stream),
 		x: C.uint64_t(p.X), offsets: C.uint64_t(p.Offsets), dst: C.uint64_t(p.Dst), flags: C.uint64_t(p.Flags),
 		pitch: C.int64_t(p.Pitch), rows: C.int64_t(p.Rows), n: C.int64_t(p.N), batch: C.int64_t(p.Batch),
-		device: C.int32_t(device), _type: C.int32_t(p.Type), first: truth(p.First), normalize: truth(p.Normalize),
+		device: C.int32_t(device), _type: C.int32_t(p.Type), first: flag(p.First), normalize: flag(p.Normalize),
 	}
 }
 
@@ -131,7 +111,7 @@ func (l *Library) RoPE(device int, stream uint64, r *RoPE) error {
 		x: C.uint64_t(r.X), out: C.uint64_t(r.Out), positions: C.uint64_t(r.Positions),
 		position_batch: C.int64_t(r.PositionBatch), position_row: C.int64_t(r.PositionRow),
 		batch: C.int64_t(r.Batch), heads: C.int64_t(r.Heads), rows: C.int64_t(r.Rows), dim: C.int64_t(r.Dim), pairs: C.int64_t(len(r.Frequencies)),
-		device: C.int32_t(device), _type: C.int32_t(r.Type), interleaved: truth(r.Interleaved), wide: truth(r.WidePositions),
+		device: C.int32_t(device), _type: C.int32_t(r.Type), interleaved: flag(r.Interleaved), wide: flag(r.WidePositions),
 	}
 	for i := range r.XStrides {
 		args.x_stride[i], args.out_stride[i] = C.int64_t(r.XStrides[i]), C.int64_t(r.OutStrides[i])
@@ -147,9 +127,7 @@ func (s *Submitted) EmbedNorm(device int, stream uint64, e *EmbedNorm) error {
 	if !s.known(k) {
 		return s.first(k, func() error { return s.lib.EmbedNorm(device, stream, e) })
 	}
-	r := s.queue.Next()
-	r.Function = queuedEmbedNorm
-	r.Args[0] = uint64(s.lib.entries.embedNorm)
+	r := s.record(queuedEmbedNorm, s.lib.entries.embedNorm)
 	*(*C.gpk_embed_norm_args)(unsafe.Pointer(&r.Args[1])) = e.arguments(device, stream)
 	s.queue.Push()
 	return nil
@@ -161,9 +139,7 @@ func (s *Submitted) Pool(device int, stream uint64, p *Pool) error {
 	if !s.known(k) {
 		return s.first(k, func() error { return s.lib.Pool(device, stream, p) })
 	}
-	r := s.queue.Next()
-	r.Function = queuedPool
-	r.Args[0] = uint64(s.lib.entries.pool)
+	r := s.record(queuedPool, s.lib.entries.pool)
 	*(*C.gpk_pool_args)(unsafe.Pointer(&r.Args[1])) = p.arguments(device, stream)
 	s.queue.Push()
 	return nil
@@ -175,9 +151,7 @@ func (s *Submitted) NormResidual(device int, stream uint64, n *NormResidual) err
 	if !s.known(k) {
 		return s.first(k, func() error { return s.lib.NormResidual(device, stream, n) })
 	}
-	r := s.queue.Next()
-	r.Function = queuedNormResidual
-	r.Args[0] = uint64(s.lib.entries.normResidual)
+	r := s.record(queuedNormResidual, s.lib.entries.normResidual)
 	*(*C.gpk_norm_residual_args)(unsafe.Pointer(&r.Args[1])) = n.arguments(device, stream)
 	s.queue.Push()
 	return nil

@@ -6,9 +6,8 @@ package cutlass
 #cgo noescape gpk_call_pad
 #cgo nocallback gpk_call_pad
 
+#include "entry.h"
 #include "src/gpk.h"
-
-#define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int gpk_call_pad(uintptr_t f, int device, uint64_t stream, int type, uint64_t a, int64_t a_batch, int64_t a_lines,
                         int64_t a_length, int64_t a_pitch, int64_t a_member, uint64_t a_copy, int64_t a_copy_lines,

@@ -6,9 +6,8 @@ package cutlass
 #cgo noescape gpk_call_gemm_parts
 #cgo nocallback gpk_call_gemm_parts
 
+#include "entry.h"
 #include "src/gpk.h"
-
-#define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int gpk_call_gemm_parts(uintptr_t f, int device, uint64_t stream, int type, int64_t m, int64_t n, int64_t parts,
                                uint64_t p, int64_t ldp, uint64_t d, int64_t ldd, uint64_t bias, int act, double alpha) {

@@ -28,9 +28,8 @@ package cutlass
 #cgo noescape gpk_call_quantum_gram
 #cgo nocallback gpk_call_quantum_gram
 
+#include "entry.h"
 #include "src/gpk.h"
-
-#define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int gpk_call_quantum_angles(uintptr_t f, int device, uint64_t stream, int x_type, int64_t first, int64_t n, int64_t features, uint64_t x, int64_t row,
                                    int64_t col, int angles, uint64_t code, uint64_t coefs, uint64_t out, uint64_t status) {
@@ -113,13 +112,6 @@ type quantumEntries struct {
 	quantumPass, quantumNorms                                                    C.uintptr_t
 	quantumClosed, quantumFinish, quantumFinishWorkspaceSize                     C.uintptr_t
 	quantumClosedGram, quantumClosedWhole, quantumGram, quantumGramWorkspaceSize C.uintptr_t
-}
-
-func flag(b bool) C.int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // QuantumAngles enqueues the angles of samples.

@@ -6,9 +6,8 @@ package cutlass
 #cgo nocallback gpk_call_uniform
 #cgo nocallback gpk_call_normal
 
+#include "entry.h"
 #include "src/gpk.h"
-
-#define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int gpk_call_uniform(uintptr_t f, int device, uint64_t stream, int type, int64_t n, uint64_t seed, uint64_t block,
                             uint64_t p0, uint64_t p1, uint64_t p2, uint64_t dst) {

@@ -8,9 +8,8 @@ package cutlass
 #cgo noescape gpk_call_scatter_add
 #cgo nocallback gpk_call_scatter_add
 
+#include "entry.h"
 #include "src/gpk_scatter.h"
-
-#define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int64_t gpk_call_scatter_add_workspace(uintptr_t f, const gpk_scatter_add_args* args) { return GPK_AS(gpk_scatter_add_workspace)(args); }
 static int gpk_call_scatter_add(uintptr_t f, const gpk_scatter_add_args* args) { return GPK_AS(gpk_scatter_add)(args); }
@@ -25,16 +24,12 @@ type scatterEntries struct {
 }
 
 func (s *ScatterAdd) args(device int, stream uint64) C.gpk_scatter_add_args {
-	splat := C.int32_t(0)
-	if s.Splat {
-		splat = 1
-	}
 	return C.gpk_scatter_add_args{
 		size: C.uint64_t(unsafe.Sizeof(C.gpk_scatter_add_args{})), stream: C.uint64_t(stream), device: C.int32_t(device), _type: C.int32_t(s.Type),
 		x: C.uint64_t(s.X), places: C.uint64_t(s.Places), values: C.uint64_t(s.Values), dst: C.uint64_t(s.Dst),
 		workspace: C.uint64_t(s.Workspace), workspace_bytes: C.int64_t(s.WorkspaceBytes),
 		n: C.int64_t(s.N), count: C.int64_t(s.Count), width: C.int64_t(s.Width),
-		flags: C.uint64_t(s.Flags), index_type: C.int32_t(s.IndexType), splat: splat,
+		flags: C.uint64_t(s.Flags), index_type: C.int32_t(s.IndexType), splat: flag(s.Splat),
 	}
 }
 

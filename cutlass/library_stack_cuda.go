@@ -6,9 +6,8 @@ package cutlass
 #cgo noescape gpk_call_stack
 #cgo nocallback gpk_call_stack
 
+#include "entry.h"
 #include "src/gpk_stack.h"
-
-#define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int gpk_call_stack(uintptr_t f, int device, uint64_t stream, uint64_t dst, int64_t bytes, int count, const uint64_t* sources) {
 	return GPK_AS(gpk_stack)(device, stream, dst, bytes, count, sources);

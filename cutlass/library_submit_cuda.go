@@ -3,52 +3,51 @@
 package cutlass
 
 /*
+#include "entry.h"
 #include "src/gpk.h"
 
 // The entry points with a queue's calling convention: the function, then its arguments, one
 // word each. Shape and strides are last, ndim words each.
-#define GPK_AS(entry) ((__typeof__(&entry))(uintptr_t)a[0])
-
 static double gpk_word_double(uint64_t word) {
 	union { uint64_t word; double number; } u = {word};
 	return u.number;
 }
 
 static int gpk_queued_gemm(const uint64_t* a) {
-	return GPK_AS(gpk_gemm)((int)a[1], a[2], (int)a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15],
-	                        a[16], a[17], (int)a[18], gpk_word_double(a[19]), gpk_word_double(a[20]), a[21], a[22], a[23], a[24],
-	                        (int)a[25], a[26], a[27], a[28], a[29], a[30]);
+	return GPK_AT(gpk_gemm, a[0])((int)a[1], a[2], (int)a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15],
+	                              a[16], a[17], (int)a[18], gpk_word_double(a[19]), gpk_word_double(a[20]), a[21], a[22], a[23], a[24],
+	                              (int)a[25], a[26], a[27], a[28], a[29], a[30]);
 }
 
 static int gpk_queued_unary(const uint64_t* a) {
 	const int64_t* n = (const int64_t*)(a + 9);
 	int const d = (int)a[6];
-	return GPK_AS(gpk_unary)((int)a[1], a[2], (int)a[3], (int)a[4], (int)a[5], d, n, a[7], n + d, a[8], n + 2 * d);
+	return GPK_AT(gpk_unary, a[0])((int)a[1], a[2], (int)a[3], (int)a[4], (int)a[5], d, n, a[7], n + d, a[8], n + 2 * d);
 }
 
 static int gpk_queued_cast(const uint64_t* a) {
 	const int64_t* n = (const int64_t*)(a + 8);
 	int const d = (int)a[5];
-	return GPK_AS(gpk_cast)((int)a[1], a[2], (int)a[3], (int)a[4], d, n, a[6], n + d, a[7], n + 2 * d);
+	return GPK_AT(gpk_cast, a[0])((int)a[1], a[2], (int)a[3], (int)a[4], d, n, a[6], n + d, a[7], n + 2 * d);
 }
 
 static int gpk_queued_binary(const uint64_t* a) {
 	const int64_t* n = (const int64_t*)(a + 12);
 	int const d = (int)a[6];
-	return GPK_AS(gpk_binary)((int)a[1], a[2], (int)a[3], (int)a[4], (int)a[5], d, n, a[7], n + d, a[8], n + 2 * d, a[9], a[10], a[11],
-	                          n + 3 * d);
+	return GPK_AT(gpk_binary, a[0])((int)a[1], a[2], (int)a[3], (int)a[4], (int)a[5], d, n, a[7], n + d, a[8], n + 2 * d, a[9], a[10], a[11],
+	                                n + 3 * d);
 }
 
 static int gpk_queued_pad(const uint64_t* a) {
-	return GPK_AS(gpk_pad)((int)a[1], a[2], (int)a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15], a[16],
-	                       a[17], a[18], a[19], a[20], a[21], a[22], a[23], a[24], a[25]);
+	return GPK_AT(gpk_pad, a[0])((int)a[1], a[2], (int)a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15], a[16],
+	                             a[17], a[18], a[19], a[20], a[21], a[22], a[23], a[24], a[25]);
 }
 
-static uintptr_t gpk_queued_gemm_at(void) { return (uintptr_t)gpk_queued_gemm; }
-static uintptr_t gpk_queued_unary_at(void) { return (uintptr_t)gpk_queued_unary; }
-static uintptr_t gpk_queued_cast_at(void) { return (uintptr_t)gpk_queued_cast; }
-static uintptr_t gpk_queued_binary_at(void) { return (uintptr_t)gpk_queued_binary; }
-static uintptr_t gpk_queued_pad_at(void) { return (uintptr_t)gpk_queued_pad; }
+GPK_QUEUED_AT(gemm)
+GPK_QUEUED_AT(unary)
+GPK_QUEUED_AT(cast)
+GPK_QUEUED_AT(binary)
+GPK_QUEUED_AT(pad)
 */
 import "C"
 
@@ -118,6 +117,14 @@ func (s *Submitted) first(k kind, call func() error) error {
 	return err
 }
 
+// record returns the record of a call: of a C function with the queue's calling convention, and of the entry
+// point that it calls. The caller fills in the other arguments.
+func (s *Submitted) record(function uintptr, entry C.uintptr_t) *submit.Record {
+	r := s.queue.Next()
+	r.Function, r.Args[0] = function, uint64(entry)
+	return r
+}
+
 // Failure returns the error of a call that the queue made.
 func (s *Submitted) Failure(function uintptr, code int) error {
 	entry := map[uintptr]string{
@@ -136,10 +143,9 @@ func (s *Submitted) Gemm(device int, stream uint64, kernel int, g Gemm) error {
 	if !s.known(k) {
 		return s.first(k, func() error { return s.lib.Gemm(device, stream, kernel, g) })
 	}
-	r := s.queue.Next()
-	r.Function = queuedGemm
-	*(*[31]uint64)(r.Args[:]) = [31]uint64{
-		uint64(s.lib.entries.gemm), uint64(device), stream, uint64(kernel),
+	r := s.record(queuedGemm, s.lib.entries.gemm)
+	*(*[30]uint64)(r.Args[1:]) = [30]uint64{
+		uint64(device), stream, uint64(kernel),
 		uint64(g.M), uint64(g.N), uint64(g.K), uint64(g.Batch),
 		g.A, uint64(g.LDA), uint64(g.StrideA), g.B, uint64(g.LDB), uint64(g.StrideB), g.D, uint64(g.LDD), uint64(g.StrideD),
 		g.Bias, uint64(g.Act), math.Float64bits(g.AlphaRe), math.Float64bits(g.AlphaIm),
@@ -156,10 +162,9 @@ func (s *Submitted) Pad(device int, stream uint64, t dtype.DType, a, b Padded) e
 	if !s.known(k) {
 		return s.first(k, func() error { return s.lib.Pad(device, stream, t, a, b) })
 	}
-	r := s.queue.Next()
-	r.Function = queuedPad
-	*(*[26]uint64)(r.Args[:]) = [26]uint64{
-		uint64(s.lib.entries.pad), uint64(device), stream, uint64(t),
+	r := s.record(queuedPad, s.lib.entries.pad)
+	*(*[25]uint64)(r.Args[1:]) = [25]uint64{
+		uint64(device), stream, uint64(t),
 		a.Source, uint64(a.Batch), uint64(a.Lines), uint64(a.Length), uint64(a.Pitch), uint64(a.Member),
 		a.Copy, uint64(a.CopyLines), uint64(a.CopyLength), uint64(a.CopyPitch), uint64(a.CopyMember),
 		b.Source, uint64(b.Batch), uint64(b.Lines), uint64(b.Length), uint64(b.Pitch), uint64(b.Member),
@@ -192,10 +197,9 @@ func (s *Submitted) Unary(device int, stream uint64, op expr.Op, xType, dstType 
 	if err := checkDims("gpk_unary", shape, xStrides, dstStrides); err != nil {
 		return err
 	}
-	r := s.queue.Next()
-	r.Function = queuedUnary
-	*(*[9]uint64)(r.Args[:]) = [9]uint64{
-		uint64(s.lib.entries.unary), uint64(device), stream, uint64(op), uint64(xType), uint64(dstType), uint64(len(shape)), x, dst,
+	r := s.record(queuedUnary, s.lib.entries.unary)
+	*(*[8]uint64)(r.Args[1:]) = [8]uint64{
+		uint64(device), stream, uint64(op), uint64(xType), uint64(dstType), uint64(len(shape)), x, dst,
 	}
 	setDims(r, 9, shape, xStrides, dstStrides)
 	s.queue.Push()
@@ -213,10 +217,9 @@ func (s *Submitted) Cast(device int, stream uint64, xType, dstType dtype.DType, 
 	if err := checkDims("gpk_cast", shape, xStrides, dstStrides); err != nil {
 		return err
 	}
-	r := s.queue.Next()
-	r.Function = queuedCast
-	*(*[8]uint64)(r.Args[:]) = [8]uint64{
-		uint64(s.lib.entries.cast), uint64(device), stream, uint64(xType), uint64(dstType), uint64(len(shape)), x, dst,
+	r := s.record(queuedCast, s.lib.entries.cast)
+	*(*[7]uint64)(r.Args[1:]) = [7]uint64{
+		uint64(device), stream, uint64(xType), uint64(dstType), uint64(len(shape)), x, dst,
 	}
 	setDims(r, 8, shape, xStrides, dstStrides)
 	s.queue.Push()
@@ -242,10 +245,9 @@ func (s *Submitted) Binary(device int, stream uint64, op expr.Op, typ, dstType d
 	if err := checkDims("gpk_binary", shape, xStrides, yStrides, dstStrides); err != nil {
 		return err
 	}
-	r := s.queue.Next()
-	r.Function = queuedBinary
-	*(*[12]uint64)(r.Args[:]) = [12]uint64{
-		uint64(s.lib.entries.binary), uint64(device), stream, uint64(op), uint64(typ), uint64(dstType), uint64(len(shape)), x, y, lo, hi, dst,
+	r := s.record(queuedBinary, s.lib.entries.binary)
+	*(*[11]uint64)(r.Args[1:]) = [11]uint64{
+		uint64(device), stream, uint64(op), uint64(typ), uint64(dstType), uint64(len(shape)), x, y, lo, hi, dst,
 	}
 	setDims(r, 12, shape, xStrides, yStrides, dstStrides)
 	s.queue.Push()

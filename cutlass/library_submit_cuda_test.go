@@ -4,7 +4,6 @@ package cutlass
 
 import (
 	"errors"
-	"math"
 	"reflect"
 	"runtime"
 	"testing"
@@ -32,44 +31,8 @@ func TestSubmitted(t *testing.T) {
 	record := make([]int64, 48)
 	stream := uint64(uintptr(unsafe.Pointer(&record[0])))
 	defer runtime.KeepAlive(record)
-	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
 	d := func(n int) []int { return []int{99, 98, 97, 96, 95, 94, 93, n} } // the record keeps the last of eight
-	for number, c := range []entryCall{
-		{"gpk_gemm", func(code int) error {
-			return s.Gemm(code, stream, 1, numbered)
-		}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, f(17.5), f(18.5), 19, 20, 21, 22, int64(GuardMisses), 24, 25, 26, 27, 28}},
-		{"gpk_unary", func(code int) error {
-			return s.Unary(code, stream, expr.GELU, dtype.Float16, dtype.Float32, d(4), 5, d(6), 7, d(8))
-		}, []int64{int64(expr.GELU), 3, 1, 8, 4, 5, 6, 7, 8}},
-		{"gpk_binary", func(code int) error {
-			return s.Binary(code, stream, expr.Add, dtype.Float16, dtype.Bool, d(4), 5, d(6), 7, d(8), 9, 10, 11, d(12))
-		}, []int64{int64(expr.Add), 3, 9, 8, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
-		{"gpk_cast", func(code int) error {
-			return s.Cast(code, stream, dtype.Int64, dtype.Int8, d(3), 4, d(5), 6, d(7))
-		}, []int64{8, 5, 8, 3, 4, 5, 6, 7}},
-		{"gpk_pad", func(code int) error {
-			return s.Pad(code, stream, dtype.Float16, numberedPads[0], numberedPads[1])
-		}, []int64{3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}},
-		{"gpk_embed_norm", func(code int) error {
-			e := numberedEmbedNorm
-			return s.EmbedNorm(code, stream, &e)
-		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 11, 12, 13, 14, f(15.5), 3, 2, 2}},
-		{"gpk_pool", func(code int) error {
-			p := numberedPool
-			return s.Pool(code, stream, &p)
-		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 2, 0, 1}},
-		{"gpk_norm_residual", func(code int) error {
-			r := numberedNormResidual
-			return s.NormResidual(code, stream, &r)
-		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, f(10.5), 3}},
-		{"gpk_attention", func(code int) error {
-			a := numberedAttention
-			return s.Attention(code, stream, &a)
-		}, []int64{
-			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, 36, 26, 27, 28, 29, 30, 31, 32, f(33.5),
-			34, 35, 3, 1, 0, 1,
-		}},
-	} {
+	for number, c := range commonCalls(s, stream, d) {
 		var refused *Error
 		if err := c.call(10001); !errors.As(err, &refused) || refused.Entry != c.entry || !errors.Is(err, expr.ErrUnsupported) {
 			t.Errorf("%s: the first call of a kind that is refused: %v", c.entry, err)

@@ -36,6 +36,7 @@ package cutlass
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "entry.h"
 #include "src/gpk.h"
 
 // dlerror is per thread, so each function reads it in the same call.
@@ -53,7 +54,6 @@ static uintptr_t gpk_dlsym(void* handle, const char* name) { return (uintptr_t)d
 // One trampoline per entry point. The types come from the header's declarations, so that a
 // changed signature does not compile. Addresses are passed as integers, which avoids cgo's
 // pointer checks.
-#define GPK_AS(entry) ((__typeof__(&entry))f)
 
 static int gpk_call_int(uintptr_t f) { return GPK_AS(gpk_abi_version)(); }
 static const char* gpk_call_text(uintptr_t f) { return GPK_AS(gpk_kernel_set)(); }
@@ -322,6 +322,14 @@ func (l *Library) Gemm(device int, stream uint64, kernel int, g Gemm) error {
 		C.uint64_t(g.Workspace), C.int64_t(g.WorkspaceBytes)))
 }
 
+// flag returns 1 for true, else 0.
+func flag(b bool) C.int32_t {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 // PrepareWorkspace returns the bytes of workspace that Prepare needs; m and n
 // are the lines of A and of B.
 func (l *Library) PrepareWorkspace(device int, t dtype.DType, form Form, m, n, k, batch int) (int64, error) {
@@ -332,12 +340,6 @@ func (l *Library) PrepareWorkspace(device int, t dtype.DType, form Form, m, n, k
 // Prepare enqueues the conversion of one or two operands of type t for scaled and split
 // kernels.
 func (l *Library) Prepare(device int, stream uint64, t dtype.DType, form Form, k, batch int, a, b Prepared, workspace uint64, workspaceBytes int64) error {
-	flag := func(b bool) C.int {
-		if b {
-			return 1
-		}
-		return 0
-	}
 	return l.check("gpk_prepare", C.gpk_call_prepare(l.entries.prepare, C.int(device), C.uint64_t(stream), C.int(t), C.int(form),
 		C.int64_t(a.Lines), C.int64_t(b.Lines), C.int64_t(k), C.int64_t(batch),
 		C.uint64_t(a.Source), C.int64_t(a.Line), C.int64_t(a.Step), C.int64_t(a.Stride), flag(a.Conj), C.uint64_t(a.High),

@@ -197,35 +197,20 @@ func TestEntries(t *testing.T) {
 	defer runtime.KeepAlive(record)
 	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
 	s := func(n int) []int { return []int{99, n} } // the record keeps the last
-	for _, c := range []entryCall{
-		{"gpk_gemm", func(code int) error {
-			return lib.Gemm(code, stream, 1, numbered)
-		}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, f(17.5), f(18.5), 19, 20, 21, 22, int64(GuardMisses), 24, 25, 26, 27, 28}},
+	for _, c := range append(commonCalls(lib, stream, s), []entryCall{
 		{"gpk_gemm_parts", func(code int) error {
 			return lib.GemmParts(code, stream, dtype.Float16, 5, 6, 7, numbered)
 		}, []int64{3, 2, 3, 5, 6, 7, 12, 13, 15, 16, f(17.5)}},
-		{"gpk_pad", func(code int) error {
-			return lib.Pad(code, stream, dtype.Float16, numberedPads[0], numberedPads[1])
-		}, []int64{3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}},
 		{"gpk_prepare", func(code int) error {
 			return lib.Prepare(code, stream, dtype.Complex64, FormSplit, 5, 6,
 				Prepared{3, 7, 8, 9, 10, true, 12, 13, 14, 15, 16, 17}, Prepared{4, 18, 19, 20, 21, false, 23, 24, 25, 26, 27, 28}, 29, 30)
 		}, []int64{10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 0, 23, 24, 25, 26, 27, 28, 29, 30}},
-		{"gpk_unary", func(code int) error {
-			return lib.Unary(code, stream, expr.GELU, dtype.Float16, dtype.Float32, s(4), 5, s(6), 7, s(8))
-		}, []int64{int64(expr.GELU), 3, 1, 2, 4, 5, 6, 7, 8}},
-		{"gpk_binary", func(code int) error {
-			return lib.Binary(code, stream, expr.Add, dtype.Float16, dtype.Bool, s(4), 5, s(6), 7, s(8), 9, 10, 11, s(12))
-		}, []int64{int64(expr.Add), 3, 9, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12}},
 		{"gpk_ternary", func(code int) error {
 			return lib.Ternary(code, stream, expr.Where, dtype.Float16, s(4), 5, s(6), 7, s(8), 9, s(10), 11, 12, 13, 14, 15, s(16))
 		}, []int64{int64(expr.Where), 3, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
 		{"gpk_line", func(code int) error {
 			return lib.Line(code, stream, expr.CumSum, dtype.Int8, dtype.Int64, s(4), 5, s(6), 7, s(8), 9, 10, 11.5)
 		}, []int64{int64(expr.CumSum), 5, 8, 2, 4, 5, 6, 7, 8, 9, 10, f(11.5)}},
-		{"gpk_cast", func(code int) error {
-			return lib.Cast(code, stream, dtype.Int64, dtype.Int8, s(3), 4, s(5), 6, s(7))
-		}, []int64{8, 5, 2, 3, 4, 5, 6, 7}},
 		{"gpk_fill", func(code int) error { return lib.Fill(code, stream, dtype.Complex128, s(2), 3, 4, 5, s(6)) }, []int64{11, 2, 2, 3, 4, 5, 6}},
 		{"gpk_fill", func(code int) error { return lib.Fill(code, stream, dtype.Complex128, nil, 3, 4, 5, nil) }, []int64{11, 0, -1, 3, 4, 5, -1}},
 		{"gpk_arange", func(code int) error { return lib.Arange(code, stream, dtype.Float16, 1, 2.5, -3, 4) }, []int64{3, 1, f(2.5), f(-3), 4}},
@@ -250,18 +235,6 @@ func TestEntries(t *testing.T) {
 		}, []int64{3, 4, 5, 6, 7, 8, 9}},
 		{"gpk_stack", func(code int) error { return lib.Stack(code, stream, 1, 2, []uint64{3, 4, 5}) }, []int64{1, 2, 3, 3, 5}},
 		{"gpk_spin", func(code int) error { return lib.Spin(code, stream, 77) }, []int64{77}},
-		{"gpk_embed_norm", func(code int) error {
-			e := numberedEmbedNorm
-			return lib.EmbedNorm(code, stream, &e)
-		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10, 11, 12, 13, 14, f(15.5), 3, 2, 2}},
-		{"gpk_pool", func(code int) error {
-			p := numberedPool
-			return lib.Pool(code, stream, &p)
-		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 2, 0, 1}},
-		{"gpk_norm_residual", func(code int) error {
-			r := numberedNormResidual
-			return lib.NormResidual(code, stream, &r)
-		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, f(10.5), 3}},
 		{"gpk_rope", func(code int) error {
 			return lib.RoPE(code, stream, &RoPE{dtype.Float16, 1, 2, 3, [4]int{4, 5, 6, 7}, [4]int{8, 9, 10, 11}, 12, 13, 14, 15, 16, 17, true, false, []float64{18.5, 19.5}})
 		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 13, 14, 15, 16, 17, 2, 3, 1, 0, f(18.5), f(19.5)}},
@@ -274,14 +247,7 @@ func TestEntries(t *testing.T) {
 		{"gpk_scatter_add", func(code int) error {
 			return lib.ScatterAdd(code, stream, &ScatterAdd{dtype.Complex64, dtype.Int64, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true})
 		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 8, 1}},
-		{"gpk_attention", func(code int) error {
-			a := numberedAttention
-			return lib.Attention(code, stream, &a)
-		}, []int64{
-			1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22, 23, 24, 25, 0, 36, 26, 27, 28, 29, 30, 31, 32, f(33.5),
-			34, 35, 3, 1, 0, 1,
-		}},
-	} {
+	}...) {
 		c.check(t, record)
 		var e *Error
 		if err := c.call(CodeUnsupported); !errors.Is(err, expr.ErrUnsupported) || !errors.As(err, &e) || e.Entry != c.entry || e.Message != "no such kernel" {

@@ -171,10 +171,7 @@ func driverTransfers(t *testing.T, d *Device) {
 func driverEvents(t *testing.T, d *Device) {
 	var events [2]*Event
 	for i := range events {
-		e, err := d.NewEvent()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := event(t, d)
 		if err := d.DefaultStream().Record(e); err != nil {
 			t.Fatal(err)
 		}
@@ -191,10 +188,7 @@ func driverEvents(t *testing.T, d *Device) {
 }
 
 func driverGraphs(t *testing.T, d *Device) {
-	s, err := d.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := stream(t, d, "s")
 	x, y := alloc(t, d, 100, nil), alloc(t, d, 100, nil)
 	record := func() *Graph {
 		if err := s.BeginCapture(); err != nil {
@@ -214,7 +208,7 @@ func driverGraphs(t *testing.T, d *Device) {
 		t.Error(err)
 	}
 	t.Setenv("GPK_TEST_NO_UPDATE", "1")
-	err = g.Update(g2)
+	err := g.Update(g2)
 	if e, ok := errors.AsType[*driverError](err); !ok || e.code != 910 {
 		t.Errorf("an update that is refused: %v", err)
 	}
@@ -235,8 +229,10 @@ func driverGraphs(t *testing.T, d *Device) {
 	y.Free()
 }
 
-func TestDriverUpdate(t *testing.T) {
-	drv, err := loadDriverFrom(testLibrary(t))
+// openDriver loads a driver and opens its second GPU.
+func openDriver(t *testing.T, path string) (driver, backend) {
+	t.Helper()
+	drv, err := loadDriverFrom(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,6 +240,11 @@ func TestDriverUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return drv, b
+}
+
+func TestDriverUpdate(t *testing.T) {
+	drv, b := openDriver(t, testLibrary(t))
 	if _, err := drv.open(5); err == nil {
 		t.Error("a GPU that is not there")
 	}

@@ -221,6 +221,15 @@ func alloc(t testing.TB, d *Device, n int64, s *Stream) *Buffer {
 	return b
 }
 
+func event(t testing.TB, d *Device) *Event {
+	t.Helper()
+	e, err := d.NewEvent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func stream(t testing.TB, d *Device, name string) *Stream {
 	t.Helper()
 	s, err := d.NewStream()

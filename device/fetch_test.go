@@ -170,10 +170,7 @@ var errBus = errorf("the bus is down")
 // TestEventFree: events that were freed serve again, and are not used before.
 func TestEventFree(t *testing.T) {
 	d, backend := gpu(t, 0)
-	a, err := d.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := event(t, d)
 	h := a.handle
 	if err := d.main.Record(a); err != nil {
 		t.Fatal(err)
@@ -182,14 +179,8 @@ func TestEventFree(t *testing.T) {
 	a.Free()
 	is(t, d.main.Record(a), ErrDevice)
 	is(t, d.main.Wait(a), ErrDevice)
-	b, err := d.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := d.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := event(t, d)
+	c := event(t, d)
 	if b.handle != h || c.handle == h {
 		t.Errorf("handles %d and %d after %d was freed", b.handle, c.handle, h)
 	}
@@ -200,7 +191,7 @@ func TestEventFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	backend.take()
-	_, err = a.Elapsed(c)
+	_, err := a.Elapsed(c)
 	is(t, err, ErrDevice)
 	if err := a.Synchronize(context.Background()); err != nil {
 		t.Error(err)
@@ -208,10 +199,7 @@ func TestEventFree(t *testing.T) {
 	same(t, "an event that was freed", backend.take(), nil)
 	list := []*Event{b, c}
 	for range 2 * maxIdleEvents {
-		e, err := d.NewEvent()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := event(t, d)
 		list = append(list, e)
 	}
 	for _, e := range list {

@@ -216,16 +216,10 @@ func TestSynchronizeContext(t *testing.T) {
 func TestEvents(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		s := stream(t, d, "s")
-		a, err := d.NewEvent()
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := d.NewEvent()
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := event(t, d)
+		b := event(t, d)
 		is(t, s.Wait(a), ErrDevice)
-		_, err = b.Elapsed(a)
+		_, err := b.Elapsed(a)
 		is(t, err, ErrDevice)
 		if err := s.Record(a); err != nil {
 			t.Fatal(err)

@@ -83,28 +83,22 @@ func TestNilMistakes(t *testing.T) {
 		nothing := func(int, uint64) error { return nil }
 		var noContext context.Context
 		for what, err := range map[string]error{
-			"a zero buffer read":     d.Launch(nil, []*Buffer{none}, []*Buffer{b}, nothing),
-			"a zero buffer written":  d.Launch(nil, nil, []*Buffer{b, none}, nothing),
-			"a zero stream":          d.Launch(&Stream{}, nil, []*Buffer{b}, nothing),
-			"no function":            d.Launch(nil, nil, []*Buffer{b}, nil),
-			"no work":                d.LaunchWork(nil, nil, []*Buffer{b}, nil),
-			"a copy to a zero one":   d.Copy(none, 0, b, 0, 0, nil),
-			"a copy from a zero one": d.Copy(b, 0, none, 0, 0, nil),
-			"bytes to a zero one":    d.CopyFromHost(none, 0, nil, nil),
-			"bytes from a zero one":  d.CopyToHost(nil, none, 0, nil),
-			"a nil stream closed":    (*Stream)(nil).Close(),
-			"a zero graph":           (&Graph{}).Launch(nil),
-			"a zero event":           d.main.Record(&Event{}),
-			"no context":             d.Synchronize(noContext),
-			"a stream without":       d.main.Synchronize(noContext),
-			"compiled without":       d.awaitCompiled(noContext),
-			"an event without": func() error {
-				e, err := d.NewEvent()
-				if err != nil {
-					t.Fatal(err)
-				}
-				return e.Synchronize(noContext)
-			}(),
+			"a zero buffer read":             d.Launch(nil, []*Buffer{none}, []*Buffer{b}, nothing),
+			"a zero buffer written":          d.Launch(nil, nil, []*Buffer{b, none}, nothing),
+			"a zero stream":                  d.Launch(&Stream{}, nil, []*Buffer{b}, nothing),
+			"no function":                    d.Launch(nil, nil, []*Buffer{b}, nil),
+			"no work":                        d.LaunchWork(nil, nil, []*Buffer{b}, nil),
+			"a copy to a zero one":           d.Copy(none, 0, b, 0, 0, nil),
+			"a copy from a zero one":         d.Copy(b, 0, none, 0, 0, nil),
+			"bytes to a zero one":            d.CopyFromHost(none, 0, nil, nil),
+			"bytes from a zero one":          d.CopyToHost(nil, none, 0, nil),
+			"a nil stream closed":            (*Stream)(nil).Close(),
+			"a zero graph":                   (&Graph{}).Launch(nil),
+			"a zero event":                   d.main.Record(&Event{}),
+			"no context":                     d.Synchronize(noContext),
+			"a stream without":               d.main.Synchronize(noContext),
+			"compiled without":               d.awaitCompiled(noContext),
+			"an event without":               event(t, d).Synchronize(noContext),
 			"a fetch without":                func() error { _, err := (&hostCopy{dev: d}).Wait(noContext); return err }(),
 			"a compilation without":          func() error { _, err := failedCompilation(nil).wait(noContext); return err }(),
 			"a deferred error without judge": func() error { _, _, err := d.NewDeferredError(nil, nil); return err }(),

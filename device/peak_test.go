@@ -35,14 +35,8 @@ func TestWatch(t *testing.T) {
 
 func TestEventSynchronize(t *testing.T) {
 	d, _ := gpu(t, 0)
-	s, err := d.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := d.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := stream(t, d, "s")
+	e := event(t, d)
 	if err := e.Synchronize(context.Background()); err != nil {
 		t.Errorf("not recorded: %v", err)
 	}

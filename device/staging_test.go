@@ -185,10 +185,7 @@ func TestStagingCalls(t *testing.T) {
 func TestUntil(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		other := cpu(t, 0)
-		foreign, err := other.NewEvent()
-		if err != nil {
-			t.Fatal(err)
-		}
+		foreign := event(t, other)
 		for _, n := range []int{0, 1, smallSlot, smallSlot + 1} {
 			buf := alloc(t, d, int64(n), nil)
 			events, err := d.newEvents(3)
@@ -241,10 +238,7 @@ func TestEventElsewhere(t *testing.T) {
 		b.early = strings.HasPrefix(name, "early")
 		other := stream(t, d, "")
 		buf, aside := alloc(t, d, 64, nil), alloc(t, d, 64, other)
-		e, err := d.NewEvent()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := event(t, d)
 		if err := d.CopyFromHost(buf, 0, []byte{7}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -300,10 +294,7 @@ func TestEventFreedWhileWaited(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := d.NewEvent()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := event(t, d)
 			for i := range idle {
 				if full { // nobody keeps another
 					idle[i].Free()
@@ -322,10 +313,7 @@ func TestEventFreedWhileWaited(t *testing.T) {
 			go func() { ended <- wait(e, f) }()
 			<-held
 			e.Free()
-			again, err := d.NewEvent()
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := event(t, d)
 			if again.handle == h {
 				t.Errorf("%s, full %v: the event is another one while it is waited for", name, full)
 			}
@@ -362,10 +350,7 @@ func TestStagingFault(t *testing.T) {
 		buf, aside := alloc(t, d, 64, s), alloc(t, d, 64, nil)
 		var e *Event
 		if name != "no event" {
-			var err error
-			if e, err = d.NewEvent(); err != nil {
-				t.Fatal(err)
-			}
+			e = event(t, d)
 		}
 		if err := d.copyFromHostUntil(buf, 0, []byte{7}, s, e); err != nil {
 			t.Fatal(err)
@@ -400,10 +385,7 @@ func TestStagingAside(t *testing.T) {
 		buf, aside := alloc(t, d, 64, s), alloc(t, d, 64, nil)
 		var e *Event
 		if until {
-			var err error
-			if e, err = d.NewEvent(); err != nil {
-				t.Fatal(err)
-			}
+			e = event(t, d)
 		}
 		if err := d.copyFromHostUntil(buf, 0, []byte{7}, s, e); err != nil {
 			t.Fatal(err)
@@ -436,10 +418,7 @@ func TestStagingElsewhere(t *testing.T) {
 		d, b := laterDevice(t)
 		s, other := stream(t, d, ""), stream(t, d, "")
 		buf, aside := alloc(t, d, 64, s), alloc(t, d, 64, nil)
-		e, err := d.NewEvent()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := event(t, d)
 		if err := d.copyFromHostUntil(buf, 0, []byte{7}, s, e); err != nil {
 			t.Fatal(err)
 		}
@@ -482,10 +461,7 @@ func TestStagingExposed(t *testing.T) {
 			}
 		}
 		buf, aside := alloc(t, d, 64, s), alloc(t, d, 64, nil)
-		e, err := d.NewEvent()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := event(t, d)
 		for range 2 { // the event is the second's
 			if err := d.copyFromHostUntil(buf, 0, []byte{1}, s, e); err != nil {
 				t.Fatal(err)
@@ -515,10 +491,7 @@ func TestStagingMark(t *testing.T) {
 	d, b := laterDevice(t)
 	s := stream(t, d, "")
 	buf, aside := alloc(t, d, 64, s), alloc(t, d, 64, nil)
-	e, err := d.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := event(t, d)
 	for range 2 {
 		if err := d.copyFromHostUntil(buf, 0, []byte{1}, s, e); err != nil {
 			t.Fatal(err)
@@ -567,10 +540,7 @@ func TestStagingCapture(t *testing.T) {
 	d, b := laterDevice(t)
 	s := stream(t, d, "")
 	a, c := alloc(t, d, 64, s), alloc(t, d, 64, d.main)
-	e, err := d.NewEvent()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := event(t, d)
 	for range smallSlots {
 		if err := d.copyFromHostUntil(a, 0, []byte{1}, s, e); err != nil {
 			t.Fatal(err)

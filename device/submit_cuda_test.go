@@ -25,17 +25,10 @@ func queuedDevice(t *testing.T, mode string) *Device {
 	t.Helper()
 	t.Setenv("GPK_SUBMIT", mode)
 	path := testLibrary(t)
-	drv, err := loadDriverFrom(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := bindModulesFrom(path); err != nil {
 		t.Fatal(err)
 	}
-	b, err := drv.open(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, b := openDriver(t, path)
 	if cb := b.(*cudaBackend); cb.calls == nil {
 		cb.calls = submit.New(submit.InRows) // there may be too few processors here
 	}
@@ -49,6 +42,20 @@ func queuedDevice(t *testing.T, mode string) *Device {
 		b.(*cudaBackend).calls = nil
 	})
 	return d
+}
+
+func functionOf(d *Device, name string, handle uint64) *Function {
+	return &Function{dev: d, name: name, handle: handle, info: functionInfo{maxThreads: 1024}}
+}
+
+// startedMix returns a function that was launched once: the first launch is started at once, later ones are queued.
+func startedMix(t *testing.T, d *Device) *Function {
+	t.Helper()
+	f := functionOf(d, "mix", 5)
+	if err := mix(d.main, f, alloc(t, d, 8, nil), 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	return f
 }
 
 // launched is one launch of a function of the test's driver.
@@ -101,7 +108,7 @@ func at(b *Buffer) *uint64 {
 func TestQueuedDrains(t *testing.T) {
 	d := queuedDevice(t, "always")
 	s, b := d.main, d.backend.(*cudaBackend)
-	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	f := functionOf(d, "mix", 5)
 	x, y := alloc(t, d, 8, nil), alloc(t, d, 8, nil)
 	*at(x) = 1
 	event, err := b.newEvent(eventOrder)
@@ -196,7 +203,7 @@ func TestQueuedOrder(t *testing.T) {
 }
 
 func queuedOrder(t *testing.T, d *Device, rng *rand.Rand) {
-	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	f := functionOf(d, "mix", 5)
 	const n = 3
 	var streams [n]*Stream
 	var buffers [n]*Buffer
@@ -278,14 +285,8 @@ func queuedOrder(t *testing.T, d *Device, rng *rand.Rand) {
 // error, Synchronize too and once, and what is overwritten is well again.
 func TestQueuedFailure(t *testing.T) {
 	d := queuedDevice(t, "always")
-	other, err := d.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
-	if err := mix(d.main, f, alloc(t, d, 8, nil), 0, 0); err != nil { // started at once: the first
-		t.Fatal(err)
-	}
+	other := stream(t, d, "other")
+	f := startedMix(t, d)
 	before, failing, after, beside := alloc(t, d, 8, nil), alloc(t, d, 8, nil), alloc(t, d, 8, nil), alloc(t, d, 8, other)
 	for _, b := range []*Buffer{before, failing, after} {
 		if err := d.CopyFromHost(b, 0, word(1), nil); err != nil {
@@ -347,14 +348,8 @@ func TestQueuedFailure(t *testing.T) {
 // to another one before: what that one wrote is well.
 func TestQueuedFailureOfHandle(t *testing.T) {
 	d := queuedDevice(t, "always")
-	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
-	if err := mix(d.main, f, alloc(t, d, 8, nil), 0, 0); err != nil { // started at once: the first
-		t.Fatal(err)
-	}
-	old, err := d.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := startedMix(t, d)
+	old := stream(t, d, "old")
 	well := alloc(t, d, 8, nil)
 	if err := d.CopyFromHost(well, 0, word(1), nil); err != nil {
 		t.Fatal(err)
@@ -407,14 +402,8 @@ func (w *manyLaunches) Enqueue(_ int, stream uint64) (bool, error) {
 // that has more launches than the queue has records.
 func TestQueuedFailureOfMany(t *testing.T) {
 	d := queuedDevice(t, "always")
-	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
-	if err := mix(d.main, f, alloc(t, d, 8, nil), 0, 0); err != nil { // started at once: the first
-		t.Fatal(err)
-	}
-	other, err := d.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := startedMix(t, d)
+	other := stream(t, d, "other")
 	first, second, before := alloc(t, d, 8, nil), alloc(t, d, 8, other), alloc(t, d, 8, other)
 	if err := mix(other, f, before, 0, 0); err != nil {
 		t.Fatal(err)
@@ -468,7 +457,7 @@ func (l launches) Enqueue(ordinal int, stream uint64) (bool, error) {
 // function, which is not queued: that reads what was not made, and is not started.
 func TestQueuedFailureBeforeFirst(t *testing.T) {
 	d := queuedDevice(t, "always")
-	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	f := functionOf(d, "mix", 5)
 	b := alloc(t, d, 8, nil)
 	if err := d.CopyFromHost(b, 0, word(1), nil); err != nil {
 		t.Fatal(err)
@@ -476,7 +465,7 @@ func TestQueuedFailureBeforeFirst(t *testing.T) {
 	if err := mix(d.main, f, b, 0, 0); err != nil { // started at once: the first
 		t.Fatal(err)
 	}
-	g := &Function{dev: d, name: "other", handle: 6, info: functionInfo{maxThreads: 1024}}
+	g := functionOf(d, "other", 6)
 	var work launches
 	for _, w := range []launched{{f: f, params: word(b.Addr())}, {f: g, params: word(b.Addr())}} {
 		code := uint64(700)
@@ -522,14 +511,14 @@ func TestQueuedFailureReachesBoundary(t *testing.T) {
 			return mix(d.main, f, failed, 0, 0)
 		},
 		"beside the queue": func(d *Device, _ *Function, _, other *Buffer, release func()) error {
-			g := &Function{dev: d, name: "other", handle: 6, info: functionInfo{maxThreads: 1024}}
+			g := functionOf(d, "other", 6)
 			w := &releasing{launched{f: g, params: slices.Concat(word(other.Addr()), word(0), word(0))}, release}
 			return d.LaunchWork(d.main, nil, []*Buffer{other}, w)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := queuedDevice(t, "always")
-			f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+			f := functionOf(d, "mix", 5)
 			failed, other := alloc(t, d, 8, nil), alloc(t, d, 8, nil)
 			if err := mix(d.main, f, other, 0, 0); err != nil { // started at once: the first
 				t.Fatal(err)
@@ -564,14 +553,7 @@ func TestQueuedFailureReachesBoundary(t *testing.T) {
 // context.
 func TestNewDeviceFails(t *testing.T) {
 	t.Setenv("GPK_SUBMIT", "always")
-	drv, err := loadDriverFrom(testLibrary(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := drv.open(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, b := openDriver(t, testLibrary(t))
 	if _, _, err := b.memory(); err != nil {
 		t.Fatal(err)
 	}
@@ -592,7 +574,7 @@ func TestNewDeviceFails(t *testing.T) {
 func TestQueuedRows(t *testing.T) {
 	d := queuedDevice(t, "")
 	q := d.submission.queue
-	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	f := functionOf(d, "mix", 5)
 	b := alloc(t, d, 8, nil)
 	for range 200 {
 		if err := mix(d.main, f, b, 0, 0); err != nil {
@@ -626,7 +608,7 @@ func TestQueuedRows(t *testing.T) {
 // longer queued.
 func TestQueuedHandle(t *testing.T) {
 	d := queuedDevice(t, "always")
-	f := &Function{dev: d, name: "mix", handle: 5, info: functionInfo{maxThreads: 1024}}
+	f := functionOf(d, "mix", 5)
 	b := alloc(t, d, 8, nil)
 	if err := d.CopyFromHost(b, 0, word(1), nil); err != nil {
 		t.Fatal(err)

@@ -110,10 +110,7 @@ func TestCaptureWaits(t *testing.T) {
 // before, for what is closed is taken to be done.
 func TestCloseWaits(t *testing.T) {
 	d, b := slowDevice(t)
-	s, err := d.NewStream()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := stream(t, d, "s")
 	buf := alloc(t, d, 8, nil)
 	copied, closed := make(chan error, 1), make(chan error, 1)
 	go func() { copied <- d.CopyFromHost(buf, 0, []byte{1}, s) }()

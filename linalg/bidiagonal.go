@@ -36,12 +36,7 @@ func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflect
 	line, work := zeros[T](2*k), zeros[T](max(m, n))
 	for i := range k {
 		u := column[:m-i]
-		for r := range u {
-			u[r] = a.at(i+r, i)
-		}
-		known := line[:copy(line, z.row(i)[:2*i])]
-		conjugate(known)
-		minusTimes(u, plain(w.part(i, m, 0, 2*i)), known, work)
+		panelColumn(u, a, w, z, i, line, work)
 		tau := reflector(u)
 		tauq = append(tauq, tau)
 		d[i], _ = parts(u[0])
@@ -52,7 +47,7 @@ func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflect
 		}
 		y := row[:n-i-1]
 		timesVector(y, adj(a.part(i, m, i+1, n)), u)
-		known = line[:2*i]
+		known := line[:2*i]
 		timesVector(known, adj(w.part(i, m, 0, 2*i)), u)
 		minusTimes(y, plain(z.part(i+1, n, 0, 2*i)), known, work)
 		for r := range y {
@@ -91,6 +86,17 @@ func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflect
 	}
 	u, v := w.columns(us), z.part(min(1, n-1), n, 0, 2*k).columns(vs)
 	return reflectors[T]{v: u, t: triangleOf(u, tauq)}, reflectors[T]{v: v, t: triangleOf(v, taup)}
+}
+
+// panelColumn sets c to column i of a - W Z^H, from row i on, where W and Z have 2 i columns. line and work are
+// scratch memory.
+func panelColumn[T number](c []T, a, w, z matrix[T], i int, line, work []T) {
+	for r := range c {
+		c[r] = a.at(i+r, i)
+	}
+	known := line[:copy(line, z.row(i)[:2*i])]
+	conjugate(known)
+	minusTimes(c, plain(w.part(i, i+len(c), 0, 2*i)), known, work)
 }
 
 // setColumn sets column j from row i on.

@@ -29,12 +29,7 @@ func tridiagonalPanel[T number](a matrix[T], d, e []float64, at int, blocks *lis
 	column, row, work, line := zeros[T](n), zeros[T](n), zeros[T](n), zeros[T](2*k)
 	for i := range k {
 		c := column[:n-i]
-		for r := range c {
-			c[r] = a.at(i+r, i)
-		}
-		known := line[:copy(line, y.row(i)[:2*i])]
-		conjugate(known)
-		minusTimes(c, plain(x.part(i, n, 0, 2*i)), known, work)
+		panelColumn(c, a, x, y, i, line, work)
 		d[i], _ = parts(c[0])
 		if i+1 == n {
 			return
@@ -45,7 +40,7 @@ func tridiagonalPanel[T number](a matrix[T], d, e []float64, at int, blocks *lis
 		v[0] = 1
 		blocks.add(at+i+1, v, tau, n-i-1)
 		timesVector(w, plain(a.part(i+1, n, i+1, n)), v)
-		known = line[:2*i]
+		known := line[:2*i]
 		timesVector(known, adj(y.part(i+1, n, 0, 2*i)), v)
 		minusTimes(w, plain(x.part(i+1, n, 0, 2*i)), known, work)
 		va, _ := parts(dotc(v, w))

@@ -68,15 +68,20 @@ func BroadcastArrays[A Operand](o Operation[A], as ...A) []A {
 			shape, err = layout.Broadcast(shape, a.Shape())
 		}
 	}
+	return broadcast(o, err, shape, len(as), func(i int) A { return as[i] })
+}
+
+// broadcast returns views of n arrays, broadcast to one shape, or failures.
+func broadcast[A Operand](o Operation[A], err error, shape []int, n int, array func(i int) A) []A {
 	if err == nil {
 		_, err = layout.Size(shape)
 	}
 	if err != nil {
-		return failures(o, err, len(as))
+		return failures(o, err, n)
 	}
-	out := make([]A, len(as))
-	for i, a := range as {
-		out[i] = o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(shape) })
+	out := make([]A, n)
+	for i := range out {
+		out[i] = o.View(array(i), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(shape) })
 	}
 	return out
 }
@@ -108,19 +113,11 @@ func grid[A Operand](o Operation[A], as []A, swapped bool) []A {
 			shape[place[i]] = a.Size()
 		}
 	}
-	if err == nil {
-		_, err = layout.Size(shape)
-	}
-	if err != nil {
-		return failures(o, err, len(as))
-	}
-	out := make([]A, len(as))
-	for i, a := range as {
+	return broadcast(o, err, shape, len(as), func(i int) A {
 		narrow := slices.Repeat([]int{1}, len(as))
-		narrow[place[i]] = a.Size()
-		out[i] = o.View(reshape(o, a, narrow...), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(shape) })
-	}
-	return out
+		narrow[place[i]] = as[i].Size()
+		return reshape(o, as[i], narrow...)
+	})
 }
 
 // sequence returns 0, 1, … n-1.

@@ -12,10 +12,7 @@ import (
 // elements minus n, or by 0 where that is negative. Complex types give their real type.
 // Types: floating point, complex.
 func Var[A Operand](o Operation[A], a A, axes ...int) A {
-	f, err := foldOf(o, a, axes, true)
-	if err == nil {
-		err = supports(expr.Var, a.DType())
-	}
+	f, err := varianceOf(o, a, axes)
 	if err != nil {
 		return o.Failed(err)
 	}
@@ -30,14 +27,20 @@ func Var[A Operand](o Operation[A], a A, axes ...int) A {
 //
 //gpk:row Over axes | the same; the real type for complex types | floating point, complex | the standard deviation of the elements, the square root of Var; NaN for no elements
 func Std[A Operand](o Operation[A], a A, axes ...int) A {
-	f, err := foldOf(o, a, axes, true)
-	if err == nil {
-		err = supports(expr.Var, a.DType())
-	}
+	f, err := varianceOf(o, a, axes)
 	if err != nil {
 		return o.Failed(err)
 	}
 	return narrow(o, o.Elementwise(expr.Sqrt, variance(o, f, wide(o, a))), a.DType().Real())
+}
+
+// varianceOf checks the operands of Var and Std.
+func varianceOf[A Operand](o Operation[A], a A, axes []int) (folded, error) {
+	f, err := foldOf(o, a, axes, true)
+	if err == nil {
+		err = supports(expr.Var, a.DType())
+	}
+	return f, err
 }
 
 // variance is Var of a with the delta degrees of freedom, without a conversion.

@@ -43,24 +43,9 @@ func TestCopyRuns(t *testing.T) {
 			got[i] = 0xa5
 		}
 		want := bytes.Clone(got)
-		index := make([]int, len(shape))
-		for {
-			from, to := base, 0
-			for d, i := range index {
-				from, to = from+i*source[d], to+i*target[d]
-			}
-			copy(want[to*size:(to+1)*size], x[from*size:])
-			d := len(shape) - 1
-			for ; d >= 0; d-- {
-				if index[d]++; index[d] < shape[d] {
-					break
-				}
-				index[d] = 0
-			}
-			if d < 0 {
-				break
-			}
-		}
+		var from []int
+		(&tensor{shape: shape, strides: source}).each(func(_, at int) { from = append(from, base+at) })
+		(&tensor{shape: shape, strides: target}).each(func(i, to int) { copy(want[to*size:(to+1)*size], x[from[i]*size:]) })
 		if err := Cast(dt, dt, shape, unsafe.Pointer(&x[base*size]), source, unsafe.Pointer(&got[0]), target); err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/cmplx"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -254,31 +255,39 @@ func TestUnary(t *testing.T) {
 				}
 				continue
 			}
-			for _, shape := range shapes {
-				lx, ld := arrangements[rng.IntN(len(arrangements))], arrangements[rng.IntN(5)]
-				x, z := lx.make(dt, shape).randomize(rng), ld.make(dt, shape)
-				if err := Unary(op, dt, dt, shape, x.p(), x.strides, z.p(), z.strides); err != nil {
-					t.Fatal(err)
+			checkUnary(t, rng, op, dt, dt, func(x, got any) (want any, ok bool) {
+				want, exact := unaryValue(op, dt, x)
+				if exact || same(got, want) {
+					return want, same(got, want)
 				}
-				a := x.values()
-				for i, got := range z.values() {
-					want, exact := unaryValue(op, dt, a[i])
-					ok := same(got, want)
-					if !exact && !ok {
-						// one more rounding than exact, and float64's own error
-						w, g := want.(float64), got.(float64)
-						tol := map[dtype.DType]float64{dtype.Float32: 1e-7, dtype.Float64: 3e-13, dtype.Float16: 5e-4, dtype.BFloat16: 4e-3}[dt]
-						tiny := map[dtype.DType]float64{dtype.Float32: 0x1p-149, dtype.Float64: 5e-324, dtype.Float16: 0x1p-24, dtype.BFloat16: 0x1p-133}[dt]
-						ok = math.Abs(g-w) <= tol*math.Abs(w)+tiny || w != w && g != g || convertValue(w, dt) == g
-					}
-					if !ok {
-						t.Fatalf("%v of %v, shape %v, %s to %s, element %d: of %v is %v, not %v", op, dt, shape, lx.name, ld.name, i, a[i], got, want)
-					}
-				}
-				if err := z.untouched(); err != nil {
-					t.Fatalf("%v of %v %s: %v", op, dt, ld.name, err)
-				}
+				// one more rounding than exact, and float64's own error
+				w, g := want.(float64), got.(float64)
+				tol := map[dtype.DType]float64{dtype.Float32: 1e-7, dtype.Float64: 3e-13, dtype.Float16: 5e-4, dtype.BFloat16: 4e-3}[dt]
+				tiny := map[dtype.DType]float64{dtype.Float32: 0x1p-149, dtype.Float64: 5e-324, dtype.Float16: 0x1p-24, dtype.BFloat16: 0x1p-133}[dt]
+				return want, math.Abs(g-w) <= tol*math.Abs(w)+tiny || w != w && g != g || convertValue(w, dt) == g
+			})
+		}
+	}
+}
+
+// checkUnary runs an operation from type dt to type out on operands of all shapes, in drawn arrangements. check
+// returns the reference for an element, and whether a result is near enough to it.
+func checkUnary(t *testing.T, rng *rand.Rand, op expr.Op, dt, out dtype.DType, check func(x, got any) (want any, ok bool)) {
+	t.Helper()
+	for _, shape := range shapes {
+		lx, ld := arrangements[rng.IntN(len(arrangements))], arrangements[rng.IntN(5)]
+		x, z := lx.make(dt, shape).randomize(rng), ld.make(out, shape)
+		if err := Unary(op, dt, out, shape, x.p(), x.strides, z.p(), z.strides); err != nil {
+			t.Fatal(err)
+		}
+		a := x.values()
+		for i, got := range z.values() {
+			if want, ok := check(a[i], got); !ok {
+				t.Fatalf("%v of %v, shape %v, %s to %s, element %d: of %v is %v, not %v", op, dt, shape, lx.name, ld.name, i, a[i], got, want)
 			}
+		}
+		if err := z.untouched(); err != nil {
+			t.Fatalf("%v of %v %s: %v", op, dt, ld.name, err)
 		}
 	}
 }

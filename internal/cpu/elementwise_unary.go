@@ -266,12 +266,15 @@ func complex128ToReal(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 }
 
 // mapping makes a kernel from a function that costs more than its call.
-func mapping[T any](f func(x T) T) func(dst, x unsafe.Pointer, n int) {
-	return func(dst, x unsafe.Pointer, n int) {
-		d, s := pair[T, T](dst, x, n)
-		for i, v := range s {
-			d[i] = f(v)
-		}
+func mapping[T, D any](f func(x T) D) func(dst, x unsafe.Pointer, n int) {
+	return func(dst, x unsafe.Pointer, n int) { apply(f, dst, x, n) }
+}
+
+// apply is the loop of mapping.
+func apply[T, D any](f func(x T) D, dst, x unsafe.Pointer, n int) {
+	d, s := pair[D, T](dst, x, n)
+	for i, v := range s {
+		d[i] = f(v)
 	}
 }
 

@@ -3,8 +3,6 @@ package cpu
 import (
 	"math/bits"
 	"unsafe"
-
-	"github.com/gpk-go/gpk/dtype"
 )
 
 // folding is a reduction other than Sum. It reads the elements as T, in order of the
@@ -38,19 +36,13 @@ const (
 	foldColumns = 128 // neighbouring folds computed together
 )
 
-// newFold prepares a fold of the axes of x whose bit is set in axes.
-func newFold[T, A any](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int) *folding[T, A] {
-	var kept, folded [2][]int
-	for d, n := range shape {
-		to := &kept
-		if axes>>d&1 != 0 {
-			to = &folded
-		}
-		to[0], to[1] = append(to[0], n), append(to[1], xs[d])
-	}
-	size := xt.Size()
-	f := &folding[T, A]{kept: newNestInOrder(nil, kept, x, size), folded: newNestInOrder(nil, folded, nil, size), size: size, block: foldBlock}
-	h := halvesOf(xt)
+// newFold prepares a fold.
+func newFold[T, A any](r reduceArgs) *folding[T, A] {
+	var room [2][2][8]int
+	kept, folded := r.split(&room)
+	size := r.xt.Size()
+	f := &folding[T, A]{kept: newNestInOrder(nil, kept, r.x, size), folded: newNestInOrder(nil, folded, nil, size), size: size, block: foldBlock}
+	h := halvesOf(r.xt)
 	f.sameType = h.load == nil
 	f.load = h.load
 	if f.sameType {

@@ -34,10 +34,10 @@ func storeRounded(t dtype.DType, dst unsafe.Pointer) func(i int, a float64) {
 }
 
 // extremes is Max or Min; NaN where there is one.
-func extremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer, low, high T) {
-	f := newFold[T, T](xt, shape, axes, x, xs)
-	f.store = storeTo[T](xt, dst)
-	if op == expr.Max {
+func extremes[T number](c reduceArgs, low, high T) {
+	f := newFold[T, T](c)
+	f.store = storeTo[T](c.xt, c.dst)
+	if c.op == expr.Max {
 		f.start = low
 		f.merge = func(a, b T) T { return max(a, b) }
 		f.row = func(a T, x []T, _ int) T { return max(a, largest(x)) }
@@ -61,12 +61,13 @@ type indexed[T any] struct {
 
 // argExtremes is ArgMax or ArgMin: the index of the first extreme element, or of the
 // first NaN.
-func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	f := newFold[T, indexed[T]](xt, shape, axes, x, xs)
+func argExtremes[T number](c reduceArgs) {
+	f := newFold[T, indexed[T]](c)
 	f.start.k = -1
+	dst := c.dst
 	f.store = func(i int, a indexed[T]) { *(*int64)(unsafe.Add(dst, 8*i)) = a.k }
 	beats := func(v, than T) bool { return v > than || v != v && than == than }
-	if op == expr.ArgMin {
+	if c.op == expr.ArgMin {
 		beats = func(v, than T) bool { return v < than || v != v && than == than }
 	}
 	f.merge = func(a, b indexed[T]) indexed[T] {
@@ -82,7 +83,7 @@ func argExtremes[T number](op expr.Op, xt dtype.DType, shape []int, axes uint32,
 			}
 		}
 	}
-	better, find := rowExtreme[T](op)
+	better, find := rowExtreme[T](c.op)
 	f.row = func(a indexed[T], x []T, k int) indexed[T] {
 		v := better(x)
 		if a.k >= 0 && !beats(v, a.v) {
@@ -115,12 +116,12 @@ func rowExtreme[T number](op expr.Op) (better func([]T) T, find func([]T, T) int
 }
 
 // truthFold is Any or All; an element of T is true if it is not 0.
-func truthFold[T comparable](op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	f := newFold[T, bool](xt, shape, axes, x, xs)
+func truthFold[T comparable](c reduceArgs) {
+	f := newFold[T, bool](c)
 	// All searches for a 0, Any for a nonzero element.
-	all := op == expr.All
+	all := c.op == expr.All
 	f.start = all
-	f.store = storeTo[bool](dtype.Bool, dst)
+	f.store = storeTo[bool](dtype.Bool, c.dst)
 	var zero T
 	f.merge = func(a, b bool) bool {
 		if all {
@@ -151,8 +152,8 @@ func truthFold[T comparable](op expr.Op, xt dtype.DType, shape []int, axes uint3
 
 // products multiplies in P, which is wider than the elements if there is a wider type: an
 // intermediate product may then leave the range of the elements.
-func products[T any, P float64 | complex128 | int64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, times func(P, T) P, mul func(a, b P) P, store func(i int, a P)) {
-	f := newFold[T, P](xt, shape, axes, x, xs)
+func products[T any, P float64 | complex128 | int64](c reduceArgs, times func(P, T) P, mul func(a, b P) P, store func(i int, a P)) {
+	f := newFold[T, P](c)
 	f.start, f.store, f.merge = 1, store, mul
 	f.row = func(a P, x []T, _ int) P {
 		for _, v := range x {
@@ -168,139 +169,98 @@ func products[T any, P float64 | complex128 | int64](xt dtype.DType, shape []int
 	f.run()
 }
 
-// products is Prod for T. The bits of a product that wraps do not depend on its sign.
-func (ints[T]) products(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	products(xt, shape, axes, x, xs, func(a int64, v T) int64 { return a * int64(v) }, func(a, b int64) int64 { return a * b }, storeTo[int64](dtype.Int64, dst))
+// folds has the reductions of elements that are computed in one Go type.
+type folds interface {
+	truth(c reduceArgs)
+	products(c reduceArgs)
 }
 
-func floatProducts[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	products(xt, shape, axes, x, xs, func(a float64, v T) float64 { return a * float64(v) }, func(a, b float64) float64 { return a * b }, storeRounded(xt, dst))
+// orderedFolds are the reductions of types other than complex ones.
+type orderedFolds interface {
+	extremes(c reduceArgs)
+	argExtremes(c reduceArgs)
 }
 
-func complexProducts[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	products(xt, shape, axes, x, xs, func(a complex128, v T) complex128 { return mul128(a, complex128(v)) }, mul128,
-		func(i int, a complex128) { *(*T)(unsafe.Add(dst, i*xt.Size())) = T(a) })
-}
-
-// foldOf runs a reduction other than Sum and Mean. It reports false if it has none for op.
-func foldOf(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch op {
-	case expr.Max, expr.Min:
-		return dt == xt && foldExtremes(op, xt, shape, axes, x, xs, dst)
-	case expr.ArgMax, expr.ArgMin:
-		return dt == dtype.Int64 && foldPlaces(op, xt, shape, axes, x, xs, dst)
-	case expr.Any, expr.All:
-		return dt == dtype.Bool && foldTruth(op, xt, shape, axes, x, xs, dst)
-	case expr.Prod:
-		return dt == xt.SumType() && foldProducts(op, xt, shape, axes, x, xs, dst)
-	case expr.Var:
-		return dt == xt.Real() && foldVariances(op, xt, shape, axes, x, xs, dst)
-	}
-	return false
-}
-
-// foldExtremes is foldOf of Max and Min.
-func foldExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt.ComputeType() {
+// foldsOf returns the reductions of a type, or nil.
+func foldsOf(t dtype.DType) folds {
+	switch t.ComputeType() {
 	case dtype.Float32:
-		extremes(op, xt, shape, axes, x, xs, dst, float32(math.Inf(-1)), float32(math.Inf(1)))
+		return floatFolds[float32]{}
 	case dtype.Float64:
-		extremes(op, xt, shape, axes, x, xs, dst, math.Inf(-1), math.Inf(1))
-	default:
-		k := wholeOf(xt)
-		if k == nil {
-			return false
-		}
-		k.extremes(op, xt, shape, axes, x, xs, dst)
-	}
-	return true
-}
-
-func (ints[T]) extremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	lo, hi := bounds[T]()
-	extremes(op, xt, shape, axes, x, xs, dst, lo, hi)
-}
-
-// foldPlaces is foldOf of ArgMax and ArgMin.
-func foldPlaces(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt.ComputeType() {
-	case dtype.Float32:
-		argExtremes[float32](op, xt, shape, axes, x, xs, dst)
-	case dtype.Float64:
-		argExtremes[float64](op, xt, shape, axes, x, xs, dst)
-	default:
-		k := wholeOf(xt)
-		if k == nil {
-			return false
-		}
-		k.argExtremes(op, xt, shape, axes, x, xs, dst)
-	}
-	return true
-}
-
-func (ints[T]) argExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	argExtremes[T](op, xt, shape, axes, x, xs, dst)
-}
-
-// foldTruth is foldOf of Any and All.
-func foldTruth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt.ComputeType() {
-	case dtype.Float32:
-		truthFold[float32](op, xt, shape, axes, x, xs, dst)
-	case dtype.Float64:
-		truthFold[float64](op, xt, shape, axes, x, xs, dst)
+		return floatFolds[float64]{}
 	case dtype.Complex64:
-		truthFold[complex64](op, xt, shape, axes, x, xs, dst)
+		return complexFolds[complex64]{}
 	case dtype.Complex128:
-		truthFold[complex128](op, xt, shape, axes, x, xs, dst)
-	default:
-		k := wholeOf(xt)
-		if k == nil {
+		return complexFolds[complex128]{}
+	}
+	if k := wholeOf(t); k != nil {
+		return k
+	}
+	return nil
+}
+
+// foldOf runs a reduction other than Sum and Mean, whose results have type dt. It reports false if it has
+// none for the operation and the types.
+func foldOf(c reduceArgs, dt dtype.DType) bool {
+	k := foldsOf(c.xt)
+	ordered, _ := k.(orderedFolds)
+	switch op := c.op; {
+	case k == nil:
+		return false
+	case (op == expr.Max || op == expr.Min) && dt == c.xt && ordered != nil:
+		ordered.extremes(c)
+	case (op == expr.ArgMax || op == expr.ArgMin) && dt == dtype.Int64 && ordered != nil:
+		ordered.argExtremes(c)
+	case (op == expr.Any || op == expr.All) && dt == dtype.Bool:
+		k.truth(c)
+	case op == expr.Prod && dt == c.xt.SumType():
+		k.products(c)
+	case op == expr.Var && dt == c.xt.Real():
+		k, ok := k.(interface{ variances(c reduceArgs) })
+		if !ok {
 			return false
 		}
-		k.truth(op, xt, shape, axes, x, xs, dst)
-	}
-	return true
-}
-
-func (ints[T]) truth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	truthFold[T](op, xt, shape, axes, x, xs, dst)
-}
-
-// foldProducts is foldOf of Prod.
-func foldProducts(_ expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt.ComputeType() {
-	case dtype.Float32:
-		floatProducts[float32](xt, shape, axes, x, xs, dst)
-	case dtype.Float64:
-		floatProducts[float64](xt, shape, axes, x, xs, dst)
-	case dtype.Complex64:
-		complexProducts[complex64](xt, shape, axes, x, xs, dst)
-	case dtype.Complex128:
-		complexProducts[complex128](xt, shape, axes, x, xs, dst)
-	default:
-		k := wholeOf(xt)
-		if k == nil {
-			return false
-		}
-		k.products(xt, shape, axes, x, xs, dst)
-	}
-	return true
-}
-
-// foldVariances is foldOf of Var.
-func foldVariances(_ expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	switch xt.ComputeType() {
-	case dtype.Float32:
-		floatVariances[float32](xt, shape, axes, x, xs, dst)
-	case dtype.Float64:
-		floatVariances[float64](xt, shape, axes, x, xs, dst)
-	case dtype.Complex64:
-		complexVariances[complex64](xt, shape, axes, x, xs, dst)
-	case dtype.Complex128:
-		complexVariances[complex128](xt, shape, axes, x, xs, dst)
+		k.variances(c)
 	default:
 		return false
 	}
 	return true
+}
+
+func (ints[T]) extremes(c reduceArgs) {
+	lo, hi := bounds[T]()
+	extremes(c, lo, hi)
+}
+
+func (ints[T]) argExtremes(c reduceArgs) { argExtremes[T](c) }
+
+func (ints[T]) truth(c reduceArgs) { truthFold[T](c) }
+
+// products is Prod for T. The bits of a product that wraps do not depend on its sign.
+func (ints[T]) products(c reduceArgs) {
+	products(c, func(a int64, v T) int64 { return a * int64(v) }, func(a, b int64) int64 { return a * b }, storeTo[int64](dtype.Int64, c.dst))
+}
+
+// floatFolds has the reductions of floating-point numbers that are computed as T.
+type floatFolds[T float32 | float64] struct{}
+
+func (floatFolds[T]) extremes(c reduceArgs) { extremes(c, T(math.Inf(-1)), T(math.Inf(1))) }
+
+func (floatFolds[T]) argExtremes(c reduceArgs) { argExtremes[T](c) }
+
+func (floatFolds[T]) truth(c reduceArgs) { truthFold[T](c) }
+
+func (floatFolds[T]) products(c reduceArgs) {
+	products(c, func(a float64, v T) float64 { return a * float64(v) }, func(a, b float64) float64 { return a * b }, storeRounded(c.xt, c.dst))
+}
+
+// complexFolds has the reductions of complex numbers.
+type complexFolds[T complex64 | complex128] struct{}
+
+func (complexFolds[T]) truth(c reduceArgs) { truthFold[T](c) }
+
+func (complexFolds[T]) products(c reduceArgs) {
+	size := c.xt.Size()
+	products(c, func(a complex128, v T) complex128 { return mul128(a, complex128(v)) }, mul128,
+		func(i int, a complex128) { *(*T)(unsafe.Add(c.dst, i*size)) = T(a) })
 }

@@ -199,29 +199,13 @@ func TestFold(t *testing.T) {
 
 func checkFold(t *testing.T, op expr.Op, x *tensor, out dtype.DType, axes uint32, layout string) {
 	t.Helper()
-	var kept []int
-	n := 1
-	for d, m := range x.shape {
-		if axes>>d&1 == 0 {
-			kept = append(kept, m)
-		} else {
-			n *= m
-		}
-	}
+	kept, n := keptAxes(x.shape, axes)
 	if n == 0 && op >= expr.Max && (op == expr.Max || op == expr.Min || op >= expr.ArgMax) {
 		return // Reduce has refused it
 	}
 	z := dense(out, kept)
-	strides := make([]int, len(x.shape))
-	for d, k := len(x.shape)-1, len(kept)-1; d >= 0; d-- {
-		if axes>>d&1 == 0 {
-			strides[d] = z.strides[k]
-			k--
-		}
-	}
 	terms := make([][]any, size(kept))
-	in := x.values()
-	(&tensor{t: x.t, shape: x.shape, strides: strides}).each(func(i, k int) { terms[k] = append(terms[k], in[i]) })
+	eachTerm(x, axes, func(k int, v any) { terms[k] = append(terms[k], v) })
 	if err := Reduce(op, x.t, out, x.shape, axes, x.p(), x.strides, z.p()); err != nil {
 		t.Fatal(err)
 	}

@@ -51,12 +51,12 @@ func functionUnary(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n i
 	case dtype.Complex64:
 		in := func(x complex64) complex128 { return complex128(x) }
 		if fn.complexToReal != nil {
-			return mappingTo(func(x complex64) float32 { return float32(fn.complexToReal(complex128(x))) }), dtype.Float32
+			return mapping(func(x complex64) float32 { return float32(fn.complexToReal(complex128(x))) }), dtype.Float32
 		}
 		return kernelOf(fn.complex, fn.complexTest, in, func(v complex128) complex64 { return complex64(v) }, t)
 	case dtype.Complex128:
 		if fn.complexToReal != nil {
-			return mappingTo(fn.complexToReal), dtype.Float64
+			return mapping(fn.complexToReal), dtype.Float64
 		}
 		return kernelOf(fn.complex, fn.complexTest, identity[complex128], identity[complex128], t)
 	}
@@ -87,21 +87,11 @@ func (ints[T]) function(fn *function) (f func(dst, x unsafe.Pointer, n int), tes
 func kernelOf[T, W any](f func(x W) W, test func(x W) bool, in func(x T) W, out func(v W) T, t dtype.DType) (k func(dst, x unsafe.Pointer, n int), result dtype.DType) {
 	switch {
 	case test != nil:
-		return mappingTo(func(x T) bool { return test(in(x)) }), dtype.Bool
+		return mapping(func(x T) bool { return test(in(x)) }), dtype.Bool
 	case f != nil:
 		return mapping(func(x T) T { return out(f(in(x))) }), t
 	}
 	return nil, t
-}
-
-// mappingTo is mapping for a result of another type.
-func mappingTo[T, D any](f func(x T) D) func(dst, x unsafe.Pointer, n int) {
-	return func(dst, x unsafe.Pointer, n int) {
-		d, s := pair[D, T](dst, x, n)
-		for i, v := range s {
-			d[i] = f(v)
-		}
-	}
 }
 
 // functionBinary is binaryKernel for functions.

@@ -15,6 +15,9 @@ type integer interface {
 // integerType has the kernels of one integer type. Each method stands beside the
 // floating-point kernels of its operation.
 type integerType interface {
+	folds
+	orderedFolds
+
 	unary(op expr.Op) func(dst, x unsafe.Pointer, n int)
 	binary(op expr.Op) binary
 	bitwise(op expr.Op) binary
@@ -31,12 +34,8 @@ type integerType interface {
 	arange(n int, start, step int64, dst unsafe.Pointer)
 	uniform(n int, seed, block uint64, p [3]uint64, dst unsafe.Pointer)
 
-	sum(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer)
+	sum(c reduceArgs)
 	cumSum(l lines, load func(dst, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int))
-	extremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer)
-	argExtremes(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer)
-	truth(op expr.Op, xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer)
-	products(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer)
 }
 
 // ints implements integerType for the Go type T.

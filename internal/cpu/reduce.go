@@ -27,82 +27,109 @@ import (
 // log2(n)+1 additions, so that the error of 1e8 float32s of one sign stays below 1e-6 of
 // their sum.
 func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) error {
-	if op == expr.Mean && dt == xt && (xt.IsFloat() || xt.IsComplex()) {
-		mean(xt, shape, axes, x, xs, dst)
-		return nil
-	}
-	if op != expr.Sum {
-		if foldOf(op, xt, dt, shape, axes, x, xs, dst) {
-			return nil
+	c := reduceArgs{op, xt, shape, axes, x, xs, dst}
+	done := false
+	switch op {
+	case expr.Sum:
+		done = dt == xt.SumType() && reduceSum(c)
+	case expr.Mean:
+		if done = dt == xt && (xt.IsFloat() || xt.IsComplex()); done {
+			mean(c)
 		}
-		return unsupported(op, xt)
+	default:
+		done = foldOf(c, dt)
 	}
-	if dt != xt.SumType() || !reduceSum(xt, shape, axes, x, xs, dst) {
+	if !done {
 		return unsupported(op, xt)
 	}
 	return nil
 }
 
-// reduceSum computes Sum. It returns false if type xt has no sums.
-func reduceSum(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) bool {
-	if xt.IsHalf() {
-		h := halvesOf(xt)
-		reduce(xt, shape, axes, x, xs, dst, h.loadFloats, h.roundFloats)
+// reduceArgs are the arguments of Reduce, but for the type of the results.
+type reduceArgs struct {
+	op    expr.Op
+	xt    dtype.DType
+	shape []int
+	axes  uint32
+	x     unsafe.Pointer
+	xs    []int
+	dst   unsafe.Pointer
+}
+
+// split returns the shape and the strides of the axes that are kept, and of those that are reduced. They lie
+// in room where that suffices.
+func (c *reduceArgs) split(room *[2][2][8]int) (kept, reduced [2][]int) {
+	kept, reduced = [2][]int{room[0][0][:0], room[0][1][:0]}, [2][]int{room[1][0][:0], room[1][1][:0]}
+	for d, n := range c.shape {
+		if c.axes>>d&1 != 0 {
+			reduced[0], reduced[1] = append(reduced[0], n), append(reduced[1], c.xs[d])
+		} else {
+			kept[0], kept[1] = append(kept[0], n), append(kept[1], c.xs[d])
+		}
+	}
+	return kept, reduced
+}
+
+// reduceSum computes Sum. It returns false if the type has no sums.
+func reduceSum(c reduceArgs) bool {
+	if c.xt.IsHalf() {
+		h := halvesOf(c.xt)
+		reduce(c, h.loadFloats, h.roundFloats)
 		return true
 	}
-	switch xt {
+	switch c.xt {
 	case dtype.Float32:
-		reduce(xt, shape, axes, x, xs, dst, loadBits[float32], storeBits[float32])
+		reduce(c, loadBits[float32], storeBits[float32])
 	case dtype.Float64:
-		reduce(xt, shape, axes, x, xs, dst, loadBits[float64], storeBits[float64])
+		reduce(c, loadBits[float64], storeBits[float64])
 	case dtype.Bool:
-		reduce(xt, shape, axes, x, xs, dst, loadTruths, storeBits[int64])
+		reduce(c, loadTruths, storeBits[int64])
 	case dtype.Complex64:
-		reduce(xt, shape, axes, x, xs, dst, loadBits[complex64], storeBits[complex64])
+		reduce(c, loadBits[complex64], storeBits[complex64])
 	case dtype.Complex128:
-		reduce(xt, shape, axes, x, xs, dst, loadBits[complex128], storeBits[complex128])
+		reduce(c, loadBits[complex128], storeBits[complex128])
 	default:
-		k := integerOf(xt)
+		k := integerOf(c.xt)
 		if k == nil {
 			return false
 		}
-		k.sum(xt, shape, axes, x, xs, dst)
+		k.sum(c)
 	}
 	return true
 }
 
 // sum is Sum for T. The bits of a sum that wraps do not depend on its sign.
-func (ints[T]) sum(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	reduce(xt, shape, axes, x, xs, dst, loadInts[T], storeBits[int64])
+func (ints[T]) sum(c reduceArgs) {
+	reduce(c, loadInts[T], storeBits[int64])
 }
 
 // mean is Sum with a store function that divides.
-func mean(xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+func mean(c reduceArgs) {
 	n := 1.0
-	for d, m := range shape {
-		if axes>>d&1 != 0 {
+	for d, m := range c.shape {
+		if c.axes>>d&1 != 0 {
 			n *= float64(m)
 		}
 	}
-	switch xt {
+	switch c.xt {
 	case dtype.Float32:
-		reduce(xt, shape, axes, x, xs, dst, loadBits[float32], func(dst unsafe.Pointer, v []float32) { meanParts[float32](dst, v, n) })
+		reduce(c, loadBits[float32], func(dst unsafe.Pointer, v []float32) { meanParts[float32](dst, v, n) })
 	case dtype.Float64:
-		reduce(xt, shape, axes, x, xs, dst, loadBits[float64], func(dst unsafe.Pointer, v []float64) { meanParts[float64](dst, v, n) })
+		reduce(c, loadBits[float64], func(dst unsafe.Pointer, v []float64) { meanParts[float64](dst, v, n) })
 	case dtype.Complex64:
-		reduce(xt, shape, axes, x, xs, dst, loadBits[complex64], func(dst unsafe.Pointer, v []complex64) {
+		reduce(c, loadBits[complex64], func(dst unsafe.Pointer, v []complex64) {
 			meanParts[float32](dst, unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(v))), 2*len(v)), n)
 		})
 	case dtype.Complex128:
-		reduce(xt, shape, axes, x, xs, dst, loadBits[complex128], func(dst unsafe.Pointer, v []complex128) {
+		reduce(c, loadBits[complex128], func(dst unsafe.Pointer, v []complex128) {
 			meanParts[float64](dst, unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(v))), 2*len(v)), n)
 		})
 	default:
-		h := halvesOf(xt)
-		reduce(xt, shape, axes, x, xs, dst, h.loadFloats, func(dst unsafe.Pointer, v []float32) {
+		h := halvesOf(c.xt)
+		reduce(c, h.loadFloats, func(dst unsafe.Pointer, v []float32) {
 			for i, s := range v {
 				odd := roundToOdd(float64(s) / n)
-				h.round(unsafe.Add(dst, i*xt.Size()), unsafe.Pointer(&odd), 1)
+				h.round(unsafe.Add(dst, i*c.xt.Size()), unsafe.Pointer(&odd), 1)
 			}
 		})
 	}

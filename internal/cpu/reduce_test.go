@@ -62,28 +62,39 @@ func TestSum(t *testing.T) {
 	}
 }
 
-func checkSum(t *testing.T, x *tensor, axes uint32, layout string) {
-	t.Helper()
-	var kept, strides []int
-	n := 1
-	for d, m := range x.shape {
+// keptAxes returns the shape of a reduction over axes and the number of elements of each of its results.
+func keptAxes(shape []int, axes uint32) (kept []int, n int) {
+	n = 1
+	for d, m := range shape {
 		if axes>>d&1 == 0 {
 			kept = append(kept, m)
 		} else {
 			n *= m
 		}
 	}
-	strides = make([]int, len(x.shape))
-	z := dense(x.t.SumType(), kept)
-	for d, k := len(x.shape)-1, len(kept)-1; d >= 0; d-- {
+	return kept, n
+}
+
+// eachTerm calls f with each element of x and the index of the result that it belongs to.
+func eachTerm(x *tensor, axes uint32, f func(k int, v any)) {
+	strides := make([]int, len(x.shape))
+	next := 1
+	for d := len(x.shape) - 1; d >= 0; d-- {
 		if axes>>d&1 == 0 {
-			strides[d] = z.strides[k]
-			k--
+			strides[d] = next
+			next *= x.shape[d]
 		}
 	}
-	want := make([]sums, size(kept))
 	in := x.values()
-	(&tensor{t: x.t, shape: x.shape, strides: strides}).each(func(i, k int) { want[k].add(in[i]) })
+	(&tensor{t: x.t, shape: x.shape, strides: strides}).each(func(i, k int) { f(k, in[i]) })
+}
+
+func checkSum(t *testing.T, x *tensor, axes uint32, layout string) {
+	t.Helper()
+	kept, n := keptAxes(x.shape, axes)
+	z := dense(x.t.SumType(), kept)
+	want := make([]sums, size(kept))
+	eachTerm(x, axes, func(k int, v any) { want[k].add(v) })
 	if err := Reduce(expr.Sum, x.t, z.t, x.shape, axes, x.p(), x.strides, z.p()); err != nil {
 		t.Fatal(err)
 	}

@@ -30,25 +30,16 @@ type reduction[A sum] struct {
 	room         [2][3]axis // of the nests
 }
 
-func reduce[A sum](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer,
-	load func(dst []A, src unsafe.Pointer, step int), store func(dst unsafe.Pointer, v []A),
-) {
+func reduce[A sum](c reduceArgs, load func(dst []A, src unsafe.Pointer, step int), store func(dst unsafe.Pointer, v []A)) {
 	var room [2][2][8]int
-	kept, summed := [2][]int{room[0][0][:0], room[0][1][:0]}, [2][]int{room[1][0][:0], room[1][1][:0]} // shape, strides
-	for d, n := range shape {
-		if axes>>d&1 != 0 {
-			summed[0], summed[1] = append(summed[0], n), append(summed[1], xs[d])
-		} else {
-			kept[0], kept[1] = append(kept[0], n), append(kept[1], xs[d])
-		}
-	}
-	size := xt.Size()
+	kept, summed := c.split(&room)
+	size := c.xt.Size()
 	r := &reduction[A]{
-		size: size, lanes: warpVectors * vectorBytes / size, sameType: xt == accumulatorType(xt),
-		load: load, store: store, dst: dst, dsize: xt.SumType().Size(),
+		size: size, lanes: warpVectors * vectorBytes / size, sameType: c.xt == accumulatorType(c.xt),
+		load: load, store: store, dst: c.dst, dsize: c.xt.SumType().Size(),
 		kernels: newSumKernels[A](),
 	}
-	r.kept, r.summed = newNestInOrder(r.room[0][:0], kept, x, size), newNestInOrder(r.room[1][:0], summed, nil, size)
+	r.kept, r.summed = newNestInOrder(r.room[0][:0], kept, c.x, size), newNestInOrder(r.room[1][:0], summed, nil, size)
 	switch {
 	case r.kept.n == 0:
 	case r.summed.n == 0:

@@ -62,19 +62,8 @@ func TestSmooth64Twins(t *testing.T) {
 				y[i] = 42
 			}
 			done := c.fast(&y[0], &x[0], n)
-			if done%c.lanes != 0 || done > n {
-				t.Fatalf("%s of %d: %d done", name, n, done)
-			}
+			checkTwin(t, name, c.lanes, n, done, y[:], func(i int) float64 { return c.f(x[i]) }, x[:])
 			taken += done
-			for i, v := range y {
-				want := 42.0
-				if i < done {
-					want = c.f(x[i])
-				}
-				if !same64(v, want) {
-					t.Fatalf("%s of %d, element %d: of %g (%#x) %g (%#x), not %g (%#x)", name, n, i, x[i], math.Float64bits(x[i]), v, math.Float64bits(v), want, math.Float64bits(want))
-				}
-			}
 		}
 		if taken < 5000 {
 			t.Errorf("%s: the assembly took %d elements of 300,000", name, taken)
@@ -147,19 +136,8 @@ func TestPow64Twins(t *testing.T) {
 				}
 			}
 			done := c.fast(&z[0], &x[0], &y[0], n)
-			if done%c.lanes != 0 || done > n {
-				t.Fatalf("%s of %d: %d done", name, n, done)
-			}
+			checkTwin(t, name, c.lanes, n, done, z[:], func(i int) float64 { return powF64(x[i], y[i]) }, x[:], y[:])
 			taken += done
-			for i, v := range z {
-				want := 42.0
-				if i < done {
-					want = powF64(x[i], y[i])
-				}
-				if !same64(v, want) {
-					t.Fatalf("%s of %d, element %d: %g^%g is %g, not %g", name, n, i, x[i], y[i], v, want)
-				}
-			}
 		}
 		if taken < 5000 {
 			t.Errorf("%s: the assembly took %d elements of 300,000", name, taken)

@@ -43,22 +43,33 @@ func TestSmoothTwins(t *testing.T) {
 				y[i] = 42
 			}
 			done := c.fast(&y[0], &x[0], n)
-			if done%4 != 0 || done > n {
-				t.Fatalf("%s of %d: %d done", name, n, done)
-			}
+			checkTwin(t, name, 4, n, done, y[:], func(i int) float32 { return c.f(x[i]) }, x[:])
 			taken += done
-			for i, v := range y {
-				want := float32(42)
-				if i < done {
-					want = c.f(x[i])
-				}
-				if math.Float32bits(v) != math.Float32bits(want) && (v == v || want == want) {
-					t.Fatalf("%s of %d, element %d: of %g (%#08x) %g (%#08x), not %g (%#08x)", name, n, i, x[i], math.Float32bits(x[i]), v, math.Float32bits(v), want, math.Float32bits(want))
-				}
-			}
 		}
 		if taken < 1000 {
 			t.Errorf("%s: the assembly took %d elements of 300,000", name, taken)
+		}
+	}
+}
+
+// checkTwin checks a call of a function that computed done of n elements of y, in vectors of lanes. The others
+// must still be 42. x are the operands.
+func checkTwin[T floating](t *testing.T, name string, lanes, n, done int, y []T, f func(i int) T, x ...[]T) {
+	t.Helper()
+	if done%lanes != 0 || done > n {
+		t.Fatalf("%s of %d: %d done", name, n, done)
+	}
+	for i, v := range y {
+		want := T(42)
+		if i < done {
+			want = f(i)
+		}
+		if math.Float64bits(float64(v)) != math.Float64bits(float64(want)) && (v == v || want == want) {
+			at := make([]T, len(x))
+			for j := range x {
+				at[j] = x[j][i]
+			}
+			t.Fatalf("%s of %d, element %d: of %x (%g) %x (%g), not %x (%g)", name, n, i, at, at, v, v, want, want)
 		}
 	}
 }

@@ -4,24 +4,27 @@ package cpu
 
 import "unsafe"
 
-// The kernels of float32's smooth functions on dense blocks; dst may be x.
+// The kernels of smooth functions on dense blocks, of float32 and then of float64; dst may be x.
 
-func exps(dst, x unsafe.Pointer, n int)      { each32(expF32, dst, x, n) }
-func expm1s(dst, x unsafe.Pointer, n int)    { each32(expm1F32, dst, x, n) }
-func logs(dst, x unsafe.Pointer, n int)      { each32(logF32, dst, x, n) }
-func log1ps(dst, x unsafe.Pointer, n int)    { each32(log1pF32, dst, x, n) }
-func sins(dst, x unsafe.Pointer, n int)      { each32(sinF32, dst, x, n) }
-func coss(dst, x unsafe.Pointer, n int)      { each32(cosF32, dst, x, n) }
-func tanhs(dst, x unsafe.Pointer, n int)     { each32(tanhF32, dst, x, n) }
-func erfs(dst, x unsafe.Pointer, n int)      { each32(erfF32, dst, x, n) }
-func sigmoids(dst, x unsafe.Pointer, n int)  { each32(sigmoidF32, dst, x, n) }
-func gelus(dst, x unsafe.Pointer, n int)     { each32(geluF32, dst, x, n) }
-func geluTanhs(dst, x unsafe.Pointer, n int) { each32(geluTanhF32, dst, x, n) }
-func silus(dst, x unsafe.Pointer, n int)     { each32(siluF32, dst, x, n) }
+func exps(dst, x unsafe.Pointer, n int)      { apply(expF32, dst, x, n) }
+func expm1s(dst, x unsafe.Pointer, n int)    { apply(expm1F32, dst, x, n) }
+func logs(dst, x unsafe.Pointer, n int)      { apply(logF32, dst, x, n) }
+func log1ps(dst, x unsafe.Pointer, n int)    { apply(log1pF32, dst, x, n) }
+func sins(dst, x unsafe.Pointer, n int)      { apply(sinF32, dst, x, n) }
+func coss(dst, x unsafe.Pointer, n int)      { apply(cosF32, dst, x, n) }
+func tanhs(dst, x unsafe.Pointer, n int)     { apply(tanhF32, dst, x, n) }
+func erfs(dst, x unsafe.Pointer, n int)      { apply(erfF32, dst, x, n) }
+func sigmoids(dst, x unsafe.Pointer, n int)  { apply(sigmoidF32, dst, x, n) }
+func gelus(dst, x unsafe.Pointer, n int)     { apply(geluF32, dst, x, n) }
+func geluTanhs(dst, x unsafe.Pointer, n int) { apply(geluTanhF32, dst, x, n) }
+func silus(dst, x unsafe.Pointer, n int)     { apply(siluF32, dst, x, n) }
 
-func each32(f func(x float32) float32, dst, x unsafe.Pointer, n int) {
-	d, s := pair[float32, float32](dst, x, n)
-	for i, v := range s {
-		d[i] = f(v)
-	}
-}
+func exp64s(dst, x unsafe.Pointer, n int)   { apply(expF64, dst, x, n) }
+func expm164s(dst, x unsafe.Pointer, n int) { apply(expm1F64, dst, x, n) }
+func log64s(dst, x unsafe.Pointer, n int)   { apply(logF64, dst, x, n) }
+func log1p64s(dst, x unsafe.Pointer, n int) { apply(log1pF64, dst, x, n) }
+func tanh64s(dst, x unsafe.Pointer, n int)  { apply(tanhF64, dst, x, n) }
+func erf64s(dst, x unsafe.Pointer, n int)   { apply(erfF64, dst, x, n) }
+
+// pow64s computes dst = x^y on dense blocks.
+func pow64s(dst, x, y unsafe.Pointer, n int) { mapped(powF64).vv(dst, x, y, n) }

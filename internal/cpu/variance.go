@@ -1,11 +1,5 @@
 package cpu
 
-import (
-	"unsafe"
-
-	"github.com/gpk-go/gpk/dtype"
-)
-
 // Var is computed in float64 and rounded once, from two folds: the mean m, and the sums of the
 // deviations d = x - m and of their squares. The sum of d would be 0 if m were not rounded, and
 //
@@ -47,8 +41,8 @@ func mergeInTree[T, A any](f *folding[T, A]) *folding[T, A] {
 }
 
 // floatMeans returns the mean of each fold and the number of its elements.
-func floatMeans[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int) ([]float64, float64) {
-	f := mergeInTree(newFold[T, [lanes]float64](xt, shape, axes, x, xs))
+func floatMeans[T float32 | float64](c reduceArgs) ([]float64, float64) {
+	f := mergeInTree(newFold[T, [lanes]float64](c))
 	n := float64(f.folded.n)
 	means := make([]float64, f.kept.n)
 	f.store = func(i int, a [lanes]float64) { means[i] = sumLanes(a) / n }
@@ -73,12 +67,12 @@ func floatMeans[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x
 	return means, n
 }
 
-// floatVariances computes Var for real numbers.
-func floatVariances[T float32 | float64](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
-	means, n := floatMeans[T](xt, shape, axes, x, xs)
-	f := mergeInTree(newFold[T, deviations](xt, shape, axes, x, xs))
+// variances computes Var for real numbers.
+func (floatFolds[T]) variances(c reduceArgs) {
+	means, n := floatMeans[T](c)
+	f := mergeInTree(newFold[T, deviations](c))
 	f.begin = func(i int) deviations { return deviations{mean: means[i]} }
-	store := storeRounded(xt, dst)
+	store := storeRounded(c.xt, c.dst)
 	f.store = func(i int, a deviations) {
 		rest := sumLanes(a.rest)
 		store(i, (sumLanes(a.squares)-float64(rest*rest)/n)/n)
@@ -114,8 +108,8 @@ func floatVariances[T float32 | float64](xt dtype.DType, shape []int, axes uint3
 }
 
 // complexMeans is floatMeans for complex numbers.
-func complexMeans[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int) ([]complex128, float64) {
-	f := mergeInTree(newFold[T, [lanes]complex128](xt, shape, axes, x, xs))
+func complexMeans[T complex64 | complex128](c reduceArgs) ([]complex128, float64) {
+	f := mergeInTree(newFold[T, [lanes]complex128](c))
 	n := float64(f.folded.n)
 	means := make([]complex128, f.kept.n)
 	f.store = func(i int, a [lanes]complex128) {
@@ -141,13 +135,13 @@ func complexMeans[T complex64 | complex128](xt dtype.DType, shape []int, axes ui
 	return means, n
 }
 
-// complexVariances is Var of complex numbers, the mean of |x - mean|^2.
-func complexVariances[T complex64 | complex128](xt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) {
+// variances is Var of complex numbers, the mean of |x - mean|^2.
+func (complexFolds[T]) variances(c reduceArgs) {
 	square := func(v complex128) float64 { return float64(real(v)*real(v)) + float64(imag(v)*imag(v)) }
-	means, n := complexMeans[T](xt, shape, axes, x, xs)
-	f := mergeInTree(newFold[T, complexDeviations](xt, shape, axes, x, xs))
+	means, n := complexMeans[T](c)
+	f := mergeInTree(newFold[T, complexDeviations](c))
 	f.begin = func(i int) complexDeviations { return complexDeviations{mean: means[i]} }
-	store := storeRounded(xt.Real(), dst)
+	store := storeRounded(c.xt.Real(), c.dst)
 	f.store = func(i int, a complexDeviations) { store(i, (sumLanes(a.squares)-square(sumLanes(a.rest))/n)/n) }
 	f.merge = func(a, b complexDeviations) complexDeviations {
 		return complexDeviations{a.mean, addLanes(a.rest, b.rest), addLanes(a.squares, b.squares)}

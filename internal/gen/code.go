@@ -71,34 +71,38 @@ func formName(r ops.Row) string {
 	return ""
 }
 
-// methods is array/methods_gen.go. It leaves out what package internal/compose declares.
+// methods is array/methods_gen.go.
 func methods(root string) []byte {
-	made, _ := composedIn(root)
 	var b bytes.Buffer
 	b.WriteString(header + "package array\n\nimport \"github.com/gpk-go/gpk/expr\"\n")
-	for _, r := range ops.Table {
-		if f, ok := forms[formName(r)]; ok && made[r.Op.String()].name == "" {
-			fmt.Fprintf(&b, "\n%[2]s"+f.method+"\n", r.Op, comment(r, f.operands))
-		}
-	}
+	eachForm(root, func(r ops.Row, f form) {
+		fmt.Fprintf(&b, "\n%[2]s"+f.method+"\n", r.Op, comment(r, f.operands))
+	})
 	return formatted(b.Bytes())
 }
 
-// functions is functions_gen.go. It leaves out what package internal/compose declares.
+// functions is functions_gen.go.
 func functions(root string) []byte {
-	made, _ := composedIn(root)
 	var b bytes.Buffer
 	b.WriteString(header + "package gpk\n\nimport (\n\t\"github.com/gpk-go/gpk/array\"\n\t\"github.com/gpk-go/gpk/expr\"\n)\n")
+	eachForm(root, func(r ops.Row, f form) {
+		operands := f.operands
+		if f.number != "" {
+			operands = f.number
+		}
+		fmt.Fprintf(&b, "\n%[2]s"+f.function+"\n", r.Op, comment(r, operands))
+	})
+	return formatted(b.Bytes())
+}
+
+// eachForm calls f with the rows of ops.Table that have a form and that package internal/compose does not declare.
+func eachForm(root string, f func(r ops.Row, f form)) {
+	made, _ := composedIn(root)
 	for _, r := range ops.Table {
-		if f, ok := forms[formName(r)]; ok && made[r.Op.String()].name == "" {
-			operands := f.operands
-			if f.number != "" {
-				operands = f.number
-			}
-			fmt.Fprintf(&b, "\n%[2]s"+f.function+"\n", r.Op, comment(r, operands))
+		if form, ok := forms[formName(r)]; ok && made[r.Op.String()].name == "" {
+			f(r, form)
 		}
 	}
-	return formatted(b.Bytes())
 }
 
 // conformance is gpktest/methods_gen.go.
