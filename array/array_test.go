@@ -10,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
 )
 
 // TestSite: an error names the line of the program that asked for the
@@ -25,9 +26,9 @@ func TestSite(t *testing.T) {
 	}
 	method, function := a.Add(b), Binary(expr.Add, a, b)
 	product := a.MatMul(b)
-	bias := Linear(a, a, Zeros(dtype.Float32, 5))
+	bias := Linear(a, a, Zeros(dtype.Float32, 5), matmul.NoActivation)
 	for i, s := range []string{line(method), line(function), line(product), line(bias)} {
-		want := []string{"array_test.go:26", "array_test.go:26", "array_test.go:27", "array_test.go:28"}[i]
+		want := []string{"array_test.go:27", "array_test.go:27", "array_test.go:28", "array_test.go:29"}[i]
 		if !strings.HasSuffix(s, want) {
 			t.Errorf("site %d is %s, want %s", i, s, want)
 		}

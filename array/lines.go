@@ -12,18 +12,18 @@ const oneLine = "one kernel along an axis"
 
 // along holds the parameters of an operation along an axis.
 type along struct {
-	axis   int
-	places [2]int // operand indices of gamma and beta, 0 for none
-	eps    float64
+	axis        int
+	gamma, beta int // operand indices, 0 for none
+	eps         float64
 }
 
 // weights returns the views of gamma and beta, zero for none.
 func (l *along) weights(o *job) (gamma, beta device.View) {
-	if k := l.places[0]; k > 0 {
-		gamma = o.view(k)
+	if l.gamma > 0 {
+		gamma = o.view(l.gamma)
 	}
-	if k := l.places[1]; k > 0 {
-		beta = o.view(k)
+	if l.beta > 0 {
+		beta = o.view(l.beta)
 	}
 	return gamma, beta
 }
@@ -66,20 +66,10 @@ func (a *Array) along(code expr.Op, where site, axis int) *Array {
 	return op.result(a.stream, dt, a.dense(), 0, a)
 }
 
-// LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis,
-// rounded once. gamma and beta have x's type and that axis' length; nil stands for
-// 1 and 0.
-func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
-	return norm(expr.LayerNorm, here(), x, gamma, beta, eps)
-}
-
-// RMSNorm returns x / sqrt(mean x^2 + eps) gamma along the last axis, rounded once;
-// gamma is as for LayerNorm.
-func RMSNorm(x, gamma *Array, eps float64) *Array {
-	return norm(expr.RMSNorm, here(), x, gamma, nil, eps)
-}
-
-func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
+// Norm returns LayerNorm or RMSNorm of x along the last axis, rounded once. gamma and beta
+// have x's type and that axis' length; nil stands for 1 and 0. RMSNorm has no beta.
+func Norm(code expr.Op, x, gamma, beta *Array, eps float64) *Array {
+	c := call{code.String(), here()}
 	operands := []*Array{x}
 	weights := [2]int{} // operand indices of gamma and beta, 0 for none
 	var shapes [][]int
@@ -89,7 +79,6 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 			operands, shapes = append(operands, w), append(shapes, w.lay.Shape)
 		}
 	}
-	c := call{code.String(), where}
 	dt, err := typeOf(code, x)
 	if err == nil {
 		err = match(operands...)
@@ -109,5 +98,5 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 		gamma, beta := o.along.weights(o)
 		return ops.Norm(s, code, dst, o.view(0), gamma, beta, eps)
 	}
-	return op.line(code, &along{axis: x.NDim() - 1, places: weights, eps: eps}, dt, operands...)
+	return op.line(code, &along{axis: x.NDim() - 1, gamma: weights[0], beta: weights[1], eps: eps}, dt, operands...)
 }

@@ -31,9 +31,9 @@ func NewOperation(name string, operands []*Array, optional ...*Array) *Operation
 	return o
 }
 
-// operation begins an operation on a alone.
-func (a *Array) operation(name string) *Operation {
-	return &Operation{call: call{name, here()}, operands: []*Array{a}}
+// op begins an operation on a and other operands.
+func (a *Array) op(name string, others ...*Array) *Operation {
+	return &Operation{call: call{name, here()}, operands: slices.Concat([]*Array{a}, others)}
 }
 
 // Check returns the first error that an operand carries. Operands on two devices are
@@ -105,19 +105,6 @@ func (o *Operation) Cast(a *Array, dt dtype.DType) *Array { return a.castFor(o.c
 // among the axes.
 func (o *Operation) Reduce(code expr.Op, a *Array, axes []int) *Array { return o.reduce(code, a, axes) }
 
-// Take is array.Take as a part of o. outside, if not nil, is the cause of the error for an
-// index outside the axis.
-func (o *Operation) Take(a, indices *Array, axis int, outside error) *Array {
-	return o.take(a, indices, axis, outside)
-}
-
-// TakeAlong returns, for each index, the element of a at it along an axis, and at the index's
-// own place along the others. indices has the shape of the result, and a has it along the other
-// axes. The cause of an error for an index outside the axis is outside.
-func (o *Operation) TakeAlong(a, indices *Array, axis int, outside error) *Array {
-	return o.takeAlong(a, indices, axis, outside)
-}
-
 // View returns a view of a with the layout that f computes from a's layout.
 func (o *Operation) View(a *Array, f func(layout.Layout) (layout.Layout, error)) *Array {
 	return a.viewed(o.name, o.site, f)
@@ -160,11 +147,21 @@ func (o *Operation) Step(what string) { o.name += " " + what }
 // run starts work on s that reads the views of reads, whatever their strides, and writes
 // all of dst. how is what Explain prints.
 func (o *Operation) Result(dt dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst device.View, reads []device.View) error) *Array {
+	return o.result(dt, shape, how, false, reads, run)
+}
+
+// Checked is Result for work that checks its operands on the device, such as indices. run
+// attaches the error to dst's buffer.
+func (o *Operation) Checked(dt dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst device.View, reads []device.View) error) *Array {
+	return o.result(dt, shape, how, true, reads, run)
+}
+
+func (o *Operation) result(dt dtype.DType, shape []int, how string, checked bool, reads []*Array, run func(s *device.Stream, dst device.View, reads []device.View) error) *Array {
 	if err := o.first(reads...); err != nil {
 		return o.Failed(err)
 	}
 	n := newNode(o.call)
-	n.strided, n.how = true, how
+	n.strided, n.checked, n.how = true, checked, how
 	n.run = func(j *job, s *device.Stream, dst device.View) error { return run(s, dst, j.all()) }
 	return n.result(o.stream(), dt, layout.Dense(shape), 0, reads...)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/chain"
 	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/internal/operror"
 	"github.com/gpk-go/gpk/internal/product"
@@ -26,7 +26,7 @@ type job struct {
 	plan    *planner         // nil: the node has no steps
 	steps   []*node          // nodes that the job computes as part of the chain
 	product *product.Product // of a product: a copy, with the views of its operands
-	fused   *fusedPlan
+	fused   *chain.Plan
 	runs    func(j *job, s *device.Stream, dst device.View) error
 }
 
@@ -261,7 +261,7 @@ func (j *job) mayFail() bool {
 			return true
 		}
 	}
-	return j.code == expr.Take
+	return j.checked
 }
 
 // begin pins the memories that the job reads, and marks its steps. The mutex is held.
@@ -298,7 +298,9 @@ func filled(c *call, s *device.Stream, dt dtype.DType, lay layout.Layout, fill f
 // compute computes the node's elements into dst. The mutex is not held.
 func (j *job) compute(dst device.View) error {
 	if j.plan != nil {
-		return j.runChain(dst)
+		err := j.plan.Run(j.stream, dst)
+		j.fused = j.plan.Plan(j.stream.Device())
+		return err
 	}
 	return j.runs(j, j.stream, dst)
 }

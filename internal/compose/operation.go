@@ -42,18 +42,14 @@ type Operation[A any] interface {
 	Reduce(code expr.Op, a A, axes []int) A
 	// View returns the elements of a under the layout that f makes of its own.
 	View(a A, f func(layout.Layout) (layout.Layout, error)) A
-	// Take returns the elements of a along an axis at indices. The cause of an error of one
-	// outside the axis is outside.
-	Take(a, indices A, axis int, outside error) A
-	// TakeAlong returns, for each index, the element of a at it along an axis, and at the index's
-	// own place along the others. indices has the shape of the result, and a has it along the
-	// other axes. The cause of an error of an index outside the axis is outside.
-	TakeAlong(a, indices A, axis int, outside error) A
 	// Product returns the matrix product, in the precision of SetPrecision.
 	Product(a, b A) A
 	// Result is computed by run, which starts work on s that writes all of dst. how says in
 	// Explain what runs.
 	Result(dt dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst device.View, reads []device.View) error) A
+	// Checked is Result for work that checks its operands on the device, such as indices. run
+	// attaches the error to dst's buffer.
+	Checked(dt dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst device.View, reads []device.View) error) A
 	// Source is computed by fill, which reads no operand, writes all of dst and, if strided is set, writes to
 	// any strides. If err is not nil, the array carries it.
 	Source(dt dtype.DType, shape []int, strided bool, err error, fill func(s *device.Stream, dst device.View) error) A

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -156,8 +157,10 @@ func (c composed) call(prefix string) string {
 	switch {
 	case operands == "nil":
 		instance = "[*Array]"
-	case prefix == "" && operands == "[]*Array{a}":
-		operation = fmt.Sprintf("a.operation(%q)", c.name)
+	case prefix == "" && c.method && many == "":
+		operation = fmt.Sprintf("a.op(%s)", strings.Join(append([]string{strconv.Quote(c.name)}, single[1:]...), ", "))
+	case prefix == "" && c.method && len(single) == 1:
+		operation = fmt.Sprintf("a.op(%q, %s...)", c.name, many)
 	}
 	return fmt.Sprintf("compose.%s%s(%s, %s)", c.name, instance, operation, strings.Join(args, ", "))
 }
