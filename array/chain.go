@@ -202,8 +202,7 @@ func (j *job) fusedCall(dst device.View) *fused.Call {
 	case reduction:
 		return j.plan.Reduce(j.code, j.axes, dst)
 	case rowwise:
-		gamma, beta := j.along.weights(j)
-		return j.plan.Line(j.code, dst, gamma, beta, j.along.eps)
+		return j.plan.Line(j.code, dst, j.weight(j.along.gamma), j.weight(j.along.beta), j.along.eps)
 	}
 	return j.plan.Elementwise(dst)
 }

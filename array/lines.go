@@ -17,15 +17,12 @@ type along struct {
 	eps         float64
 }
 
-// weights returns the views of gamma and beta, zero for none.
-func (l *along) weights(o *job) (gamma, beta device.View) {
-	if l.gamma > 0 {
-		gamma = o.view(l.gamma)
+// weight returns the view of gamma or beta, zero for operand 0.
+func (j *job) weight(k int) (v device.View) {
+	if k > 0 {
+		v = j.view(k)
 	}
-	if l.beta > 0 {
-		beta = o.view(l.beta)
-	}
-	return gamma, beta
+	return v
 }
 
 // line returns the result of softmax or a norm along the last axis. On a GPU the kernel can
@@ -39,20 +36,13 @@ func (o *node) line(code expr.Op, l *along, dt dtype.DType, as ...*Array) *Array
 	return o.result(streamOf(as...), dt, as[0].dense(), steps, as...)
 }
 
-// onAxis returns the result type of an operation of ops.Table along an axis of a, and the
-// axis counted from 0.
-func (a *Array) onAxis(code expr.Op, axis int) (dtype.DType, int, error) {
+// along returns the pending result of an operation along an axis.
+func (a *Array) along(code expr.Op, where site, axis int) *Array {
+	c := call{code.String(), where}
 	dt, err := typeOf(code, a)
 	if err == nil {
 		axis, err = layout.Axis(axis, a.NDim())
 	}
-	return dt, axis, err
-}
-
-// along returns the pending result of an operation along an axis.
-func (a *Array) along(code expr.Op, where site, axis int) *Array {
-	c := call{code.String(), where}
-	dt, axis, err := a.onAxis(code, axis)
 	if err != nil {
 		return c.failed(err, a)
 	}
@@ -95,8 +85,7 @@ func Norm(code expr.Op, x, gamma, beta *Array, eps float64) *Array {
 	}
 	op := newNode(c)
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
-		gamma, beta := o.along.weights(o)
-		return ops.Norm(s, code, dst, o.view(0), gamma, beta, eps)
+		return ops.Norm(s, code, dst, o.view(0), o.weight(o.along.gamma), o.weight(o.along.beta), eps)
 	}
 	return op.line(code, &along{axis: x.NDim() - 1, gamma: weights[0], beta: weights[1], eps: eps}, dt, operands...)
 }

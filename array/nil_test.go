@@ -44,15 +44,15 @@ func TestNil(t *testing.T) {
 			func() any { return &OpError{Op: "Add", Err: errNil} },
 		},
 		Functions: map[string]any{
-			"FromBuffer": FromBuffer, "FromOwnBuffer": FromOwnBuffer, "FromLayout": FromLayout, "Synchronize": Synchronize, "Failed": Failed, "Doubtful": Doubtful, "Settled": Settled, "Unstack": Unstack, "Gathered": Gathered, "Eval": Eval, "Into": Into,
+			"FromBuffer": FromBuffer, "FromOwnBuffer": FromOwnBuffer, "FromLayout": FromLayout, "Synchronize": Synchronize, "Failed": Failed, "Settled": Settled, "Unstack": Unstack, "Gathered": Gathered, "Eval": Eval, "Into": Into,
 			"Binary": Binary, "Capture": Capture, "NewScope": NewScope, "Scoped": Scoped, "Norm": Norm, "Pack": Pack,
-			"SameType": SameType, "Shown": Shown,
+			"Shown":  Shown,
 			"Linear": Linear, "BiasAddInPlace": BiasAddInPlace,
 			"ToSlice": ToSlice[float32], "FromSliceOn": FromSliceOn[float32], "ToSliceInto": ToSliceInto[float32], "Item": Item[float32],
 			"FromSlice": FromSlice[float32], "FromSliceInto": FromSliceInto[float32],
 		},
 		Except: map[string]string{
-			"NewOperation": "its callers are gpk's own packages", "Operation.Check": "as NewOperation", "Operation.Failed": "as NewOperation", "Operation.Failure": "as NewOperation", "Operation.Result": "as NewOperation", "Operation.On": "as NewOperation", "Operation.Elementwise": "as NewOperation", "Operation.Pair": "as NewOperation", "Operation.Several": "as NewOperation",
+			"NewOperation": "its callers are gpk's own packages", "Operation.Check": "as NewOperation", "Operation.Failed": "as NewOperation", "Operation.Failure": "as NewOperation", "Operation.Result": "as NewOperation", "Operation.On": "as NewOperation", "Operation.Elementwise": "as NewOperation", "Operation.Several": "as NewOperation",
 			"Operation.Cast": "as NewOperation", "Operation.Reduce": "as NewOperation", "Operation.View": "as NewOperation", "Operation.Product": "as NewOperation", "Operation.Step": "as NewOperation", "Operation.Checked": "as NewOperation", "Operation.Host": "as NewOperation", "Operation.Wait": "as NewOperation", "Operation.Own": "as NewOperation", "Operation.Wrap": "as NewOperation", "Operation.Stream": "as NewOperation", "Operation.Write": "as NewOperation", "Operation.Source": "as NewOperation", "Operation.SameType": "as NewOperation",
 			"Array.Format": "package fmt calls it, as niltest does with what the others return",
 		},

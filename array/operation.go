@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
-	"github.com/gpk-go/gpk/internal/operror"
+	"github.com/gpk-go/gpk/internal/compose"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -50,15 +50,12 @@ func (o *Operation) Check() error {
 }
 
 // SameType returns ErrDType if arrays differ in type, and names the Cast that helps.
-func SameType(as ...*Array) error {
+func (*Operation) SameType(as ...*Array) error {
 	if err := check(as...); err != nil {
 		return err
 	}
 	return sameType(as...)
 }
-
-// SameType is SameType for an operation that does not import this package.
-func (*Operation) SameType(as ...*Array) error { return SameType(as...) }
 
 // Failed returns an array that carries err as an error of the operation.
 func (o *Operation) Failed(err error) *Array { return o.failed(err, o.operands...) }
@@ -79,15 +76,11 @@ func (o *Operation) Stream() (*device.Stream, error) {
 // operation, for Device.NewDeferredError. The function may be called after the operands
 // were freed.
 func (o *Operation) Failure() func(error) error {
-	what, where := &OpError{Op: o.name}, o.site
-	for _, a := range o.operands {
-		if a != nil && a.err == nil {
-			what = operror.With(what, a.lay.Shape, a.dt)
-		}
-	}
+	unplaced := call{name: o.name} // looking up the line takes microseconds: only an error pays for it
+	what, where := unplaced.fail(nil, o.operands...), o.site
 	return func(err error) error {
 		e := *what
-		e.Site, e.Err = where.String(), err // looking up the line takes microseconds: only an error pays for it
+		e.Site, e.Err = where.String(), err
 		return &e
 	}
 }
@@ -203,10 +196,7 @@ func (o *Operation) On(a *Array) *Array {
 }
 
 // Part is the type and shape of a result of Several.
-type Part struct {
-	DType dtype.DType
-	Shape []int
-}
+type Part = compose.Part
 
 // Several runs an operation with several results, which are dense, immediately. run starts the
 // work, as for Result.
@@ -241,17 +231,6 @@ func (o *Operation) Several(parts []Part, how string, reads []*Array, run func(s
 		a.ownedBy(scope)
 	}
 	return results, nil
-}
-
-// Pair is Several for two results of one shape.
-func (o *Operation) Pair(types [2]dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second *Array) {
-	both, err := o.Several([]Part{{types[0], shape}, {types[1], shape}}, how, reads, func(s *device.Stream, dst, reads []device.View) error {
-		return run(s, [2]device.View(dst), reads)
-	})
-	if err != nil {
-		return o.Failed(err), o.Failed(err)
-	}
-	return both[0], both[1]
 }
 
 // Shown returns the view of an array without its buffer, which is not known yet. For nil it

@@ -13,9 +13,7 @@ import (
 // result lacks that axis. Both types must be equal. Types of 16 bits accumulate in
 // float32; Int8 and Uint8 give Int32. See matmul.Precision for what float32 means. b may be
 // packed.
-func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array { return matMul(a, b, opts) }
-
-func matMul(a, b *Array, opts []matmul.Option) *Array {
+func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array {
 	c := call{"MatMul", here()}
 	o := matmul.Collect(opts)
 	b, packed, err := b.unpacked(&o, false)

@@ -53,14 +53,33 @@ type Operation[A any] interface {
 	// Source is computed by fill, which reads no operand, writes all of dst and, if strided is set, writes to
 	// any strides. If err is not nil, the array carries it.
 	Source(dt dtype.DType, shape []int, strided bool, err error, fill func(s *device.Stream, dst device.View) error) A
-	// Pair computes two results of one shape as Result computes one, on the line of the call.
-	Pair(types [2]dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second A)
+	// Several computes results, which are dense, as Result computes one, on the line of the call.
+	Several(parts []Part, how string, reads []A, run func(s *device.Stream, dst, reads []device.View) error) ([]A, error)
 	// Host returns an array of the bytes that the host has computed. how says so in Explain.
 	Host(dt dtype.DType, shape []int, how string, data []byte) A
 	// Wait returns the elements of an Int64 array, after they were computed.
 	Wait(a A) ([]int64, error)
 	// Step adds a text to the name of the steps that follow.
 	Step(what string)
+}
+
+// Part is the type and shape of a result of Several.
+type Part struct {
+	DType dtype.DType
+	Shape []int
+}
+
+// Pair is Several for two results of one shape. Its results carry the error.
+//
+//gpk:step
+func Pair[A any](o Operation[A], types [2]dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second A) {
+	both, err := o.Several([]Part{{types[0], shape}, {types[1], shape}}, how, reads, func(s *device.Stream, dst, reads []device.View) error {
+		return run(s, [2]device.View(dst), reads)
+	})
+	if err != nil {
+		return o.Failed(err), o.Failed(err)
+	}
+	return both[0], both[1]
 }
 
 // layoutOf returns where the elements of a lie.

@@ -112,7 +112,7 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 	}
 	if withOrder || a.DType().IsFloat() { // -0 and 0 are one number, whose first element counts
 		var descending A
-		descending, u.from = o.Pair([2]dtype.DType{a.DType(), dtype.Int64}, []int{u.size}, "a sort of elements with their indices", []A{flipped(o, x)},
+		descending, u.from = Pair(o, [2]dtype.DType{a.DType(), dtype.Int64}, []int{u.size}, "a sort of elements with their indices", []A{flipped(o, x)},
 			func(s *device.Stream, dst [2]device.View, reads []device.View) error {
 				return ops.TopK(s, dst[0], dst[1], reads[0], u.size, 0)
 			})

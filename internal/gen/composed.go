@@ -49,7 +49,7 @@ func composedIn(root string) (map[string]composed, []string) {
 			panic(err)
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && f.Recv == nil && f.Type.TypeParams != nil {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && f.Recv == nil && f.Type.TypeParams != nil && !isStep(f) {
 				out[f.Name.Name] = composedOf(f)
 			}
 		}
@@ -60,6 +60,11 @@ func composedIn(root string) (map[string]composed, []string) {
 	}
 	slices.Sort(names)
 	return out, names
+}
+
+// isStep reports whether a function is for other packages of this module alone.
+func isStep(f *ast.FuncDecl) bool {
+	return slices.ContainsFunc(f.Doc.List, func(line *ast.Comment) bool { return line.Text == "//gpk:step" })
 }
 
 // composedOf reads a declaration: its type parameter is A, and its first parameter the
