@@ -65,11 +65,11 @@ func (j *job) planChain() (*planner, error) {
 	if o.ends() {
 		shape = o.in[0].view.Layout.Shape
 	}
-	p := &planner{Chain: chain.Chain{Builder: fused.NewBuilder(shape), From: make([]chain.Call, 0, o.depth+1), Finish: j.fusedCall}, job: j}
+	p := &planner{Chain: chain.Chain{Builder: fused.NewBuilder(shape), From: make([]chain.Call, 0, o.depth+1), By: j}, job: j}
 	p.seen = p.room[:0]
 	var err error
 	if o.ends() {
-		p.End = chain.Call{Name: o.name, Site: o.site}
+		p.Ends = true
 		_, err = p.operand(o, 0, shape, nil, nil)
 	} else {
 		_, err = p.step(o, &o.lay, nil)
@@ -196,8 +196,8 @@ func (p *planner) headLeaf(o *node, lay *layout.Layout) (fused.Ref, error) {
 	return p.HeadLeaf(lay)
 }
 
-// fusedCall returns the call that computes the plan into dst.
-func (j *job) fusedCall(dst device.View) *fused.Call {
+// FusedCall implements chain.Caller.
+func (j *job) FusedCall(dst device.View) *fused.Call {
 	switch j.fusion {
 	case reduction:
 		return j.plan.Reduce(j.code, j.axes, dst)

@@ -272,7 +272,7 @@ func (o *node) explain(p *product.Product, f *chain.Plan) string {
 	case p != nil:
 		how = p.Explain()
 	case f != nil:
-		how = f.Explain()
+		how = f.Explain(chain.Call{Name: o.name, Site: o.site})
 	case o.apart != "":
 		how += "; an operand is not part of it: " + o.apart
 	}

@@ -17,6 +17,6 @@ func (j *job) describe(op *observe.Operation) {
 		op.Flops = j.product.Flops()
 	}
 	if j.plan != nil {
-		j.plan.Observe(op)
+		j.plan.Observe(op, j.name)
 	}
 }

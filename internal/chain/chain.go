@@ -44,20 +44,21 @@ type Chain struct {
 	*fused.Builder
 	From []Call // the call of each step
 	Head *Head  // nil if the chain does not begin with a product
-	End  Call   // the reduction or norm; zero for none
-	// Finish returns the call that computes the whole chain, behind its product, into dst.
-	Finish func(dst device.View) *fused.Call
+	Ends bool   // it ends with a reduction or a norm
+	By   Caller
 
-	call *fused.Call // the latest result of Finish; nil if the product's kernel computes the chain
+	call *fused.Call // the latest result of By; nil if the product's kernel computes the chain
+}
+
+// Caller returns the call that computes the whole chain, behind its product, into dst.
+type Caller interface {
+	FusedCall(dst device.View) *fused.Call
 }
 
 func (c *Chain) finish(dst device.View) *fused.Call {
-	c.call = c.Finish(dst)
+	c.call = c.By.FusedCall(dst)
 	return c.call
 }
-
-// ends reports whether the chain ends with a reduction or a norm.
-func (c *Chain) ends() bool { return c.End.Name != "" }
 
 // Run starts the work that computes the chain into dst.
 func (c *Chain) Run(s *device.Stream, dst device.View) error {
@@ -73,8 +74,9 @@ func (c *Chain) Run(s *device.Stream, dst device.View) error {
 	return err
 }
 
-// Observe adds the operations of the chain and what they read.
-func (c *Chain) Observe(op *observe.Operation) {
+// Observe adds the operations of the chain, which may end with the operation last, and what
+// they read.
+func (c *Chain) Observe(op *observe.Operation, last string) {
 	op.Name = ""
 	if h := c.Head; h != nil {
 		op.Flops = h.Product.Flops()
@@ -83,8 +85,8 @@ func (c *Chain) Observe(op *observe.Operation) {
 	for _, by := range c.From {
 		op.Then(by.Name)
 	}
-	if c.ends() {
-		op.Then(c.End.Name)
+	if c.Ends {
+		op.Then(last)
 	}
 	op.Reads(c.Views()...)
 }
@@ -94,14 +96,14 @@ type Plan struct {
 	program *fused.Program
 	from    []Call
 	head    *Head
-	end     Call
+	ends    bool
 	choice  fused.Choice
 	dev     *device.Device
 }
 
 // Plan describes the chain after Run or Foresee. The chain cannot run afterwards.
 func (c *Chain) Plan(d *device.Device) *Plan {
-	p := &Plan{program: c.Program(), from: c.From, head: c.Head, end: c.End, dev: d}
+	p := &Plan{program: c.Program(), from: c.From, head: c.Head, ends: c.Ends, dev: d}
 	if p.head != nil {
 		p.head.Product.Detach()
 	}
@@ -120,11 +122,12 @@ func (c *Chain) Foresee(s *device.Stream, dst device.View) *Plan {
 	return c.Plan(s.Device())
 }
 
-// Explain lists the operations that one kernel computes.
-func (p *Plan) Explain() string {
+// Explain lists the operations that one kernel computes. If the chain ends with a reduction or
+// a norm, last is its call.
+func (p *Plan) Explain(last Call) string {
 	var b strings.Builder
 	n := len(p.from)
-	if p.end.Name != "" {
+	if p.ends {
 		n++
 	}
 	if p.head != nil {
@@ -138,8 +141,8 @@ func (p *Plan) Explain() string {
 	for i := range p.from {
 		fmt.Fprintf(&b, "\n  %%%d %s at %v", i, p.from[i].Name, p.from[i].Site)
 	}
-	if p.end.Name != "" {
-		fmt.Fprintf(&b, "\n  then %s at %v", p.end.Name, p.end.Site)
+	if p.ends {
+		fmt.Fprintf(&b, "\n  then %s at %v", last.Name, last.Site)
 	}
 	fmt.Fprintf(&b, "\n  program: %s", p.program.Key())
 	return b.String()

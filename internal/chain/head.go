@@ -131,7 +131,7 @@ func (h *Head) run(s *device.Stream, dst device.View) error {
 // fits reports whether the product can be written to the memory of the chain's result.
 func (c *Chain) fits(dst device.View) bool {
 	h := c.Head
-	if c.ends() || h.partial || dst.DType.Size() != h.Product.DType.Size() || !dst.Layout.IsDense() || !slices.Equal(dst.Layout.Shape, h.Layout.Shape) {
+	if c.Ends || h.partial || dst.DType.Size() != h.Product.DType.Size() || !dst.Layout.IsDense() || !slices.Equal(dst.Layout.Shape, h.Layout.Shape) {
 		return false
 	}
 	reads := append([]device.View{h.Product.A, h.Product.B, h.Product.Bias}, c.Views()...)
