@@ -352,6 +352,16 @@ func Std(a *Array, axes ...int) *Array { return a.Std(axes...) }
 // SwapAxes returns a view with two axes exchanged.
 func SwapAxes(a *Array, i, j int) *Array { return a.SwapAxes(i, j) }
 
+// Take returns the elements of x along an axis at indices, Int32 or Int64. The shape of the
+// result is x's with the shape of indices in place of the axis. Negative indices count from
+// the end. An index outside the axis is ErrShape. On a GPU the kernel finds it, and the
+// first copy to the host of anything computed from the result returns the error. Into,
+// CopyFrom and writes in place that depend on the result wait for this check, and write
+// nothing if it fails.
+func Take(x, indices *Array, axis int) *Array {
+	return compose.Take(array.NewOperation("Take", []*Array{x, indices}), x, indices, axis)
+}
+
 // TakeAlongAxis returns, for each index, the element of a at it along an axis, and at the
 // index's own place along the others, along which the two are broadcast: what ArgMax with
 // KeepDims and sorted indices name. Indices, Int32 or Int64, have as many axes as a, and

@@ -220,27 +220,27 @@ func MatMul(a, b *Array, opts ...MatMulOption) *Array { return a.MatMul(b, opts.
 // Linear returns x w^T + bias for w [out, in] and bias [out] or nil, rounded
 // once.
 func Linear(x, w, bias *Array, opts ...MatMulOption) *Array {
-	return array.Linear(x, w, bias, opts...)
+	return array.Linear(x, w, bias, matmul.NoActivation, opts...)
 }
 
 // LinearBiasGELU is GELU, in the erf form, of Linear.
 func LinearBiasGELU(x, w, bias *Array, opts ...MatMulOption) *Array {
-	return array.LinearBiasGELU(x, w, bias, opts...)
+	return array.Linear(x, w, bias, matmul.GELU, opts...)
 }
 
 // LinearBiasGELUTanh is GELU, in the tanh form, of Linear.
 func LinearBiasGELUTanh(x, w, bias *Array, opts ...MatMulOption) *Array {
-	return array.LinearBiasGELUTanh(x, w, bias, opts...)
+	return array.Linear(x, w, bias, matmul.GELUTanh, opts...)
 }
 
 // LinearBiasReLU is ReLU of Linear.
 func LinearBiasReLU(x, w, bias *Array, opts ...MatMulOption) *Array {
-	return array.LinearBiasReLU(x, w, bias, opts...)
+	return array.Linear(x, w, bias, matmul.ReLU, opts...)
 }
 
 // LinearBiasSiLU is SiLU of Linear.
 func LinearBiasSiLU(x, w, bias *Array, opts ...MatMulOption) *Array {
-	return array.LinearBiasSiLU(x, w, bias, opts...)
+	return array.Linear(x, w, bias, matmul.SiLU, opts...)
 }
 
 // BiasAddInPlace adds bias, [n], to every row of a, [..., n].
@@ -252,12 +252,14 @@ func Clamp(a *Array, lo, hi any) *Array { return a.Clamp(lo, hi) }
 // LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis;
 // gamma and beta, of that axis' length, may be nil.
 func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
-	return array.LayerNorm(x, gamma, beta, eps)
+	return array.Norm(expr.LayerNorm, x, gamma, beta, eps)
 }
 
 // RMSNorm returns x / sqrt(mean x^2 + eps) gamma along the last axis; gamma, of
 // that axis' length, may be nil.
-func RMSNorm(x, gamma *Array, eps float64) *Array { return array.RMSNorm(x, gamma, eps) }
+func RMSNorm(x, gamma *Array, eps float64) *Array {
+	return array.Norm(expr.RMSNorm, x, gamma, nil, eps)
+}
 
 // RMSNormResidual returns sum = x + residual, two arrays of one shape, and normed =
 // RMSNorm(sum, gamma, eps), with the bits of the two operations. The work starts on this
@@ -375,11 +377,6 @@ type RNG = random.RNG
 // NewRNG returns the sequence of random numbers of a seed.
 func NewRNG(seed uint64) *RNG { return random.NewRNG(seed) }
 
-// Take returns the elements of a along an axis at indices, Int32 or Int64, in whose
-// place the axis stands; negative ones count from the end, and one outside is
-// ErrShape.
-func Take(a, indices *Array, axis int) *Array { return array.Take(a, indices, axis) }
-
 // UserKernel is a kernel of the program's own, compiled from CUDA C++ by Kernel.
 type UserKernel = userkernel.UserKernel
 
@@ -392,10 +389,6 @@ type LaunchOptions = userkernel.LaunchOptions
 // with the compiler's log; without a GPU the error is ErrNoGPU, without a run-time
 // compiler ErrUnsupported, each with the reasons.
 func Kernel(source, name string) (*UserKernel, error) { return userkernel.Kernel(source, name) }
-
-// Pinned returns a slice of n elements, all zero, in memory that a GPU reads and
-// writes without a copy, and a function that gives the memory back.
-func Pinned[T Elem](n int) (s []T, free func(), err error) { return array.Pinned[T](n) }
 
 // Graph is a recorded sequence of operations: see Capture.
 type Graph = array.Graph

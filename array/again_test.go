@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/weaklist"
 )
 
 // TestAgain: an array that was computed into another is computed again however it is
@@ -153,7 +154,7 @@ func TestAgainWriters(t *testing.T) {
 func TestFreedNotPending(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x := FromSlice([]float32{1, 2})
-	for i := range 3 * maxPending {
+	for i := range 3 * weaklist.Max {
 		y, z := x.Add(1), x.Add(2)
 		if !y.isPending() || !z.isPending() {
 			t.Fatalf("round %d: one of two pending arrays has started", i)

@@ -9,7 +9,9 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/weaklist"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/matmul"
 )
 
 // TestSite: an error names the line of the program that asked for the
@@ -25,9 +27,9 @@ func TestSite(t *testing.T) {
 	}
 	method, function := a.Add(b), Binary(expr.Add, a, b)
 	product := a.MatMul(b)
-	bias := Linear(a, a, Zeros(dtype.Float32, 5))
+	bias := Linear(a, a, Zeros(dtype.Float32, 5), matmul.NoActivation)
 	for i, s := range []string{line(method), line(function), line(product), line(bias)} {
-		want := []string{"array_test.go:26", "array_test.go:26", "array_test.go:27", "array_test.go:28"}[i]
+		want := []string{"array_test.go:28", "array_test.go:28", "array_test.go:29", "array_test.go:30"}[i]
 		if !strings.HasSuffix(s, want) {
 			t.Errorf("site %d is %s, want %s", i, s, want)
 		}
@@ -80,7 +82,7 @@ func TestPendingLimit(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	a := Ones(dtype.Float32, 4)
 	var kept []*Array
-	for range maxPending + 10 {
+	for range weaklist.Max + 10 {
 		kept = append(kept, a.Add(1))
 	}
 	started := 0
@@ -94,7 +96,7 @@ func TestPendingLimit(t *testing.T) {
 	}
 	dst := Zeros(dtype.Float32, 4)
 	var taken []*Array
-	for range 3 * maxPending {
+	for range 3 * weaklist.Max {
 		x := a.Mul(2)
 		if err := Into(dst, x); err != nil {
 			t.Fatal(err)

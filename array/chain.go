@@ -1,14 +1,13 @@
 package array
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/internal/chain"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -25,13 +24,11 @@ const (
 
 // planner turns a node and its steps into a chain. The scheduler's mutex is held.
 type planner struct {
-	*fused.Builder
+	chain.Chain
 	job  *job
-	from []call // the call of each step
 	seen []planned
-	head *gemmRoot   // nil if the chain does not begin with a product
-	call *fused.Call // the latest fusedCall; nil if the product's kernel computes the chain
-	room [2]planned  // the first elements of seen, to save an allocation
+	root *node      // the product that is the chain's Head
+	room [2]planned // the first elements of seen, to save an allocation
 }
 
 // planned is a step that is already in the program, viewed through a layout.
@@ -68,10 +65,11 @@ func (j *job) planChain() (*planner, error) {
 	if o.ends() {
 		shape = o.in[0].view.Layout.Shape
 	}
-	p := &planner{Builder: fused.NewBuilder(shape), job: j, from: make([]call, 0, o.depth+1)}
+	p := &planner{Chain: chain.Chain{Builder: fused.NewBuilder(shape), From: make([]chain.Call, 0, o.depth+1), By: j}, job: j}
 	p.seen = p.room[:0]
 	var err error
 	if o.ends() {
+		p.Ends = true
 		_, err = p.operand(o, 0, shape, nil, nil)
 	} else {
 		_, err = p.step(o, &o.lay, nil)
@@ -118,7 +116,7 @@ func (p *planner) step(o *node, whole, view *layout.Layout) (fused.Ref, error) {
 			return fused.Ref{}, err
 		}
 	}
-	p.from = append(p.from, o.call)
+	p.From = append(p.From, chain.Call{Name: o.name, Site: o.site})
 	return p.Step(o.code, o.dt, args[:o.arity]...)
 }
 
@@ -179,79 +177,34 @@ func (p *planner) pendingStep(o *node, lay *layout.Layout) (fused.Ref, error) {
 	return r, err
 }
 
-// fusedCall returns the call that computes the plan into dst.
-func (j *job) fusedCall(dst device.View) *fused.Call {
-	p := j.plan
-	var c *fused.Call
+// headLeaf adds a pending product, viewed through lay, as a leaf.
+func (p *planner) headLeaf(o *node, lay *layout.Layout) (fused.Ref, error) {
+	if p.root == nil {
+		var at [3]device.View
+		for i := range o.n {
+			var err error
+			if at[i], err = p.job.locate(o, o.operand(i)); err != nil {
+				return fused.Ref{}, err
+			}
+		}
+		p.root, p.Head = o, &chain.Head{Product: *o.product, Call: chain.Call{Name: o.name, Site: o.site}, Layout: o.lay}
+		p.Head.Product.Read(at[:o.n])
+	}
+	if p.root != o {
+		return fused.Ref{}, fused.ErrFull // a chain begins with one product
+	}
+	return p.HeadLeaf(lay)
+}
+
+// FusedCall implements chain.Caller.
+func (j *job) FusedCall(dst device.View) *fused.Call {
 	switch j.fusion {
 	case reduction:
-		c = p.Reduce(j.code, j.axes, dst)
+		return j.plan.Reduce(j.code, j.axes, dst)
 	case rowwise:
-		gamma, beta := j.along.weights(j)
-		c = p.Line(j.code, dst, gamma, beta, j.along.eps)
-	default:
-		c = p.Elementwise(dst)
+		return j.plan.Line(j.code, dst, j.weight(j.along.gamma), j.weight(j.along.beta), j.along.eps)
 	}
-	p.call = c
-	return c
-}
-
-// runChain computes the chain into dst.
-func (j *job) runChain(dst device.View) error {
-	p := j.plan
-	var err error
-	if p.head != nil {
-		err = j.runHeaded(dst)
-	} else {
-		err = j.fusedCall(dst).Run(j.stream)
-	}
-	j.fused = p.described(j.stream.Device())
-	if at, ok := errors.AsType[*expr.StepError](err); ok && at.Step < len(p.from) {
-		return p.from[at.Step].wrap(at.Err)
-	}
-	return err
-}
-
-// fusedPlan is the description of a chain that Explain prints.
-type fusedPlan struct {
-	program *fused.Program
-	from    []call
-	head    *gemmRoot
-	choice  fused.Choice
-	dev     *device.Device
-}
-
-func (p *planner) described(d *device.Device) *fusedPlan {
-	f := &fusedPlan{program: p.Program(), from: p.from, head: p.head.described(), dev: d}
-	if p.call != nil && d.Kind() != device.CPU {
-		f.choice = p.call.Choice()
-	}
-	return f
-}
-
-// explain lists the operations that one kernel computes.
-func (f *fusedPlan) explain(o *node) string {
-	var b strings.Builder
-	n := len(f.from)
-	if o.ends() {
-		n++
-	}
-	if f.head != nil {
-		b.WriteString(f.head.explain() + "\n")
-	}
-	if f.head.joined() {
-		fmt.Fprintf(&b, "its epilogue does %d operations:", n)
-	} else {
-		b.WriteString(fused.Describe(f.dev, f.program, f.choice, n) + ":")
-	}
-	for i := range f.from {
-		fmt.Fprintf(&b, "\n  %%%d %s at %v", i, f.from[i].name, f.from[i].site)
-	}
-	if o.ends() {
-		fmt.Fprintf(&b, "\n  then %s at %v", o.name, o.site)
-	}
-	fmt.Fprintf(&b, "\n  program: %s", f.program.Key())
-	return b.String()
+	return j.plan.Elementwise(dst)
 }
 
 // foresee plans a pending node for Explain. The mutex is held.
@@ -266,9 +219,6 @@ func (s *scheduler) foresee(n *node) {
 		n.apart = tooMuch
 	case err == nil && len(j.steps) > 0:
 		j.plan = p
-		dst := device.View{DType: n.dt, Layout: n.lay}
-		j.fusedCall(dst)
-		j.foreseeHead(dst)
-		n.fused = p.described(n.stream.Device())
+		n.fused = p.Foresee(n.stream, device.View{DType: n.dt, Layout: n.lay})
 	}
 }

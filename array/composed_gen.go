@@ -10,7 +10,7 @@ import (
 // types and Bool. It is stable in both directions: equal elements, -0 and 0 among them, keep
 // their order. NaN is the largest.
 func (a *Array) ArgSort(axis int, descending bool) *Array {
-	return compose.ArgSort(a.operation("ArgSort"), a, axis, descending)
+	return compose.ArgSort(a.op("ArgSort"), a, axis, descending)
 }
 
 // AsStrided returns a view of a shape whose neighbours along axis d are strides[d] elements
@@ -18,14 +18,14 @@ func (a *Array) ArgSort(axis int, descending bool) *Array {
 // view that leaves the memory between the first and the last element of a is ErrShape. One
 // whose elements may share memory cannot be written in place.
 func (a *Array) AsStrided(shape, strides []int, offset ...int) *Array {
-	return compose.AsStrided(a.operation("AsStrided"), a, shape, strides, offset...)
+	return compose.AsStrided(a.op("AsStrided"), a, shape, strides, offset...)
 }
 
 // At returns a view with one index for each of the leading axes, which the view lacks. For a
 // matrix, x.At(2) is the third row, and x.At(2, -1) is the last element of that row, which is
 // 0-d. Negative indices count from the end. An index outside its axis and more indices than
 // axes are ErrShape.
-func (a *Array) At(index ...int) *Array { return compose.At(a.operation("At"), a, index...) }
+func (a *Array) At(index ...int) *Array { return compose.At(a.op("At"), a, index...) }
 
 // BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum
 // of those of the elements, Float64. a, of an integer type, has one axis. The result has as
@@ -34,63 +34,61 @@ func (a *Array) At(index ...int) *Array { return compose.At(a.operation("At"), a
 // and the shape of a; it is added as ScatterAdd adds. A negative element, weights of another
 // shape and a negative minLength are ErrShape.
 func (a *Array) BinCount(minLength int, weights ...*Array) *Array {
-	return compose.BinCount(NewOperation("BinCount", append([]*Array{a}, weights...)), a, minLength, weights...)
+	return compose.BinCount(a.op("BinCount", weights...), a, minLength, weights...)
 }
 
 // BottomK returns the k smallest elements along an axis in ascending order, and their indices
 // there, as Int64, for real types and Bool. NaN is the largest; of equal elements, -0 and 0
 // among them, the first comes first. A k below 0 or beyond the axis is ErrShape.
 func (a *Array) BottomK(k, axis int) (values, indices *Array) {
-	return compose.BottomK(a.operation("BottomK"), a, k, axis)
+	return compose.BottomK(a.op("BottomK"), a, k, axis)
 }
 
 // Chunk returns views of at most n parts that a falls into along an axis. Each has the
 // length of the axis over n, rounded up, and the last what is left. An empty axis is one
 // part.
-func (a *Array) Chunk(n, axis int) []*Array { return compose.Chunk(a.operation("Chunk"), a, n, axis) }
+func (a *Array) Chunk(n, axis int) []*Array { return compose.Chunk(a.op("Chunk"), a, n, axis) }
 
 // CountNonzero returns the number of elements that differ from 0, over the given axes, which
 // the result lacks unless KeepDims is among them; no axes means all. NaN differs from 0.
 func (a *Array) CountNonzero(axes ...int) *Array {
-	return compose.CountNonzero(a.operation("CountNonzero"), a, axes...)
+	return compose.CountNonzero(a.op("CountNonzero"), a, axes...)
 }
 
 // Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
 // both. The other axes broadcast. The axis is counted in a; in b it is as far from the last axis.
 // A component is the difference of two rounded products.
-func (a *Array) Cross(b *Array, axis int) *Array {
-	return compose.Cross(NewOperation("Cross", []*Array{a, b}), a, b, axis)
-}
+func (a *Array) Cross(b *Array, axis int) *Array { return compose.Cross(a.op("Cross", b), a, b, axis) }
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and
 // Bool give Int64, Uint16, Uint32 and Uint64 give Uint64, and wrap. Float32, half types and
 // Complex64 are computed in twice the width and rounded once. It is a scan of log2 n passes,
 // the k-th of which multiplies elements 2^k apart (Hillis and Steele, Communications of the
 // ACM 29 (1986) 1170), so that the order of the factors is one of the length alone.
-func (a *Array) CumProd(axis int) *Array { return compose.CumProd(a.operation("CumProd"), a, axis) }
+func (a *Array) CumProd(axis int) *Array { return compose.CumProd(a.op("CumProd"), a, axis) }
 
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
 // of zeros whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal
 // outside the matrix and other numbers of axes are ErrShape.
-func (a *Array) Diag(k ...int) *Array { return compose.Diag(a.operation("Diag"), a, k...) }
+func (a *Array) Diag(k ...int) *Array { return compose.Diag(a.op("Diag"), a, k...) }
 
 // Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
 // (i, i+k), in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal.
 // A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
 // x.Diagonal().Sum(-1).
-func (a *Array) Diagonal(k ...int) *Array { return compose.Diagonal(a.operation("Diagonal"), a, k...) }
+func (a *Array) Diagonal(k ...int) *Array { return compose.Diagonal(a.op("Diagonal"), a, k...) }
 
 // Diff returns the n-th differences of a along an axis. The first differences are a[i+1] - a[i];
 // the n-th are the first differences of the (n-1)-th. The axis becomes shorter by n, and empty if
 // n is at least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
-func (a *Array) Diff(n, axis int) *Array { return compose.Diff(a.operation("Diff"), a, n, axis) }
+func (a *Array) Diff(n, axis int) *Array { return compose.Diff(a.op("Diff"), a, n, axis) }
 
 // Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a
 // view where the strides allow it.
-func (a *Array) Flatten() *Array { return compose.Flatten(a.operation("Flatten"), a) }
+func (a *Array) Flatten() *Array { return compose.Flatten(a.op("Flatten"), a) }
 
 // Flip returns a view in which the named axes run backwards; no axes means all.
-func (a *Array) Flip(axes ...int) *Array { return compose.Flip(a.operation("Flip"), a, axes...) }
+func (a *Array) Flip(axes ...int) *Array { return compose.Flip(a.op("Flip"), a, axes...) }
 
 // Histogram returns the number of elements of a, of a real type, in each of bins intervals of
 // one width between lo and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its
@@ -98,14 +96,14 @@ func (a *Array) Flip(axes ...int) *Array { return compose.Flip(a.operation("Flip
 // range is lo - 1/2 to hi + 1/2. Elements are compared as Float64. Fewer than one interval is
 // ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
 func (a *Array) Histogram(bins int, lo, hi float64) (counts, edges *Array) {
-	return compose.Histogram(a.operation("Histogram"), a, bins, lo, hi)
+	return compose.Histogram(a.op("Histogram"), a, bins, lo, hi)
 }
 
 // HistogramDensity is Histogram with each number over the width of the interval and the sum of
 // all numbers: the density of the elements in the range, Float64, whose integral is 1. Where no
 // element lies in the range it is NaN.
 func (a *Array) HistogramDensity(bins int, lo, hi float64) (density, edges *Array) {
-	return compose.HistogramDensity(a.operation("HistogramDensity"), a, bins, lo, hi)
+	return compose.HistogramDensity(a.op("HistogramDensity"), a, bins, lo, hi)
 }
 
 // HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one
@@ -114,7 +112,7 @@ func (a *Array) HistogramDensity(bins int, lo, hi float64) (density, edges *Arra
 // that do not ascend, or are NaN, are ErrShape; the latter is found as an index of Take outside
 // its axis.
 func (a *Array) HistogramEdges(edges *Array) *Array {
-	return compose.HistogramEdges(NewOperation("HistogramEdges", []*Array{a, edges}), a, edges)
+	return compose.HistogramEdges(a.op("HistogramEdges", edges), a, edges)
 }
 
 // Index returns a view with one index for each of the leading axes: an int, whose axis the
@@ -122,7 +120,7 @@ func (a *Array) HistogramEdges(edges *Array) *Array {
 // gpk.All, all of an axis. Axes without an index are whole: x.Index(gpk.Range(2, gpk.End),
 // gpk.All, 3). Negative numbers count from the end. An int outside its axis, more indices
 // than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
-func (a *Array) Index(index ...any) *Array { return compose.Index(a.operation("Index"), a, index...) }
+func (a *Array) Index(index ...any) *Array { return compose.Index(a.op("Index"), a, index...) }
 
 // IndexSelect returns the parts of a at indices along an axis, or those where a mask is true.
 // indices has one axis. Of type Int32 or Int64 it is Take, and negative ones count from the
@@ -130,21 +128,19 @@ func (a *Array) Index(index ...any) *Array { return compose.Index(a.operation("I
 // the number of elements that are true: IndexSelect waits for it as Nonzero does. A mask of
 // another length is ErrShape, and any other type ErrDType.
 func (a *Array) IndexSelect(indices *Array, axis int) *Array {
-	return compose.IndexSelect(NewOperation("IndexSelect", []*Array{a, indices}), a, indices, axis)
+	return compose.IndexSelect(a.op("IndexSelect", indices), a, indices, axis)
 }
 
 // Kron returns the Kronecker product: every element of a times all of b, in blocks of b's
 // shape. The one with fewer axes gets leading axes of length 1. Types are as for Mul.
-func (a *Array) Kron(b *Array) *Array {
-	return compose.Kron(NewOperation("Kron", []*Array{a, b}), a, b)
-}
+func (a *Array) Kron(b *Array) *Array { return compose.Kron(a.op("Kron", b), a, b) }
 
 // LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
 // is among them; no axes means all. The largest element is subtracted first and added to
 // the logarithm, so that nothing overflows. No elements give -Inf. Half types are computed
 // in Float32 and rounded once.
 func (a *Array) LogSumExp(axes ...int) *Array {
-	return compose.LogSumExp(a.operation("LogSumExp"), a, axes...)
+	return compose.LogSumExp(a.op("LogSumExp"), a, axes...)
 }
 
 // MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order
@@ -153,48 +149,42 @@ func (a *Array) LogSumExp(axes ...int) *Array {
 // the mask that are true: MaskedSelect waits for it as Nonzero does. A mask whose shape is not
 // that of the leading axes of a is ErrShape.
 func (a *Array) MaskedSelect(mask *Array) *Array {
-	return compose.MaskedSelect(NewOperation("MaskedSelect", []*Array{a, mask}), a, mask)
+	return compose.MaskedSelect(a.op("MaskedSelect", mask), a, mask)
 }
 
 // Median returns the middle element in rising order over the given axes, or the mean of the
 // two in the middle. The result lacks the axes unless KeepDims is among them; no axes means
 // all. NaN among the elements gives NaN, and so do no elements.
-func (a *Array) Median(axes ...int) *Array { return compose.Median(a.operation("Median"), a, axes...) }
+func (a *Array) Median(axes ...int) *Array { return compose.Median(a.op("Median"), a, axes...) }
 
 // MoveAxis returns a view with axis from at place to; the other axes keep their order.
-func (a *Array) MoveAxis(from, to int) *Array {
-	return compose.MoveAxis(a.operation("MoveAxis"), a, from, to)
-}
+func (a *Array) MoveAxis(from, to int) *Array { return compose.MoveAxis(a.op("MoveAxis"), a, from, to) }
 
 // NextAfter returns the number of the type that follows a in the direction of b, broadcast. It is
 // b where the two are equal, and NaN where either is NaN. Inf follows the largest number.
 // The neighbours are computed as sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
 // predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
-func (a *Array) NextAfter(b *Array) *Array {
-	return compose.NextAfter(NewOperation("NextAfter", []*Array{a, b}), a, b)
-}
+func (a *Array) NextAfter(b *Array) *Array { return compose.NextAfter(a.op("NextAfter", b), a, b) }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
 // array, Int64, for each axis. NaN differs from 0. Their length is known when the elements
 // are, so that Nonzero waits for the device, as IndexSelect and MaskedSelect with a mask,
 // Unique and BinCount do; no other operation does. A 0-d array is ErrShape.
-func (a *Array) Nonzero() []*Array { return compose.Nonzero(a.operation("Nonzero"), a) }
+func (a *Array) Nonzero() []*Array { return compose.Nonzero(a.op("Nonzero"), a) }
 
 // Norm returns the Euclidean norm, the square root of the sum of |a|^2, over the given axes,
 // which the result lacks unless KeepDims is among them; no axes means all. Complex types
 // give their real type. Half types are computed in Float32 and rounded once.
-func (a *Array) Norm(axes ...int) *Array { return compose.Norm(a.operation("Norm"), a, axes...) }
+func (a *Array) Norm(axes ...int) *Array { return compose.Norm(a.op("Norm"), a, axes...) }
 
 // Outer returns the products of all pairs of elements, [size of a, size of b]: both are
 // taken in row-major order. Types are as for Mul.
-func (a *Array) Outer(b *Array) *Array {
-	return compose.Outer(NewOperation("Outer", []*Array{a, b}), a, b)
-}
+func (a *Array) Outer(b *Array) *Array { return compose.Outer(a.op("Outer", b), a, b) }
 
 // Pad returns a with a number around it, as Full takes it: widths[d] elements before and
 // after along axis d.
 func (a *Array) Pad(widths [][2]int, value any) *Array {
-	return compose.Pad(a.operation("Pad"), a, widths, value)
+	return compose.Pad(a.op("Pad"), a, widths, value)
 }
 
 // PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis,
@@ -204,7 +194,7 @@ func (a *Array) Pad(widths [][2]int, value any) *Array {
 // broadcast to the shape of the indices, or a number. Where indices name an element twice, the
 // last in row-major order counts. An index outside the axis is ErrShape, found as that of Take.
 func (a *Array) PutAlongAxis(indices *Array, values any, axis int) *Array {
-	return compose.PutAlongAxis(NewOperation("PutAlongAxis", []*Array{a, indices}), a, indices, values, axis)
+	return compose.PutAlongAxis(a.op("PutAlongAxis", indices), a, indices, values, axis)
 }
 
 // Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
@@ -212,23 +202,23 @@ func (a *Array) PutAlongAxis(indices *Array, values any, axis int) *Array {
 // does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
 // rounded once.
 func (a *Array) Quantile(q float64, axes ...int) *Array {
-	return compose.Quantile(a.operation("Quantile"), a, q, axes...)
+	return compose.Quantile(a.op("Quantile"), a, q, axes...)
 }
 
 // Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
 // The elements are sorted once.
 func (a *Array) Quantiles(q []float64, axes ...int) *Array {
-	return compose.Quantiles(a.operation("Quantiles"), a, q, axes...)
+	return compose.Quantiles(a.op("Quantiles"), a, q, axes...)
 }
 
 // Repeat returns every element n times, one after the other, along an axis.
-func (a *Array) Repeat(n, axis int) *Array { return compose.Repeat(a.operation("Repeat"), a, n, axis) }
+func (a *Array) Repeat(n, axis int) *Array { return compose.Repeat(a.op("Repeat"), a, n, axis) }
 
 // Roll returns a with every element shift places further along each of the axes; those that
 // leave the end come in at the beginning. No axes rolls the elements in row-major order. An
 // axis may be named twice. A negative shift rolls backwards.
 func (a *Array) Roll(shift int, axes ...int) *Array {
-	return compose.Roll(a.operation("Roll"), a, shift, axes...)
+	return compose.Roll(a.op("Roll"), a, shift, axes...)
 }
 
 // ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the
@@ -244,7 +234,7 @@ func (a *Array) Roll(shift int, axes ...int) *Array {
 // and Complex64 in double precision and rounded once. Where Float32 and Complex64 have few sums
 // in narrow rows, as from 2^24 single elements to 2^16, they are added exactly and rounded once.
 func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
-	return compose.ScatterAdd(NewOperation("ScatterAdd", []*Array{a, indices, values}), a, indices, values, axis)
+	return compose.ScatterAdd(a.op("ScatterAdd", indices, values), a, indices, values, axis)
 }
 
 // SearchSorted returns, for each element of values, the index, Int64, at which it can be put
@@ -253,104 +243,104 @@ func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
 // and has the type of values, a real one or Bool; its order is not checked. Operands of two
 // types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
 func (a *Array) SearchSorted(values *Array, right bool) *Array {
-	return compose.SearchSorted(NewOperation("SearchSorted", []*Array{a, values}), a, values, right)
+	return compose.SearchSorted(a.op("SearchSorted", values), a, values, right)
 }
 
 // Sort returns the elements along an axis in rising order, or in falling order where
 // descending, for real types and Bool. NaN is the largest: the last in rising order, and the
 // first in falling; -0 is below 0.
 func (a *Array) Sort(axis int, descending bool) *Array {
-	return compose.Sort(a.operation("Sort"), a, axis, descending)
+	return compose.Sort(a.op("Sort"), a, axis, descending)
 }
 
 // Split returns n views of equal length that a falls into along an axis. A length that n
 // does not divide is ErrShape; Chunk divides any.
-func (a *Array) Split(n, axis int) []*Array { return compose.Split(a.operation("Split"), a, n, axis) }
+func (a *Array) Split(n, axis int) []*Array { return compose.Split(a.op("Split"), a, n, axis) }
 
 // SplitAt returns the len(at) + 1 views that a falls into along an axis where it is cut in
 // front of each index of at. Negative indices count from the end; one that is outside the
 // axis, or before its predecessor, is ErrShape.
 func (a *Array) SplitAt(axis int, at ...int) []*Array {
-	return compose.SplitAt(a.operation("SplitAt"), a, axis, at...)
+	return compose.SplitAt(a.op("SplitAt"), a, axis, at...)
 }
 
 // Std returns the standard deviation of the elements: the square root of their variance. It
 // takes the axes and options of Var. Half types are computed in Float32 and rounded once.
-func (a *Array) Std(axes ...int) *Array { return compose.Std(a.operation("Std"), a, axes...) }
+func (a *Array) Std(axes ...int) *Array { return compose.Std(a.op("Std"), a, axes...) }
 
 // SwapAxes returns a view with two axes exchanged.
-func (a *Array) SwapAxes(i, j int) *Array { return compose.SwapAxes(a.operation("SwapAxes"), a, i, j) }
+func (a *Array) SwapAxes(i, j int) *Array { return compose.SwapAxes(a.op("SwapAxes"), a, i, j) }
 
 // TakeAlongAxis returns, for each index, the element of a at it along an axis, and at the
 // index's own place along the others, along which the two are broadcast: what ArgMax with
 // KeepDims and sorted indices name. Indices, Int32 or Int64, have as many axes as a, and
 // negative ones count from the end. One outside the axis is ErrShape, found as that of Take.
 func (a *Array) TakeAlongAxis(indices *Array, axis int) *Array {
-	return compose.TakeAlongAxis(NewOperation("TakeAlongAxis", []*Array{a, indices}), a, indices, axis)
+	return compose.TakeAlongAxis(a.op("TakeAlongAxis", indices), a, indices, axis)
 }
 
 // TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis
 // aAxes[i] of a and axis bAxes[i] of b; both have the same length. The result has the other axes of a and then
 // those of b. Types are as for Einsum, which computes it. No axes give the outer product.
 func (a *Array) TensorDot(b *Array, aAxes, bAxes []int) *Array {
-	return compose.TensorDot(NewOperation("TensorDot", []*Array{a, b}), a, b, aAxes, bAxes)
+	return compose.TensorDot(a.op("TensorDot", b), a, b, aAxes, bAxes)
 }
 
 // Tile returns a repeated n[d] times along each axis d, one copy of it behind the other. Of
 // n and the axes of a the shorter list is filled with ones from the left. A negative number
 // is ErrShape.
-func (a *Array) Tile(n ...int) *Array { return compose.Tile(a.operation("Tile"), a, n...) }
+func (a *Array) Tile(n ...int) *Array { return compose.Tile(a.op("Tile"), a, n...) }
 
 // TopK returns the k largest elements along an axis in falling order, and their
 // places there, as Int64, for real types and Bool. NaN is the largest; of equal
 // elements, -0 and 0 among them, the first comes first. k beyond the axis is
 // ErrShape. Both are computed at once, as two results of one operation.
 func (a *Array) TopK(k, axis int) (values, indices *Array) {
-	return compose.TopK(a.operation("TopK"), a, k, axis)
+	return compose.TopK(a.op("TopK"), a, k, axis)
 }
 
 // Tril returns the lower triangle of each matrix in the last two axes: a with 0 above
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
-func (a *Array) Tril(k ...int) *Array { return compose.Tril(a.operation("Tril"), a, k...) }
+func (a *Array) Tril(k ...int) *Array { return compose.Tril(a.op("Tril"), a, k...) }
 
 // Triu returns the upper triangle of each matrix in the last two axes: a with 0 below
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
-func (a *Array) Triu(k ...int) *Array { return compose.Triu(a.operation("Triu"), a, k...) }
+func (a *Array) Triu(k ...int) *Array { return compose.Triu(a.op("Triu"), a, k...) }
 
 // Unique returns the different elements of a, of a real type or Bool, in ascending order along
 // one axis. All NaNs count as one element, as in NumPy, and so do -0 and 0, whichever comes
 // first. Their number waits for the device, as that of Nonzero does.
-func (a *Array) Unique() *Array { return compose.Unique(a.operation("Unique"), a) }
+func (a *Array) Unique() *Array { return compose.Unique(a.op("Unique"), a) }
 
 // UniqueAll returns the elements of Unique, each with the index of the first such element of a
 // in row-major order and with the number of them, and in inverse the index in values of every
 // element of a, in the shape of a. All but values are Int64.
 func (a *Array) UniqueAll() (values, indices, inverse, counts *Array) {
-	return compose.UniqueAll(a.operation("UniqueAll"), a)
+	return compose.UniqueAll(a.op("UniqueAll"), a)
 }
 
 // Unstack returns a view of a for each index of an axis, without that axis.
-func (a *Array) Unstack(axis int) []*Array { return compose.Unstack(a.operation("Unstack"), a, axis) }
+func (a *Array) Unstack(axis int) []*Array { return compose.Unstack(a.op("Unstack"), a, axis) }
 
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
 // It works over the given axes, which the result lacks unless KeepDims is among them; no
 // axes means all. With DDof(n) among them the sum of squares is divided by the number of
 // elements minus n, or by 0 where that is negative. Complex types give their real type.
 // Types: floating point, complex.
-func (a *Array) Var(axes ...int) *Array { return compose.Var(a.operation("Var"), a, axes...) }
+func (a *Array) Var(axes ...int) *Array { return compose.Var(a.op("Var"), a, axes...) }
 
 // VecDot returns the sum of conj(a) b along an axis, the last one where none is given. a and
 // b are broadcast, and the axis is counted in what they are broadcast to; it has one length
 // in both. Types are as for Einsum.
 func (a *Array) VecDot(b *Array, axis ...int) *Array {
-	return compose.VecDot(NewOperation("VecDot", []*Array{a, b}), a, b, axis...)
+	return compose.VecDot(a.op("VecDot", b), a, b, axis...)
 }
 
 // VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p);
 // the largest |a| for p = +Inf and the least for -Inf, of which no elements are ErrShape; for
 // p = 0 the number of elements that differ from 0. A p that is NaN is ErrUnsupported.
 func (a *Array) VectorNorm(p float64, axes ...int) *Array {
-	return compose.VectorNorm(a.operation("VectorNorm"), a, p, axes...)
+	return compose.VectorNorm(a.op("VectorNorm"), a, p, axes...)
 }
 
 // Windows returns a view of the windows of a length that slide along an axis, one every step
@@ -358,5 +348,5 @@ func (a *Array) VectorNorm(p float64, axes ...int) *Array {
 // each: [n] gives [(n - length)/step + 1, length]. A window longer than the axis and a
 // length or step below 1 are ErrShape. Windows that overlap cannot be written in place.
 func (a *Array) Windows(length, axis int, step ...int) *Array {
-	return compose.Windows(a.operation("Windows"), a, length, axis, step...)
+	return compose.Windows(a.op("Windows"), a, length, axis, step...)
 }

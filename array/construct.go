@@ -19,11 +19,7 @@ func FromSlice[T dtype.HostElem](data []T, shape ...int) *Array {
 
 // FromSliceOn is FromSlice on device d.
 func FromSliceOn[T dtype.HostElem](d *device.Device, data []T, shape ...int) *Array {
-	c := call{"FromSliceOn", here()}
-	if d == nil {
-		return c.failed(fmt.Errorf("%w: no device", device.ErrDevice))
-	}
-	return fromBytes(c, d, dtype.Of[T](), dtype.HostBytes(data), len(data), shape)
+	return fromBytes(call{"FromSliceOn", here()}, d, dtype.Of[T](), dtype.HostBytes(data), len(data), shape)
 }
 
 func fromBytes(c call, dev *device.Device, dt dtype.DType, data []byte, n int, shape []int) *Array {
@@ -44,6 +40,8 @@ func fromBytes(c call, dev *device.Device, dt dtype.DType, data []byte, n int, s
 // cannot be made there.
 func room(dev *device.Device, dt dtype.DType, shape []int) (size int, err error) {
 	switch size, err = layout.Size(shape); {
+	case dev == nil:
+		err = fmt.Errorf("%w: no device", device.ErrDevice)
 	case !dt.Valid():
 		err = fmt.Errorf("%w: %v", dtype.ErrDType, dt)
 	case err == nil:

@@ -1,20 +1,19 @@
 package array
 
 import (
-	"slices"
 	"weak"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/internal/undo"
+	"github.com/gpk-go/gpk/internal/readers"
 	"github.com/gpk-go/gpk/layout"
 )
 
 // contents is what an array shows from one write to the next: a node that has not run, or
 // one version of a memory. Its elements never change.
 //
-// Invariant: it has a memory exactly when it is stored, and readers is at least the number
-// of pending and running nodes that refer to it.
+// Invariant: it has a memory exactly when it is stored, and counts as readers at
+// least the pending and running nodes that refer to it.
 //
 // The scheduler's mutex guards it.
 type contents struct {
@@ -28,22 +27,20 @@ type contents struct {
 	superseded bool   // its storage shows other contents by now
 	scope      *Scope // its memory is freed with this scope
 
-	readers int             // number of readers in no scope
-	scoped  []scopedReaders // numbers of readers in scopes
-	parts   undo.Parts      // parts that readers read
+	readers readers.Count[readerScope]
 }
+
+// readerScope is the scope of a reader, zero for none.
+type readerScope struct{ *Scope }
+
+// Ended implements readers.Scope.
+func (s readerScope) Ended() bool { return s.isClosed() }
 
 // origin describes contents that no node computed: the call that stored them, and the text
 // that Explain prints.
 type origin struct {
 	call
 	how string
-}
-
-// scopedReaders counts the readers that belong to a scope and end with it.
-type scopedReaders struct {
-	scope *Scope
-	n     int
 }
 
 // state returns the state of the node. Contents without a node are stored.
@@ -54,36 +51,10 @@ func (c *contents) state() state {
 	return stored
 }
 
-// addReader counts a reader: a node of scope s that reads the elements of a layout.
-func (c *contents) addReader(s *Scope, lay *layout.Layout, dt dtype.DType) {
-	if c.count() == 0 {
-		c.parts.Clear()
-	}
-	c.parts.Add(lay, dt)
-	*c.readersIn(s)++
-}
-
-// readersIn returns the counter of the readers that belong to a scope, or to none if s is
-// nil.
-func (c *contents) readersIn(s *Scope) *int {
-	if s == nil {
-		return &c.readers
-	}
-	for i := range c.scoped {
-		if c.scoped[i].scope == s {
-			return &c.scoped[i].n
-		}
-	}
-	c.scoped = append(c.scoped, scopedReaders{scope: s})
-	return &c.scoped[len(c.scoped)-1].n
-}
-
 // dropReader removes a reader whose node was stored, has failed or was freed. It frees
 // memory that nothing needs any more.
 func (c *contents) dropReader(s *Scope) {
-	if !s.isClosed() { // readers of a closed scope are not counted
-		*c.readersIn(s)--
-	}
+	c.readers.Drop(readerScope{s})
 	if c.mem != nil && !c.needed(0) {
 		c.mem.tidy()
 	}
@@ -91,19 +62,7 @@ func (c *contents) dropReader(s *Scope) {
 
 // needed reports whether more than own nodes may still read the contents. Nodes of
 // a closed scope cannot.
-func (c *contents) needed(own int) bool { return c.count() > own }
-
-// count returns the number of nodes that may still read the contents.
-func (c *contents) count() int {
-	n := c.readers
-	if len(c.scoped) > 0 {
-		c.scoped = slices.DeleteFunc(c.scoped, func(r scopedReaders) bool { return r.n == 0 || r.scope.isClosed() })
-		for _, r := range c.scoped {
-			n += r.n
-		}
-	}
-	return n
-}
+func (c *contents) needed(own int) bool { return c.readers.Len() > own }
 
 // err returns the reason why the contents cannot be read, as far as it is known without
 // waiting.

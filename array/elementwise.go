@@ -113,25 +113,21 @@ func runElementwise(o *job, s *device.Stream, dst device.View) error {
 
 // broadcast returns the dense layout of the shape to which arrays are broadcast.
 func broadcast(as []*Array) (layout.Layout, error) {
-	widest, shape := as[0], as[0].lay.Shape
-	var err error
+	lay := as[0].dense()
 	for _, b := range as[1:] {
-		switch {
-		case err != nil || layout.Widens(b.lay.Shape, shape):
-		case layout.Widens(shape, b.lay.Shape):
-			widest, shape = b, b.lay.Shape
-		default:
-			widest = nil
-			shape, err = layout.Broadcast(shape, b.lay.Shape)
+		if layout.Widens(b.lay.Shape, lay.Shape) {
+			continue
 		}
+		shape, err := layout.Broadcast(lay.Shape, b.lay.Shape)
+		if err == nil {
+			_, err = layout.Size(shape)
+		}
+		if err != nil {
+			return lay, err
+		}
+		lay = layout.CachedDense(shape)
 	}
-	if widest != nil {
-		return widest.dense(), err
-	}
-	if err == nil {
-		_, err = layout.Size(shape)
-	}
-	return layout.Dense(shape), err
+	return lay, nil
 }
 
 // Cast returns the elements converted to dt. A conversion to integers truncates and

@@ -27,15 +27,17 @@ func isPermanent(err error) bool {
 			return true
 		}
 	}
-	var queued *submit.Error
-	return errors.As(err, &queued)
+	return isQueued(err)
+}
+
+// isQueued reports whether an error is that of work in the launch queue.
+func isQueued(err error) bool {
+	_, ok := errors.AsType[*submit.Error](err)
+	return ok
 }
 
 // isData reports whether an error is caused by the elements, such as an index of Take.
-func isData(err error) bool {
-	var queued *submit.Error
-	return isPermanent(err) && !isFreed(err) && !errors.As(err, &queued)
-}
+func isData(err error) bool { return isPermanent(err) && !isFreed(err) && !isQueued(err) }
 
 // freedBy is the cause of using an array that a call has freed.
 func freedBy(c *call) error {

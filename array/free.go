@@ -80,7 +80,7 @@ func (s *scheduler) startReaders(c *contents, m *memory) (left []*node) {
 // readerExcept returns a pending node that reads contents, or any contents in a memory, and is
 // not in a list; nil if there is none.
 func (s *scheduler) readerExcept(list []*node, c *contents, m *memory) *node {
-	for _, n := range append(s.waiting(s.outdated), s.waiting(s.pending)...) {
+	for _, n := range s.pending.All() {
 		if n.out != c && !slices.Contains(list, n) && n.refersTo(func(x *contents) bool { return x == c || m != nil && x.mem == m }) > 0 {
 			return n
 		}

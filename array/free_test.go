@@ -185,7 +185,7 @@ func TestFreedNamed(t *testing.T) {
 // TestFreedOutput: an output that another goroutine frees when its capture ends is ErrFreed.
 func TestFreedOutput(t *testing.T) {
 	s := device.Default().DefaultStream()
-	r := newRecording(s)
+	r := &recording{sched: schedulerOf(s.Device()), stream: s, cur: map[*storage]*contents{}}
 	a := newArray(newNode(call{"Probe", here()}).out, layout.Dense([]int{2}), dtype.Float32, s)
 	a.st.rec = r
 	a.Free()

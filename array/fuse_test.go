@@ -13,6 +13,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/internal/devicetest"
+	"github.com/gpk-go/gpk/internal/weaklist"
 )
 
 // pair is two arrays of two elements.
@@ -189,7 +190,7 @@ func TestManyPending(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, _ := pair()
 	var waiting []*Array
-	for range maxPending {
+	for range weaklist.Max {
 		waiting = append(waiting, x.Add(1).Mul(2))
 	}
 	for i, a := range waiting {

@@ -25,11 +25,7 @@ func Gathered(as []*Array) (joined *Array, ok bool) {
 	shape[0] *= len(as)
 	s, dt := open(as[0].stream), as[0].dt
 	joined = c.filled(s, dt, shape, fmt.Sprintf("%d copies along axis 0", len(as)), from, func(dst device.View) error { return ops.Concat(s, dst, 0, from) })
-	sched := schedulerOf(s.Device())
-	sched.mu.Lock()
-	u.end()
-	sched.changed.Broadcast()
-	sched.mu.Unlock()
+	schedulerOf(s.Device()).release(u)
 	joined.ownedBy(scope)
 	return joined, true
 }

@@ -72,7 +72,7 @@ func (c *call) capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error
 		return nil, err
 	}
 	defer func() { _ = s.Close() }() // also where f panics
-	r := newRecording(s)
+	r := &recording{sched: schedulerOf(dev), stream: s, cur: map[*storage]*contents{}}
 	handed := make([]*Array, len(in))
 	for i, a := range in {
 		handed[i] = a.with(a.lay)

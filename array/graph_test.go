@@ -357,7 +357,7 @@ func TestCaptureOfConstantFirst(t *testing.T) {
 		return Capture([]*Array{x, at}, func(in []*Array) []*Array {
 			written := in[0].Add(1)
 			must(t, written.AddInPlace(1))
-			outs := []*Array{Stack(0, c, in[0]), RMSNorm(c, in[0], 0), written}
+			outs := []*Array{Stack(0, c, in[0]), Norm(expr.RMSNorm, c, in[0], nil, 0), written}
 			if take {
 				outs = append(outs, Take(c, in[1], 0))
 			}
@@ -390,7 +390,7 @@ func TestCaptureOfConstantFirst(t *testing.T) {
 		if err := g.Replay(); err != nil {
 			t.Fatal(err)
 		}
-		norm, err := ToSlice[float32](RMSNorm(c, x, 0))
+		norm, err := ToSlice[float32](Norm(expr.RMSNorm, c, x, nil, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

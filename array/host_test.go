@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/devicetest"
+	"github.com/gpk-go/gpk/internal/weaklist"
 )
 
 // nothing is work that does nothing, in the place of a launch.
@@ -49,7 +50,7 @@ func stubbed(a *Array, f func(j *job, s *device.Stream, dst device.View) error) 
 }
 
 // matMulFake is MatMul on a fake device: everything but the plan and its kernel.
-func matMulFake(a, b *Array) *Array { return stubbed(matMul(a, b, nil), launchNothing) }
+func matMulFake(a, b *Array) *Array { return stubbed(a.MatMul(b), launchNothing) }
 
 // sumFake is Sum of columns on a fake device: everything but the kernel library.
 func sumFake(a *Array) *Array { return stubbed(reduce(expr.Sum, a, []int{0}), launchNothing) }
@@ -121,13 +122,15 @@ func setAsidePending(t *testing.T, d *device.Device) {
 	sched := schedulerOf(d)
 	sched.mu.Lock()
 	defer sched.mu.Unlock()
-	sched.loosen()
+	sched.pending.Loosen()
 	pending := sched.pending
-	sched.pending = nil
+	sched.pending = weaklist.Queue[node, *node]{}
 	t.Cleanup(func() {
 		sched.mu.Lock()
 		defer sched.mu.Unlock()
-		sched.pending = append(pending, sched.pending...)
+		for _, n := range pending.All() {
+			sched.pending.Restore(n)
+		}
 	})
 }
 

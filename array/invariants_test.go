@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/devicetest"
+	"github.com/gpk-go/gpk/internal/weaklist"
 )
 
 // checkInvariants fails the test where the records behind some arrays, or behind what
@@ -53,10 +54,10 @@ func (in *inspection) run() []string {
 	s := in.sched
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.pending) > maxPending {
-		in.fail("%d nodes are listed, at most %d may be", len(s.pending), maxPending)
+	if n := len(s.pending.Waiting()); n > weaklist.Max+1 {
+		in.fail("%d nodes wait, at most %d may", n, weaklist.Max+1)
 	}
-	for _, n := range append(s.waiting(s.outdated), s.waiting(s.pending)...) {
+	for _, n := range s.pending.All() {
 		in.node(n)
 	}
 	for _, a := range in.arrays {
@@ -176,20 +177,11 @@ func (in *inspection) node(n *node) {
 // readers: contents count at least the nodes that refer to them.
 func (in *inspection) readers(c *contents, by map[*Scope]int) {
 	for s, n := range by {
-		counted := c.readers
-		if s != nil {
-			counted = 0
-			for _, r := range c.scoped {
-				if r.scope == s {
-					counted += r.n
-				}
-			}
-		}
-		if counted < n {
+		if counted := c.readers.In(readerScope{s}); counted < n {
 			in.fail("%d nodes read contents of %s, which count %d", n, c.writer().name, counted)
 		}
 	}
-	if c.readers < 0 || slices.ContainsFunc(c.scoped, func(r scopedReaders) bool { return r.n < 0 }) {
+	if c.readers.In(readerScope{}) < 0 || slices.ContainsFunc(slices.Collect(c.readers.Scopes()), func(s readerScope) bool { return c.readers.In(s) < 0 }) {
 		in.fail("contents of %s count fewer than no readers", c.writer().name)
 	}
 }
@@ -347,7 +339,7 @@ func TestInvariantsNotice(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	for name, spoil := range map[string]func(x, z *Array){
 		"stored without memory": func(x, _ *Array) { x.st.cur.mem = nil },
-		"too few readers":       func(x, _ *Array) { x.st.cur.readers-- },
+		"too few readers":       func(x, _ *Array) { x.st.cur.readers.Drop(readerScope{}) },
 		"lost operand":          func(_, z *Array) { z.node().in[0].of = nil },
 		"kept operand":          func(_, z *Array) { z.node().state = failed },
 		"old version":           func(x, _ *Array) { x.st.cur.version-- },

@@ -1,35 +1,6 @@
 package array
 
-import (
-	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/internal/undo"
-)
-
-// keep holds the elements that a write in place must save first: those of the written part,
-// or a copy of the whole memory if that is smaller than all saved elements together.
-type keep struct {
-	mem *memory
-	undo.Part
-	whole bool
-	buf   *device.Buffer
-}
-
-// keeping returns the elements that a write to a part must save.
-func (m *memory) keeping(p undo.Part) *keep {
-	k := &keep{mem: m, Part: p, whole: m.log.NBytes+p.NBytes() > m.NBytes()}
-	if k.whole {
-		k.Part = m.Part
-	}
-	return k
-}
-
-// save copies the elements. A nil keep saves nothing. The mutex is not held.
-func (k *keep) save(s *device.Stream) error {
-	if k == nil {
-		return nil
-	}
-	return k.Save(s, k.buf, k.mem.buf)
-}
+import "github.com/gpk-go/gpk/device"
 
 // saveFirst returns the step that must come before a write to a place whose storage shows
 // the newest version of its memory: running readers must end, and memory for the saved
@@ -39,25 +10,23 @@ func (p *place) saveFirst(own int, stream *device.Stream) error {
 	if m.inUse() {
 		return &unready{}
 	}
-	var k *keep
-	if m.needs(p.old, own, &p.Part) {
-		k = m.keeping(p.Part)
-	}
-	if old := p.kept; old != nil {
-		if k != nil && old.mem == m && old.whole == k.whole {
-			return nil
-		}
-		old.buf.Free()
+	kept := p.kept
+	if !m.needs(p.old, own, &p.Part) {
+		kept.Free()
 		p.kept = nil
-	}
-	if k == nil {
 		return nil
 	}
+	k := m.log.Keep(p.Part, m.Part, m.buf)
+	if kept != nil && kept.Memory == m.buf && kept.Whole == k.Whole {
+		return nil
+	}
+	kept.Free()
+	p.kept = nil
 	if n := m.sched.cheaperReader(p.old, own, 2*k.NBytes()); n != nil {
 		return &unready{node: n}
 	}
 	return &unready{alloc: func() (err error) {
-		if k.buf, err = alloc(stream.Device(), k.NBytes(), stream); err == nil {
+		if k.Buffer, err = alloc(stream.Device(), k.NBytes(), stream); err == nil {
 			p.kept = k
 		}
 		return err
@@ -68,10 +37,10 @@ func (p *place) saveFirst(own int, stream *device.Stream) error {
 // readers and that moves fewer bytes than saving would: running it makes saving
 // unnecessary. It returns nil if there is no such node.
 func (s *scheduler) cheaperReader(c *contents, own int, bytes int64) *node {
-	if len(c.mem.olds) > 0 || c.count() != own+1 {
+	if len(c.mem.olds) > 0 || c.readers.Len() != own+1 {
 		return nil
 	}
-	for _, n := range s.waiting(s.pending) {
+	for _, n := range s.pending.Waiting() {
 		moved, reads := int64(n.lay.Size())*int64(n.dt.Size()), false
 		for i := range n.n {
 			in := n.operand(i)

@@ -53,14 +53,9 @@ func (o *node) distinctLeaves(list []*operand) []*operand {
 			if !o.repeats(i) {
 				list = s.distinctLeaves(list)
 			}
-		case !slices.ContainsFunc(list, in.equal):
+		case !slices.ContainsFunc(list, func(x *operand) bool { return x.of == in.of && x.view.Layout.Equal(&in.view.Layout) }):
 			list = append(list, in)
 		}
 	}
 	return list
-}
-
-// equal reports whether two operands are the same elements of the same contents.
-func (in *operand) equal(other *operand) bool {
-	return in.of == other.of && in.view.Layout.Equal(&other.view.Layout)
 }

@@ -12,20 +12,17 @@ const oneLine = "one kernel along an axis"
 
 // along holds the parameters of an operation along an axis.
 type along struct {
-	axis   int
-	places [2]int // operand indices of gamma and beta, 0 for none
-	eps    float64
+	axis        int
+	gamma, beta int // operand indices, 0 for none
+	eps         float64
 }
 
-// weights returns the views of gamma and beta, zero for none.
-func (l *along) weights(o *job) (gamma, beta device.View) {
-	if k := l.places[0]; k > 0 {
-		gamma = o.view(k)
+// weight returns the view of gamma or beta, zero for operand 0.
+func (j *job) weight(k int) (v device.View) {
+	if k > 0 {
+		v = j.view(k)
 	}
-	if k := l.places[1]; k > 0 {
-		beta = o.view(k)
-	}
-	return gamma, beta
+	return v
 }
 
 // line returns the result of softmax or a norm along the last axis. On a GPU the kernel can
@@ -39,20 +36,13 @@ func (o *node) line(code expr.Op, l *along, dt dtype.DType, as ...*Array) *Array
 	return o.result(streamOf(as...), dt, as[0].dense(), steps, as...)
 }
 
-// onAxis returns the result type of an operation of ops.Table along an axis of a, and the
-// axis counted from 0.
-func (a *Array) onAxis(code expr.Op, axis int) (dtype.DType, int, error) {
+// along returns the pending result of an operation along an axis.
+func (a *Array) along(code expr.Op, where site, axis int) *Array {
+	c := call{code.String(), where}
 	dt, err := typeOf(code, a)
 	if err == nil {
 		axis, err = layout.Axis(axis, a.NDim())
 	}
-	return dt, axis, err
-}
-
-// along returns the pending result of an operation along an axis.
-func (a *Array) along(code expr.Op, where site, axis int) *Array {
-	c := call{code.String(), where}
-	dt, axis, err := a.onAxis(code, axis)
 	if err != nil {
 		return c.failed(err, a)
 	}
@@ -66,20 +56,10 @@ func (a *Array) along(code expr.Op, where site, axis int) *Array {
 	return op.result(a.stream, dt, a.dense(), 0, a)
 }
 
-// LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis,
-// rounded once. gamma and beta have x's type and that axis' length; nil stands for
-// 1 and 0.
-func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
-	return norm(expr.LayerNorm, here(), x, gamma, beta, eps)
-}
-
-// RMSNorm returns x / sqrt(mean x^2 + eps) gamma along the last axis, rounded once;
-// gamma is as for LayerNorm.
-func RMSNorm(x, gamma *Array, eps float64) *Array {
-	return norm(expr.RMSNorm, here(), x, gamma, nil, eps)
-}
-
-func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
+// Norm returns LayerNorm or RMSNorm of x along the last axis, rounded once. gamma and beta
+// have x's type and that axis' length; nil stands for 1 and 0. RMSNorm has no beta.
+func Norm(code expr.Op, x, gamma, beta *Array, eps float64) *Array {
+	c := call{code.String(), here()}
 	operands := []*Array{x}
 	weights := [2]int{} // operand indices of gamma and beta, 0 for none
 	var shapes [][]int
@@ -89,7 +69,6 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 			operands, shapes = append(operands, w), append(shapes, w.lay.Shape)
 		}
 	}
-	c := call{code.String(), where}
 	dt, err := typeOf(code, x)
 	if err == nil {
 		err = match(operands...)
@@ -106,8 +85,7 @@ func norm(code expr.Op, where site, x, gamma, beta *Array, eps float64) *Array {
 	}
 	op := newNode(c)
 	op.run = func(o *job, s *device.Stream, dst device.View) error {
-		gamma, beta := o.along.weights(o)
-		return ops.Norm(s, code, dst, o.view(0), gamma, beta, eps)
+		return ops.Norm(s, code, dst, o.view(0), o.weight(o.along.gamma), o.weight(o.along.beta), eps)
 	}
-	return op.line(code, &along{axis: x.NDim() - 1, places: weights, eps: eps}, dt, operands...)
+	return op.line(code, &along{axis: x.NDim() - 1, gamma: weights[0], beta: weights[1], eps: eps}, dt, operands...)
 }

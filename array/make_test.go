@@ -34,3 +34,7 @@ func Concat(axis int, as ...*Array) *Array {
 func Stack(axis int, as ...*Array) *Array {
 	return compose.Stack(NewOperation("Stack", as), axis, as...)
 }
+
+func Take(a, indices *Array, axis int) *Array {
+	return compose.Take(NewOperation("Take", []*Array{a, indices}), a, indices, axis)
+}

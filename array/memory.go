@@ -2,13 +2,12 @@ package array
 
 import (
 	"fmt"
-	"slices"
-	"weak"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/undo"
+	"github.com/gpk-go/gpk/internal/weaklist"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -30,11 +29,11 @@ type memory struct {
 	pins    int  // number of running jobs that read the buffer
 	busy    bool // a write in place is under way
 	log     undo.Log
-	olds    []weak.Pointer[contents] // contents of older versions
-	scope   *Scope                   // it is freed with this scope
-	ended   *call                    // the call that freed it
-	dropped *call                    // the call that frees it once its pending readers have ended
-	rec     *recording               // the capture that allocated the buffer, or for which this is a second memory over the buffer
+	olds    weaklist.List[contents] // contents of older versions
+	scope   *Scope                  // it is freed with this scope
+	ended   *call                   // the call that freed it
+	dropped *call                   // the call that frees it once its pending readers have ended
+	rec     *recording              // the capture that allocated the buffer, or for which this is a second memory over the buffer
 }
 
 // captured reports whether the buffer belongs to a graph, which uses it at every Replay
@@ -67,10 +66,7 @@ func (m *memory) err() error {
 
 // prune removes older contents that were garbage collected or that no node needs.
 func (m *memory) prune() {
-	m.olds = slices.DeleteFunc(m.olds, func(p weak.Pointer[contents]) bool {
-		c := p.Value()
-		return c == nil || c.mem != m || !c.needed(0)
-	})
+	m.olds.Keep(func(c *contents) bool { return c.mem == m && c.needed(0) })
 }
 
 // tidy frees memory that nothing needs: the saved elements if no older contents are
@@ -120,12 +116,12 @@ func (m *memory) unpin() {
 // needs reports whether a write to part p of the memory must save the elements that it
 // overwrites. The memory shows c, and own of c's readers belong to the write itself.
 func (m *memory) needs(c *contents, own int, p *undo.Part) bool {
-	if c.needed(own) && c.parts.Meet(p, &m.Layout) {
+	if c.needed(own) && c.readers.Read(p, &m.Layout) {
 		return true
 	}
 	m.prune()
-	for _, w := range m.olds {
-		if old := w.Value(); old != nil && old.parts.Meet(p, &m.Layout) {
+	for old := range m.olds.All() {
+		if old.readers.Read(p, &m.Layout) {
 			return true
 		}
 	}
@@ -134,30 +130,26 @@ func (m *memory) needs(c *contents, own int, p *undo.Part) bool {
 
 // commit makes the next version of the memory, which showed c. k holds the saved elements,
 // and is nil if nothing was saved.
-func (m *memory) commit(c *contents, k *keep) {
+func (m *memory) commit(c *contents, k *undo.Keep) {
 	m.remember(c)
 	m.prune() // contents for which elements were saved may have been garbage collected
 	switch {
 	case len(m.olds) == 0:
-		if k != nil {
-			k.buf.Free()
-		}
+		k.Free()
 		m.log.Drop()
 	case k == nil:
-	case k.whole:
+	case k.Whole:
 		// The copy is the version that c shows. Older versions are rebuilt from it.
-		copied := &memory{sched: m.sched, buf: k.buf, Part: m.Part, version: m.version, log: m.log, scope: m.scope, olds: m.olds, rec: m.rec}
-		for _, w := range m.olds {
-			if old := w.Value(); old != nil {
-				old.mem = copied
-			}
+		copied := &memory{sched: m.sched, buf: k.Buffer, Part: m.Part, version: m.version, log: m.log, scope: m.scope, olds: m.olds, rec: m.rec}
+		for old := range m.olds.All() {
+			old.mem = copied
 		}
 		m.olds, m.log = nil, undo.Log{}
 	default:
-		m.log.Add(k.Part, m.version, k.buf)
+		m.log.Add(k.Part, m.version, k.Buffer)
 	}
 	if k != nil {
-		m.sched.copied += k.buf.Size()
+		m.sched.copied += k.Buffer.Size()
 	}
 	m.version++
 }
@@ -168,9 +160,9 @@ func (m *memory) remember(c *contents) {
 	if !c.needed(0) {
 		return
 	}
-	m.olds = append(m.olds, weak.Make(c))
-	for _, r := range c.scoped {
-		r.scope.register(m) // closing the scope may leave saved elements that nothing reads any more
+	m.olds.Add(c)
+	for s := range c.readers.Scopes() {
+		s.register(m) // closing the scope may leave saved elements that nothing reads any more
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/internal/chain"
 	"github.com/gpk-go/gpk/internal/operror"
 	"github.com/gpk-go/gpk/internal/product"
 	"github.com/gpk-go/gpk/layout"
@@ -50,6 +51,7 @@ type node struct {
 	computed bool  // it was computed as a part of a consumer, or into another array
 	kept     bool  // Scope.Keep was called: the node is stored even if a consumer computes it too
 	strided  bool  // the destination need not be dense
+	checked  bool  // the device checks its operands while it runs
 	headed   bool  // its steps begin with a product
 	aliases  bool  // the destination may be an operand of the same layout; it overlaps no other
 	depth    uint8 // length of the longest chain of steps below it
@@ -69,7 +71,7 @@ type node struct {
 	how     string
 	apart   string // why an operand is not a step
 	product *product.Product
-	fused   *fusedPlan
+	fused   *chain.Plan
 }
 
 // rule is what an operation computes.
@@ -264,13 +266,13 @@ func (s *scheduler) obstacle(o, step *node, lay *layout.Layout, size int, again 
 }
 
 // explain says how the operation is computed: as a product, as a chain, or by itself.
-func (o *node) explain(p *product.Product, f *fusedPlan) string {
+func (o *node) explain(p *product.Product, f *chain.Plan) string {
 	how := o.how
 	switch {
 	case p != nil:
 		how = p.Explain()
 	case f != nil:
-		how = f.explain(o)
+		how = f.Explain(chain.Call{Name: o.name, Site: o.site})
 	case o.apart != "":
 		how += "; an operand is not part of it: " + o.apart
 	}

@@ -16,18 +16,7 @@ func (j *job) describe(op *observe.Operation) {
 	if j.product != nil {
 		op.Flops = j.product.Flops()
 	}
-	if p := j.plan; p != nil {
-		op.Name = ""
-		if h := p.head; h != nil {
-			op.Flops = h.product.Flops()
-			op.Then(h.call.name, h.product.A, h.product.B)
-		}
-		for _, c := range p.from {
-			op.Then(c.name)
-		}
-		if j.ends() {
-			op.Then(j.name)
-		}
-		op.Reads(p.Views()...)
+	if j.plan != nil {
+		j.plan.Observe(op, j.name)
 	}
 }

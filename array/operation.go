@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
-	"github.com/gpk-go/gpk/internal/operror"
+	"github.com/gpk-go/gpk/internal/compose"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -31,9 +31,9 @@ func NewOperation(name string, operands []*Array, optional ...*Array) *Operation
 	return o
 }
 
-// operation begins an operation on a alone.
-func (a *Array) operation(name string) *Operation {
-	return &Operation{call: call{name, here()}, operands: []*Array{a}}
+// op begins an operation on a and other operands.
+func (a *Array) op(name string, others ...*Array) *Operation {
+	return &Operation{call: call{name, here()}, operands: slices.Concat([]*Array{a}, others)}
 }
 
 // Check returns the first error that an operand carries. Operands on two devices are
@@ -50,15 +50,12 @@ func (o *Operation) Check() error {
 }
 
 // SameType returns ErrDType if arrays differ in type, and names the Cast that helps.
-func SameType(as ...*Array) error {
+func (*Operation) SameType(as ...*Array) error {
 	if err := check(as...); err != nil {
 		return err
 	}
 	return sameType(as...)
 }
-
-// SameType is SameType for an operation that does not import this package.
-func (*Operation) SameType(as ...*Array) error { return SameType(as...) }
 
 // Failed returns an array that carries err as an error of the operation.
 func (o *Operation) Failed(err error) *Array { return o.failed(err, o.operands...) }
@@ -79,15 +76,11 @@ func (o *Operation) Stream() (*device.Stream, error) {
 // operation, for Device.NewDeferredError. The function may be called after the operands
 // were freed.
 func (o *Operation) Failure() func(error) error {
-	what, where := &OpError{Op: o.name}, o.site
-	for _, a := range o.operands {
-		if a != nil && a.err == nil {
-			what = operror.With(what, a.lay.Shape, a.dt)
-		}
-	}
+	unplaced := call{name: o.name} // looking up the line takes microseconds: only an error pays for it
+	what, where := unplaced.fail(nil, o.operands...), o.site
 	return func(err error) error {
 		e := *what
-		e.Site, e.Err = where.String(), err // looking up the line takes microseconds: only an error pays for it
+		e.Site, e.Err = where.String(), err
 		return &e
 	}
 }
@@ -104,19 +97,6 @@ func (o *Operation) Cast(a *Array, dt dtype.DType) *Array { return a.castFor(o.c
 // Reduce returns the result of a reduction of ops.Table, as a part of o. Options may be
 // among the axes.
 func (o *Operation) Reduce(code expr.Op, a *Array, axes []int) *Array { return o.reduce(code, a, axes) }
-
-// Take is array.Take as a part of o. outside, if not nil, is the cause of the error for an
-// index outside the axis.
-func (o *Operation) Take(a, indices *Array, axis int, outside error) *Array {
-	return o.take(a, indices, axis, outside)
-}
-
-// TakeAlong returns, for each index, the element of a at it along an axis, and at the index's
-// own place along the others. indices has the shape of the result, and a has it along the other
-// axes. The cause of an error for an index outside the axis is outside.
-func (o *Operation) TakeAlong(a, indices *Array, axis int, outside error) *Array {
-	return o.takeAlong(a, indices, axis, outside)
-}
 
 // View returns a view of a with the layout that f computes from a's layout.
 func (o *Operation) View(a *Array, f func(layout.Layout) (layout.Layout, error)) *Array {
@@ -160,11 +140,21 @@ func (o *Operation) Step(what string) { o.name += " " + what }
 // run starts work on s that reads the views of reads, whatever their strides, and writes
 // all of dst. how is what Explain prints.
 func (o *Operation) Result(dt dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst device.View, reads []device.View) error) *Array {
+	return o.result(dt, shape, how, false, reads, run)
+}
+
+// Checked is Result for work that checks its operands on the device, such as indices. run
+// attaches the error to dst's buffer.
+func (o *Operation) Checked(dt dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst device.View, reads []device.View) error) *Array {
+	return o.result(dt, shape, how, true, reads, run)
+}
+
+func (o *Operation) result(dt dtype.DType, shape []int, how string, checked bool, reads []*Array, run func(s *device.Stream, dst device.View, reads []device.View) error) *Array {
 	if err := o.first(reads...); err != nil {
 		return o.Failed(err)
 	}
 	n := newNode(o.call)
-	n.strided, n.how = true, how
+	n.strided, n.checked, n.how = true, checked, how
 	n.run = func(j *job, s *device.Stream, dst device.View) error { return run(s, dst, j.all()) }
 	return n.result(o.stream(), dt, layout.Dense(shape), 0, reads...)
 }
@@ -206,10 +196,7 @@ func (o *Operation) On(a *Array) *Array {
 }
 
 // Part is the type and shape of a result of Several.
-type Part struct {
-	DType dtype.DType
-	Shape []int
-}
+type Part = compose.Part
 
 // Several runs an operation with several results, which are dense, immediately. run starts the
 // work, as for Result.
@@ -244,17 +231,6 @@ func (o *Operation) Several(parts []Part, how string, reads []*Array, run func(s
 		a.ownedBy(scope)
 	}
 	return results, nil
-}
-
-// Pair is Several for two results of one shape.
-func (o *Operation) Pair(types [2]dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second *Array) {
-	both, err := o.Several([]Part{{types[0], shape}, {types[1], shape}}, how, reads, func(s *device.Stream, dst, reads []device.View) error {
-		return run(s, [2]device.View(dst), reads)
-	})
-	if err != nil {
-		return o.Failed(err), o.Failed(err)
-	}
-	return both[0], both[1]
 }
 
 // Shown returns the view of an array without its buffer, which is not known yet. For nil it

@@ -18,7 +18,7 @@ type packed struct {
 
 	mu    sync.Mutex
 	w     *Array // the snapshot
-	forms map[form]*packedForm
+	forms map[form]packedForm
 	freed bool
 }
 
@@ -59,72 +59,68 @@ func Pack(w *Array, opts ...matmul.Option) *Array {
 		return c.failed(err, w)
 	}
 	p := dense.with(dense.lay)
-	p.packed = &packed{call: c, opts: o, w: dense, forms: map[form]*packedForm{}}
+	p.packed = &packed{call: c, opts: o, w: dense, forms: map[form]packedForm{}}
 	return p
 }
 
 // unpacked returns the operand that a product in a role reads, and its packed forms if a is
-// packed. weight selects the role in Linear.
+// packed. weight selects the role: the weight of Linear or, if it is false, the right operand
+// of MatMul. o.Precision becomes the precision that the forms are made for. A form that is
+// made during a capture belongs to the graph, and is not kept.
 func (a *Array) unpacked(o *matmul.Options, weight bool) (*Array, *matmul.Packed, error) {
 	if a == nil || a.packed == nil || a.err != nil {
 		return a, nil, nil
 	}
-	f, err := a.packed.operand(o, weight)
-	if err != nil {
-		return a, nil, err
-	}
-	return f.array, f.forms, nil
-}
-
-// operand returns the packed form for a product that reads the weight of Linear or, if
-// weight is false, the right operand of MatMul. It sets o.Precision to the precision that
-// the form is made for. A form that is made during a capture belongs to the graph, and is
-// not kept.
-func (p *packed) operand(o *matmul.Options, weight bool) (*packedForm, error) {
+	p := a.packed
 	if o.Precision == matmul.Default {
 		o.Precision = p.opts.Precision
 	}
 	precision, err := o.Resolve(p.w.dt)
 	if err != nil {
-		return nil, err
+		return a, nil, err
 	}
 	o.Precision = precision
 	key := form{weight: weight, precision: precision}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.freed {
-		return nil, device.ErrFreed
+		return a, nil, device.ErrFreed
 	}
-	if f, ok := p.forms[key]; ok {
-		return f, nil
+	f, ok := p.forms[key]
+	if !ok {
+		if f, err = p.prepare(key); err != nil {
+			return a, nil, err
+		}
 	}
+	return f.array, f.forms, nil
+}
+
+// prepare makes a packed form. The mutex is held.
+func (p *packed) prepare(key form) (f packedForm, err error) {
 	v, release, err := p.w.acquire()
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	defer release()
-	if weight {
+	if key.weight {
 		v.Layout = v.Layout.T()
 	}
 	op := observe.Begin(p.w.stream, p.name, p.site)
-	forms, err := matmul.Prepare(p.w.stream, v, precision)
+	f.forms, err = matmul.Prepare(p.w.stream, v, key.precision)
 	op.Done(err)
 	if err != nil {
-		return nil, p.wrap(err, p.w)
+		return f, p.wrap(err, p.w)
 	}
-	lay := forms.View.Layout
-	if weight {
+	lay := f.forms.View.Layout
+	if key.weight {
 		lay = lay.T()
 	}
-	f := &packedForm{forms: forms}
-	if forms.Made {
-		a := storedArray(forms.View.Buffer, p.w.dt, nil, p.w.stream, p.call, "prepared for products")
-		label(forms.View.Buffer, &p.call, p.w.lay.Shape, p.w.dt)
-		f.array = a.with(lay)
-	} else {
-		f.array = p.w.with(lay)
+	f.array = p.w.with(lay)
+	if buf := f.forms.View.Buffer; f.forms.Made {
+		f.array = storedArray(buf, p.w.dt, nil, p.w.stream, p.call, "prepared for products").with(lay)
+		label(buf, &p.call, p.w.lay.Shape, p.w.dt)
 	}
-	if planes := forms.Planes(); planes != nil {
+	if planes := f.forms.Planes(); planes != nil {
 		label(planes, &p.call, p.w.lay.Shape, p.w.dt)
 	}
 	if !p.w.stream.Capturing() {

@@ -23,7 +23,7 @@ func TestPackPrecision(t *testing.T) {
 			{nil, []matmul.Option{matmul.FullPrecision}, matmul.FullPrecision},
 		} {
 			p := Pack(w, c.pack...)
-			for role, y := range map[string]*Array{"MatMul": x.MatMul(p, c.call...), "Linear": Linear(x, p, nil, c.call...)} {
+			for role, y := range map[string]*Array{"MatMul": x.MatMul(p, c.call...), "Linear": Linear(x, p, nil, matmul.NoActivation, c.call...)} {
 				if err := y.Err(); err != nil {
 					t.Fatal(err)
 				}

@@ -16,19 +16,7 @@ type place struct {
 	to *Array
 	undo.Part
 	old  *contents
-	kept *keep
-}
-
-// join extends the place to cover part q: to the whole memory unless the two are equal.
-func (p *place) join(q *undo.Part) {
-	if p.DType == q.DType && p.Layout.Equal(&q.Layout) {
-		return
-	}
-	c := p.to.st.cur
-	if p.old != nil {
-		c = p.old
-	}
-	p.Part = c.mem.Part
+	kept *undo.Keep
 }
 
 // placesOf returns one place for each distinct storage of some arrays.
@@ -67,9 +55,7 @@ func (s *scheduler) beginWrite(p *place, rec *recording) error {
 func (s *scheduler) endWrites(list ...*place) {
 	for _, p := range list {
 		p.to.st.writing = false
-		if p.kept != nil {
-			p.kept.buf.Free()
-		}
+		p.kept.Free()
 		p.old, p.kept = nil, nil
 	}
 	s.changed.Broadcast()
@@ -121,7 +107,7 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 	s.mu.Unlock()
 	for _, p := range list {
 		if err == nil {
-			err = p.kept.save(stream)
+			err = p.kept.Save(stream)
 		}
 	}
 	if err == nil {

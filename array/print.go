@@ -30,7 +30,7 @@ func (a *Array) text(f fmt.State, verb rune) string {
 	var err error
 	if a.Size() > textual.SummaryOver {
 		err = by.wrap(a.start(), a)
-		shown = a.edges(0)
+		shown = compose.Edges(a.op("Print"), a, 0, textual.Edge)
 	}
 	var elements []byte
 	if err == nil {
@@ -44,20 +44,6 @@ func (a *Array) text(f fmt.State, verb rune) string {
 		text += fmt.Sprintf("\n%v %v on %v", a.dt, a.lay.Shape, a.on())
 	}
 	return text
-}
-
-// edges returns the elements of a large array that are printed, from axis d on. No
-// intermediate array is larger than the result.
-func (a *Array) edges(d int) *Array {
-	if d == len(a.lay.Shape) {
-		return a
-	}
-	n := a.lay.Shape[d]
-	if n <= 2*textual.Edge {
-		return a.edges(d + 1)
-	}
-	ends := []*Array{a.Slice(d, 0, textual.Edge).edges(d + 1), a.Slice(d, n-textual.Edge, n).edges(d + 1)}
-	return compose.Concat(NewOperation("Print", ends), d, ends...)
 }
 
 // raw returns the elements of an array as they are in memory, in row-major order.

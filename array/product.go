@@ -13,9 +13,7 @@ import (
 // result lacks that axis. Both types must be equal. Types of 16 bits accumulate in
 // float32; Int8 and Uint8 give Int32. See matmul.Precision for what float32 means. b may be
 // packed.
-func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array { return matMul(a, b, opts) }
-
-func matMul(a, b *Array, opts []matmul.Option) *Array {
+func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array {
 	c := call{"MatMul", here()}
 	o := matmul.Collect(opts)
 	b, packed, err := b.unpacked(&o, false)
@@ -25,9 +23,13 @@ func matMul(a, b *Array, opts []matmul.Option) *Array {
 	return multiply(c, a, b, nil, matmul.NoActivation, &o, packed)
 }
 
-// linear returns act(x w^T + bias) for w [out, in], rounded once.
-func linear(name string, where site, x, w, bias *Array, act matmul.Activation, opts []matmul.Option) *Array {
-	c := call{name, where}
+// Linear returns act(x w^T + bias) for x [..., in], w [out, in] as PyTorch stores it, and
+// bias [out] or nil. The result is rounded once. w may be packed.
+func Linear(x, w, bias *Array, act matmul.Activation, opts ...matmul.Option) *Array {
+	c := call{"Linear", here()}
+	if act != matmul.NoActivation {
+		c.name += "Bias" + act.String()
+	}
 	o := matmul.Collect(opts)
 	w, packed, err := w.unpacked(&o, true)
 	if err == nil {
@@ -44,32 +46,6 @@ func linear(name string, where site, x, w, bias *Array, act matmul.Activation, o
 		return c.failed(err, x, w, bias)
 	}
 	return multiply(c, x, w.with(w.lay.T()), bias, act, &o, packed)
-}
-
-// Linear returns x w^T + bias for x [..., in], w [out, in] as PyTorch stores
-// it, bias [out] or nil; the sum is rounded once. w may be packed.
-func Linear(x, w, bias *Array, opts ...matmul.Option) *Array {
-	return linear("Linear", here(), x, w, bias, matmul.NoActivation, opts)
-}
-
-// LinearBiasGELU returns GELU, in the erf form, of Linear, rounded once.
-func LinearBiasGELU(x, w, bias *Array, opts ...matmul.Option) *Array {
-	return linear("LinearBiasGELU", here(), x, w, bias, matmul.GELU, opts)
-}
-
-// LinearBiasGELUTanh returns GELU, in the tanh form, of Linear, rounded once.
-func LinearBiasGELUTanh(x, w, bias *Array, opts ...matmul.Option) *Array {
-	return linear("LinearBiasGELUTanh", here(), x, w, bias, matmul.GELUTanh, opts)
-}
-
-// LinearBiasReLU returns ReLU of Linear, rounded once.
-func LinearBiasReLU(x, w, bias *Array, opts ...matmul.Option) *Array {
-	return linear("LinearBiasReLU", here(), x, w, bias, matmul.ReLU, opts)
-}
-
-// LinearBiasSiLU returns SiLU of Linear, rounded once.
-func LinearBiasSiLU(x, w, bias *Array, opts ...matmul.Option) *Array {
-	return linear("LinearBiasSiLU", here(), x, w, bias, matmul.SiLU, opts)
 }
 
 // multiply returns act(a b + bias). packed holds the packed forms of b, nil for none.

@@ -37,10 +37,6 @@ var (
 	recorded   atomic.Int32
 )
 
-func newRecording(s *device.Stream) *recording {
-	return &recording{sched: schedulerOf(s.Device()), stream: s, cur: map[*storage]*contents{}}
-}
-
 // recordingOn returns the capture of a stream, or nil.
 func recordingOn(s *device.Stream) *recording {
 	if recorded.Load() == 0 {
@@ -119,7 +115,9 @@ func (r *recording) install(st *storage, c *contents, p undo.Part) {
 	r.cur[st] = c
 	for _, w := range r.written {
 		if w.to.st == st {
-			w.join(&p)
+			if w.DType != p.DType || !w.Layout.Equal(&p.Layout) { // both are a part of the whole memory
+				w.Part = c.mem.Part
+			}
 			return
 		}
 	}

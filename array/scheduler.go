@@ -5,12 +5,12 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"weak"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/fused"
 	"github.com/gpk-go/gpk/internal/setting"
+	"github.com/gpk-go/gpk/internal/weaklist"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -24,25 +24,14 @@ type scheduler struct {
 	mu      sync.Mutex
 	changed sync.Cond // a node has ended, a memory is idle, or a write is done
 
-	// The pending nodes that are not steps of another node, oldest first. The newest has a
-	// strong reference, because most arrays are used by the next call and then need no
-	// weak pointer. The others have weak references: a result that the program drops is
-	// not computed. Nodes that have ended stay in the list until it is full. At most
-	// maxPending weak pointers keep no memory alive, and cost less than a search whenever a
-	// node ends.
-	newest  *node
-	pending []weak.Pointer[node]
-	// Pending nodes that read elements which have been overwritten.
-	outdated []weak.Pointer[node]
-	room     int // outdated is pruned once it is longer
+	// The pending nodes that are not steps of another node. One more than the list holds starts
+	// the oldest. Nodes that read overwritten elements are Deferred, because their operands
+	// must be rebuilt.
+	pending weaklist.Queue[node, *node]
 
 	reread map[site]bool // the lines of the program whose intermediate results were read again
 	copied int64         // number of bytes that writes have saved and that were rebuilt
 }
-
-// maxPending is the largest number of pending nodes of a device. One more starts the
-// oldest.
-const maxPending = 64
 
 // maxReread is the largest number of lines in reread.
 const maxReread = 1024
@@ -71,102 +60,26 @@ var eager atomic.Bool
 
 func init() { eager.Store(setting.On("GPK_EAGER")) }
 
-// waits reports whether a node must still be started by itself: it is pending, no consumer
+// Waits reports whether a node must still be started by itself: it is pending, no consumer
 // computes it or a scope keeps it, and its scope and its capture are open.
-func (n *node) waits() bool {
+func (n *node) Waits() bool {
 	return n.state == pending && (n.kept || !n.consumed && !n.computed) && !n.out.scope.isClosed() && (n.rec == nil || !n.rec.ended)
 }
 
-// add lists a pending node, and starts the oldest one if there are too many. Nodes that
-// read overwritten elements do not count. They stay pending until they are needed, because
-// their operands must be rebuilt. The mutex is held.
-func (s *scheduler) add(n *node) {
-	s.loosen()
-	s.newest = n
-	if len(s.pending) < maxPending {
-		return
-	}
-	var oldest *node
-	s.pending = slices.DeleteFunc(s.pending, func(p weak.Pointer[node]) bool {
-		x := p.Value()
-		if x == nil || !x.waits() {
-			return true
-		}
-		if x.readsLost() {
-			s.outdated = append(s.outdated, p)
-			return true
-		}
-		if oldest == nil {
-			oldest = x
-		}
-		return false
-	})
-	if len(s.outdated) > s.room {
-		s.outdated = prune(s.outdated)
-		s.room = 2*len(s.outdated) + maxPending
-	}
-	if len(s.pending) >= maxPending {
-		_ = s.start(oldest) // the node keeps the error for its readers
-	}
-}
-
-// readsLost reports whether a node, or a step of it, reads elements that have been
+// Deferred reports whether a node, or a step of it, reads elements that have been
 // overwritten.
-func (n *node) readsLost() bool {
+func (n *node) Deferred() bool {
 	for i := range n.n {
 		in := n.operand(i)
 		c := in.of
 		if c.mem != nil && c.lost(&in.view) {
 			return true
 		}
-		if step := in.pendingStep(); step != nil && !n.repeats(i) && step.readsLost() {
+		if step := in.pendingStep(); step != nil && !n.repeats(i) && step.Deferred() {
 			return true
 		}
 	}
 	return false
-}
-
-// loosen makes the reference to the newest node weak, like the others. It reports whether
-// there was a newest node. The mutex is held.
-func (s *scheduler) loosen() bool {
-	n := s.newest
-	s.newest = nil
-	if n == nil || !n.waits() {
-		return false
-	}
-	s.pending = append(s.pending, weak.Make(n))
-	return true
-}
-
-// listAgain lists a node that could not run, for example for lack of memory, because it may
-// have been removed from the list while it ran. The mutex is held.
-func (s *scheduler) listAgain(n *node) {
-	if n.waits() && !slices.Contains(s.waiting(s.pending), n) {
-		s.pending = append(s.pending, weak.Make(n))
-	}
-}
-
-// prune removes the nodes of a list that were garbage collected or no longer wait. The
-// mutex is held.
-func prune(list []weak.Pointer[node]) []weak.Pointer[node] {
-	return slices.DeleteFunc(list, func(p weak.Pointer[node]) bool {
-		n := p.Value()
-		return n == nil || !n.waits()
-	})
-}
-
-// waiting returns the pending nodes of a list, and the newest node. The mutex is held.
-func (s *scheduler) waiting(list []weak.Pointer[node]) []*node {
-	var out []*node
-	for _, p := range list {
-		if n := p.Value(); n != nil && n.waits() {
-			out = append(out, n)
-		}
-	}
-	if n := s.newest; n != nil && n.waits() {
-		out = append(out, n)
-	}
-	return out
 }
 
 // alloc allocates memory of a device. If there is none, it drops the strong reference to
@@ -179,7 +92,7 @@ func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) 
 	}
 	sched := schedulerOf(d)
 	sched.mu.Lock()
-	again := sched.loosen()
+	again := sched.pending.Loosen()
 	sched.mu.Unlock()
 	if again {
 		return d.Alloc(n, s)
@@ -209,7 +122,7 @@ func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 	}
 	for i, a := range reads {
 		in := n.operand(i)
-		in.of.addReader(n.scope, &in.view.Layout, a.dt)
+		in.of.readers.Add(readerScope{n.scope}, &in.view.Layout, a.dt)
 		if step := in.pendingStep(); step != nil {
 			step.consumed = true
 		}
@@ -244,8 +157,7 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 			n.leaves++
 			continue
 		case i < steps:
-			again := n.isStep(c, i)
-			why := s.obstacle(n, c.node, &a.lay, size, again)
+			why := s.obstacle(n, c.node, &a.lay, size, n.repeats(i)) // an earlier operand that is stored by now is not pending
 			if why == "" {
 				in.step = true
 				n.depth, n.headed = max(n.depth, c.node.depth+1), n.headed || c.node.begins()
@@ -278,16 +190,6 @@ func (n *node) addOperand(c *contents, v device.View) *operand {
 	return in
 }
 
-// isStep reports whether contents are one of the first i operands, and a step.
-func (n *node) isStep(c *contents, i int) bool {
-	for j := range i {
-		if in := n.operand(j); in.of == c && in.step {
-			return true
-		}
-	}
-	return false
-}
-
 // result returns the array of an operation whose operands are reads. The first `steps` of
 // these may become steps of the node.
 func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps int, reads ...*Array) *Array {
@@ -309,9 +211,9 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec
 	if eager.Load() {
 		_ = sched.start(n) // the node keeps the error for its readers
-		sched.listAgain(n)
-	} else {
-		sched.add(n)
+		sched.pending.Restore(n)
+	} else if oldest := sched.pending.Add(n); oldest != nil {
+		_ = sched.start(oldest) // as above
 	}
 	return r
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"weak"
 
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/weaklist"
 )
 
 // Scope is a set of arrays that are freed together. A result belongs to the newest scope
@@ -24,7 +24,7 @@ type Scope struct {
 
 	mu   sync.Mutex // locked after a scheduler's mutex
 	kept []*Array   // arrays that Close computes
-	mems []weak.Pointer[memory]
+	mems weaklist.List[memory]
 	room int // mems is pruned once it is longer
 }
 
@@ -104,9 +104,7 @@ func (s *Scope) In(a *Array) *Array {
 
 // Own moves an array to the scope, which frees it and its views. It returns a. An array of
 // another scope is ErrUnsupported.
-func (s *Scope) Own(a *Array) *Array {
-	return s.own(&call{"Own", here()}, a)
-}
+func (s *Scope) Own(a *Array) *Array { return s.own(&call{"Own", here()}, a) }
 
 func (s *Scope) own(c *call, a *Array) *Array {
 	err := s.check(c, a)
@@ -163,7 +161,7 @@ func (s *Scope) move(c *call, a *Array, from, to *Scope) error {
 		to.register(cur.mem)
 	} else if to == nil {
 		cur.node.kept = true
-		sched.listAgain(cur.node)
+		sched.pending.Restore(cur.node)
 		s.mu.Lock()
 		s.kept = append(s.kept, a)
 		s.mu.Unlock()
@@ -188,16 +186,10 @@ func (s *Scope) register(m *memory) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.mems) >= max(s.room, 64) { // prune freed memories, at amortized constant cost
-		kept := s.mems[:0]
-		for _, p := range s.mems {
-			if m := p.Value(); m != nil && !m.buf.Freed() {
-				kept = append(kept, p)
-			}
-		}
-		clear(s.mems[len(kept):])
-		s.mems, s.room = kept, 2*len(kept)
+		s.mems.Keep(func(m *memory) bool { return !m.buf.Freed() })
+		s.room = 2 * len(s.mems)
 	}
-	s.mems = append(s.mems, weak.Make(m))
+	s.mems.Add(m)
 }
 
 // Close computes the kept arrays and frees all others of the scope, even if computing
@@ -230,11 +222,9 @@ func (s *Scope) close(c *call) error {
 	mems := s.mems
 	s.mems = nil
 	s.mu.Unlock()
-	for _, p := range mems {
-		if m := p.Value(); m != nil {
-			if handOver := m.sched.leave(m, s); handOver != nil {
-				handOver()
-			}
+	for m := range mems.All() {
+		if handOver := m.sched.leave(m, s); handOver != nil {
+			handOver()
 		}
 	}
 	return first

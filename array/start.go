@@ -6,11 +6,10 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/chain"
 	"github.com/gpk-go/gpk/internal/observe"
 	"github.com/gpk-go/gpk/internal/operror"
 	"github.com/gpk-go/gpk/internal/product"
-	"github.com/gpk-go/gpk/internal/submit"
 	"github.com/gpk-go/gpk/internal/undo"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -26,7 +25,7 @@ type job struct {
 	plan    *planner         // nil: the node has no steps
 	steps   []*node          // nodes that the job computes as part of the chain
 	product *product.Product // of a product: a copy, with the views of its operands
-	fused   *fusedPlan
+	fused   *chain.Plan
 	runs    func(j *job, s *device.Stream, dst device.View) error
 }
 
@@ -124,7 +123,7 @@ func (s *scheduler) start(n *node) error {
 		err = n.err
 	default:
 		n.state, err = pending, j.wrap(err)
-		s.listAgain(n)
+		s.pending.Restore(n)
 		s.changed.Broadcast()
 	}
 	return err
@@ -188,9 +187,7 @@ func (s *scheduler) end(n *node, to state, err error, by *call) {
 	}
 	n.state, n.err = to, err
 	n.release()
-	if s.newest == n {
-		s.newest = nil
-	}
+	s.pending.Ended(n)
 	s.changed.Broadcast()
 }
 
@@ -242,9 +239,8 @@ func (s *scheduler) plan(j *job, n *node) error {
 
 // blame adds, to an error of queued work, the call that should have written the contents.
 func (c *contents) blame(err error) error {
-	var queued *submit.Error
 	w := c.writer()
-	if !errors.As(err, &queued) || operror.Named(err) || w.name == "" || c.mem == nil {
+	if !isQueued(err) || operror.Named(err) || w.name == "" || c.mem == nil {
 		return err
 	}
 	return operror.With(w.fail(err), c.mem.Layout.Shape, c.mem.DType)
@@ -261,7 +257,7 @@ func (j *job) mayFail() bool {
 			return true
 		}
 	}
-	return j.code == expr.Take
+	return j.checked
 }
 
 // begin pins the memories that the job reads, and marks its steps. The mutex is held.
@@ -298,7 +294,9 @@ func filled(c *call, s *device.Stream, dt dtype.DType, lay layout.Layout, fill f
 // compute computes the node's elements into dst. The mutex is not held.
 func (j *job) compute(dst device.View) error {
 	if j.plan != nil {
-		return j.runChain(dst)
+		err := j.plan.Run(j.stream, dst)
+		j.fused = j.plan.Plan(j.stream.Device())
+		return err
 	}
 	return j.runs(j, j.stream, dst)
 }
@@ -364,7 +362,7 @@ func (s *scheduler) rebuild(n *node, in *operand) error {
 		c2 := &contents{mem: old, origin: &origin{call: *c.writer()}, superseded: true}
 		in.view.Layout.Offset -= r.Low / in.view.DType.Size()
 		in.of = c2
-		c2.addReader(n.scope, &in.view.Layout, in.view.DType)
+		c2.readers.Add(readerScope{n.scope}, &in.view.Layout, in.view.DType)
 		old.remember(c2)
 		c.dropReader(n.scope)
 	}

@@ -131,12 +131,7 @@ func (a *Array) acquire() (v device.View, release func(), err error) {
 		return v, nil, err
 	}
 	u.begin()
-	return v, func() {
-		s.mu.Lock()
-		u.end()
-		s.changed.Broadcast()
-		s.mu.Unlock()
-	}, nil
+	return v, func() { s.release(u) }, nil
 }
 
 // start stores the array unless it carries an error.

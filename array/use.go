@@ -68,3 +68,11 @@ func (u *use) end() {
 		m.unpin()
 	}
 }
+
+// release unpins the memories, and wakes whoever waits for them. The mutex is not held.
+func (s *scheduler) release(u *use) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u.end()
+	s.changed.Broadcast()
+}

@@ -126,7 +126,7 @@ func (w *write) pendingReader() *node {
 	if w.old == nil || w.old.mem == nil {
 		return nil
 	}
-	for _, n := range w.sched.waiting(w.sched.pending) {
+	for _, n := range w.sched.pending.Waiting() {
 		if n != w.producer && n.refersTo(func(c *contents) bool { return c.mem == w.old.mem }) > 0 {
 			return n
 		}
@@ -161,7 +161,7 @@ func (w *write) source() error {
 
 // hold makes the write a reader of contents, viewed through lay, until release.
 func (w *write) hold(c *contents, lay layout.Layout) {
-	c.addReader(nil, &lay, w.DType)
+	c.readers.Add(readerScope{nil}, &lay, w.DType)
 	w.from, w.copy = operand{of: c, view: device.View{DType: w.DType, Layout: lay}}, nil
 }
 
@@ -327,7 +327,7 @@ func (w *write) launch() error {
 		return w.write(w.In(w.fresh))
 	}
 	m := w.old.mem
-	if err := w.kept.save(w.stream); err != nil {
+	if err := w.kept.Save(w.stream); err != nil {
 		return err
 	}
 	if w.heals != nil {

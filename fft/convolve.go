@@ -83,7 +83,7 @@ func checkLines(op *array.Operation, a, b *gpk.Array, mode Mode) error {
 	if err := op.Check(); err != nil {
 		return err
 	}
-	if err := array.SameType(a, b); err != nil {
+	if err := op.SameType(a, b); err != nil {
 		return err
 	}
 	if dt := a.DType(); dt.Real() != dtype.Float32 && dt.Real() != dtype.Float64 {

@@ -41,7 +41,7 @@ func begin(name string, given []Option, allowed Option, shape func(a *gpk.Array)
 		}
 		op.set |= o
 	}
-	if err := array.SameType(as...); err != nil {
+	if err := op.SameType(as...); err != nil {
 		return op, err
 	}
 	if engines[as[0].DType()] == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/matmul"
 )
 
 // line returns the file and line of its caller, from the runtime.
@@ -61,7 +62,7 @@ func TestCallers(t *testing.T) {
 			return line(), x.Sum(7).Err()
 		},
 		"product": func() (string, error) { return line(), x.MatMul(bad).Err() },
-		"linear":  func() (string, error) { return line(), array.LinearBiasGELU(x, bad, nil).Err() },
+		"linear":  func() (string, error) { return line(), array.Linear(x, bad, nil, matmul.GELU).Err() },
 		"in place": func() (string, error) {
 			return line(), array.FromSlice(make([]float32, 3)).AddInPlace(bad)
 		},

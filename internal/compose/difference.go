@@ -62,7 +62,7 @@ func Cross[A Operand](o Operation[A], a, b A, axis int) A {
 	}
 	// Component i is a[i+1] b[i+2] - a[i+2] b[i+1], with indices modulo 3.
 	after := func(x A, axis, k int) A {
-		return o.Take(x, o.Elementwise(expr.Remainder, o.Elementwise(expr.Add, counted(o, 3), k), 3), axis, nil)
+		return take(o, x, o.Elementwise(expr.Remainder, o.Elementwise(expr.Add, counted(o, 3), k), 3), axis, nil)
 	}
 	left := o.Elementwise(expr.Mul, after(a, d, 1), after(b, e, 2))
 	return o.Elementwise(expr.Sub, left, o.Elementwise(expr.Mul, after(a, d, 2), after(b, e, 1)))

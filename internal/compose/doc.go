@@ -5,6 +5,7 @@
 // has a method for each of them. internal/gen writes those methods and the functions of
 // package gpk from the declarations here, with their comments; a line that begins with
 // //gpk:row gives the section, result, types and meaning in docs/operations.md. A
+// function with the line //gpk:step is for packages of this module alone. A
 // function whose first operand is named a becomes a method too, and one whose first operand
 // is a Draws a method of random.RNG alone. A function may have several results.
 //

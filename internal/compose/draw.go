@@ -177,7 +177,7 @@ func sampled[A Operand](o Operation[A], r Draws, w A, k int) A {
 	}
 	keys := o.Elementwise(expr.Div, e, w)
 	order := slice(o, argsorted(o, keys, 0, n, false), 0, 0, k)
-	last := o.Take(keys, slice(o, order, 0, k-1, k), 0, nil)
+	last := take(o, keys, slice(o, order, 0, k-1, k), 0, nil)
 	fine := o.Elementwise(expr.And, usable(o, w), o.Elementwise(expr.Lt, last, math.Inf(1)))
 	return guarded(o, order, o.Reduce(expr.All, fine, nil),
 		fmt.Errorf("%w: a weight is negative or not finite, or fewer than %d are above 0", expr.ErrUnsupported, k))

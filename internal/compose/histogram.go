@@ -192,5 +192,5 @@ func histogram[A Operand](o Operation[A], a, edges A) (counts A, err error) {
 // false: it is found as an index of Take outside its axis.
 func guarded[A Operand](o Operation[A], x, fine A, err error) A {
 	at := o.Cast(o.Elementwise(expr.Not, fine), dtype.Int64)
-	return o.Elementwise(expr.Add, x, o.Take(filled(o, dtype.Int64, 0, []int{1}), at, 0, err))
+	return o.Elementwise(expr.Add, x, take(o, filled(o, dtype.Int64, 0, []int{1}), at, 0, err))
 }

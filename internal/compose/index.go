@@ -92,7 +92,7 @@ func takenAlong[A Operand](o Operation[A], a, indices A, axis int) A {
 	broadcast := func(x A, shape []int) A {
 		return o.View(x, func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(shape) })
 	}
-	return o.TakeAlong(broadcast(a, source), broadcast(indices, shape), axis, outsideOf(axis, n))
+	return takeAlong(o, broadcast(a, source), broadcast(indices, shape), axis, outsideOf(axis, n))
 }
 
 // Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an

@@ -42,29 +42,44 @@ type Operation[A any] interface {
 	Reduce(code expr.Op, a A, axes []int) A
 	// View returns the elements of a under the layout that f makes of its own.
 	View(a A, f func(layout.Layout) (layout.Layout, error)) A
-	// Take returns the elements of a along an axis at indices. The cause of an error of one
-	// outside the axis is outside.
-	Take(a, indices A, axis int, outside error) A
-	// TakeAlong returns, for each index, the element of a at it along an axis, and at the index's
-	// own place along the others. indices has the shape of the result, and a has it along the
-	// other axes. The cause of an error of an index outside the axis is outside.
-	TakeAlong(a, indices A, axis int, outside error) A
 	// Product returns the matrix product, in the precision of SetPrecision.
 	Product(a, b A) A
 	// Result is computed by run, which starts work on s that writes all of dst. how says in
 	// Explain what runs.
 	Result(dt dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst device.View, reads []device.View) error) A
+	// Checked is Result for work that checks its operands on the device, such as indices. run
+	// attaches the error to dst's buffer.
+	Checked(dt dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst device.View, reads []device.View) error) A
 	// Source is computed by fill, which reads no operand, writes all of dst and, if strided is set, writes to
 	// any strides. If err is not nil, the array carries it.
 	Source(dt dtype.DType, shape []int, strided bool, err error, fill func(s *device.Stream, dst device.View) error) A
-	// Pair computes two results of one shape as Result computes one, on the line of the call.
-	Pair(types [2]dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second A)
+	// Several computes results, which are dense, as Result computes one, on the line of the call.
+	Several(parts []Part, how string, reads []A, run func(s *device.Stream, dst, reads []device.View) error) ([]A, error)
 	// Host returns an array of the bytes that the host has computed. how says so in Explain.
 	Host(dt dtype.DType, shape []int, how string, data []byte) A
 	// Wait returns the elements of an Int64 array, after they were computed.
 	Wait(a A) ([]int64, error)
 	// Step adds a text to the name of the steps that follow.
 	Step(what string)
+}
+
+// Part is the type and shape of a result of Several.
+type Part struct {
+	DType dtype.DType
+	Shape []int
+}
+
+// Pair is Several for two results of one shape. Its results carry the error.
+//
+//gpk:step
+func Pair[A any](o Operation[A], types [2]dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst [2]device.View, reads []device.View) error) (first, second A) {
+	both, err := o.Several([]Part{{types[0], shape}, {types[1], shape}}, how, reads, func(s *device.Stream, dst, reads []device.View) error {
+		return run(s, [2]device.View(dst), reads)
+	})
+	if err != nil {
+		return o.Failed(err), o.Failed(err)
+	}
+	return both[0], both[1]
 }
 
 // layoutOf returns where the elements of a lie.

@@ -70,7 +70,7 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	}
 	w := writersOf(o, flat(place, count), a.Size())
 	last := w.take(o, flat(v, count), outsideOf(axis, n))
-	put := o.Take(last, w.last, 0, nil)
+	put := take(o, last, w.last, 0, nil)
 	return reshape(o, o.Elementwise(expr.Where, w.hit, put, flat(a, a.Size())), a.Shape()...)
 }
 
@@ -131,7 +131,7 @@ func placesAlong[A Operand](o Operation[A], shape []int, indices A, axis int) (p
 }
 
 // writers are the elements that are written to n places.
-type writers[A any] struct {
+type writers[A Operand] struct {
 	count  int // of the elements
 	order  A   // the elements in the order of their places, those of one place in their own order
 	places A   // the places in that order
@@ -143,14 +143,16 @@ type writers[A any] struct {
 func writersOf[A Operand](o Operation[A], place A, n int) writers[A] {
 	w := writers[A]{count: place.Size()}
 	w.order = argsorted(o, place, 0, w.count, false)
-	w.places = o.Take(place, w.order, 0, nil)
+	w.places = take(o, place, w.order, 0, nil)
 	to := counted(o, n)
 	w.last = o.Elementwise(expr.Maximum, o.Elementwise(expr.Sub, searched(o, w.places, to, true), 1), 0)
-	w.hit = o.Elementwise(expr.Eq, o.Take(w.places, w.last, 0, nil), to)
+	w.hit = o.Elementwise(expr.Eq, take(o, w.places, w.last, 0, nil), to)
 	w.order = o.Elementwise(expr.Where, o.Elementwise(expr.Ge, w.places, n), w.count, w.order)
 	return w
 }
 
 // take returns the elements of x along its first axis in the order of their places. The cause
 // of an error of an element without a place is outside.
-func (w writers[A]) take(o Operation[A], x A, outside error) A { return o.Take(x, w.order, 0, outside) }
+func (w writers[A]) take(o Operation[A], x A, outside error) A {
+	return take(o, x, w.order, 0, outside)
+}

@@ -49,7 +49,7 @@ func searched[A Operand](o Operation[A], a, values A, right bool) A {
 		// The first low elements go before the value. Do the first low + step?
 		next := o.Elementwise(expr.Add, low, step)
 		last := o.Elementwise(expr.Sub, o.Elementwise(expr.Minimum, next, n), 1)
-		goes := precedes(o, o.Take(a, last, 0, nil), values, right)
+		goes := precedes(o, take(o, a, last, 0, nil), values, right)
 		goes = o.Elementwise(expr.And, goes, o.Elementwise(expr.Le, next, n))
 		low = o.Elementwise(expr.Where, goes, next, low)
 	}

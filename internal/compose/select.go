@@ -32,7 +32,7 @@ func IndexSelect[A Operand](o Operation[A], a, indices A, axis int) A {
 	if err != nil {
 		return o.Failed(err)
 	}
-	return o.Take(a, indices, d, nil)
+	return take(o, a, indices, d, nil)
 }
 
 // MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order
@@ -64,7 +64,7 @@ func MaskedSelect[A Operand](o Operation[A], a, mask A) A {
 	if err != nil {
 		return o.Failed(err)
 	}
-	return o.Take(reshape(o, a, append([]int{mask.Size()}, rest...)...), at, 0, nil)
+	return take(o, reshape(o, a, append([]int{mask.Size()}, rest...)...), at, 0, nil)
 }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one

@@ -131,3 +131,18 @@ func cut[A Operand](o Operation[A], a A, axis int, at []int) []A {
 	}
 	return out
 }
+
+// Edges returns the first n and the last n elements along each axis of a that has more than
+// 2n, from axis d on. No intermediate array is larger than the result.
+//
+//gpk:step
+func Edges[A Operand](o Operation[A], a A, d, n int) A {
+	if d == a.NDim() {
+		return a
+	}
+	length := a.Shape()[d]
+	if length <= 2*n {
+		return Edges(o, a, d+1, n)
+	}
+	return Concat(o, d, Edges(o, slice(o, a, d, 0, n), d+1, n), Edges(o, slice(o, a, d, length-n, length), d+1, n))
+}

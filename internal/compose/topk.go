@@ -21,7 +21,7 @@ func TopK[A Operand](o Operation[A], a A, k, axis int) (values, indices A) {
 		return o.Failed(err), o.Failed(err)
 	}
 	shape[d] = k
-	return o.Pair([2]dtype.DType{a.DType(), dtype.Int64}, shape, "the largest along an axis, and their places", []A{a},
+	return Pair(o, [2]dtype.DType{a.DType(), dtype.Int64}, shape, "the largest along an axis, and their places", []A{a},
 		func(s *device.Stream, dst [2]device.View, reads []device.View) error {
 			return ops.TopK(s, dst[0], dst[1], reads[0], k, d)
 		})

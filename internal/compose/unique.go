@@ -40,9 +40,9 @@ func UniqueAll[A Operand](o Operation[A], a A) (values, indices, inverse, counts
 	}
 	n := u.starts.Size()
 	// From each start to the next, the last one to the end.
-	next := o.Take(u.starts, o.Elementwise(expr.Minimum, o.Elementwise(expr.Add, counted(o, n), 1), n-1), 0, nil)
+	next := take(o, u.starts, o.Elementwise(expr.Minimum, o.Elementwise(expr.Add, counted(o, n), 1), n-1), 0, nil)
 	next = o.Elementwise(expr.Where, o.Elementwise(expr.Eq, counted(o, n), n-1), u.size, next)
-	indices = o.Elementwise(expr.Sub, u.size-1, o.Take(u.from, o.Elementwise(expr.Sub, u.size-1, u.starts), 0, nil))
+	indices = o.Elementwise(expr.Sub, u.size-1, take(o, u.from, o.Elementwise(expr.Sub, u.size-1, u.starts), 0, nil))
 	return u.values(o), indices, reshape(o, u.inverse(o), a.Shape()...), o.Elementwise(expr.Sub, next, u.starts)
 }
 
@@ -112,7 +112,7 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 	}
 	if withOrder || a.DType().IsFloat() { // -0 and 0 are one number, whose first element counts
 		var descending A
-		descending, u.from = o.Pair([2]dtype.DType{a.DType(), dtype.Int64}, []int{u.size}, "a sort of elements with their indices", []A{flipped(o, x)},
+		descending, u.from = Pair(o, [2]dtype.DType{a.DType(), dtype.Int64}, []int{u.size}, "a sort of elements with their indices", []A{flipped(o, x)},
 			func(s *device.Stream, dst [2]device.View, reads []device.View) error {
 				return ops.TopK(s, dst[0], dst[1], reads[0], u.size, 0)
 			})
@@ -137,7 +137,7 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 }
 
 func (u distinct[A]) values(o Operation[A]) A {
-	return o.Take(u.sorted, u.starts, 0, nil)
+	return take(o, u.sorted, u.starts, 0, nil)
 }
 
 // ordered returns the elements along one axis in ascending order.

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -48,7 +49,7 @@ func composedIn(root string) (map[string]composed, []string) {
 			panic(err)
 		}
 		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && f.Recv == nil && f.Type.TypeParams != nil {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Name.IsExported() && f.Recv == nil && f.Type.TypeParams != nil && !isStep(f) {
 				out[f.Name.Name] = composedOf(f)
 			}
 		}
@@ -59,6 +60,11 @@ func composedIn(root string) (map[string]composed, []string) {
 	}
 	slices.Sort(names)
 	return out, names
+}
+
+// isStep reports whether a function is for other packages of this module alone.
+func isStep(f *ast.FuncDecl) bool {
+	return slices.ContainsFunc(f.Doc.List, func(line *ast.Comment) bool { return line.Text == "//gpk:step" })
 }
 
 // composedOf reads a declaration: its type parameter is A, and its first parameter the
@@ -156,8 +162,10 @@ func (c composed) call(prefix string) string {
 	switch {
 	case operands == "nil":
 		instance = "[*Array]"
-	case prefix == "" && operands == "[]*Array{a}":
-		operation = fmt.Sprintf("a.operation(%q)", c.name)
+	case prefix == "" && c.method && many == "":
+		operation = fmt.Sprintf("a.op(%s)", strings.Join(append([]string{strconv.Quote(c.name)}, single[1:]...), ", "))
+	case prefix == "" && c.method && len(single) == 1:
+		operation = fmt.Sprintf("a.op(%q, %s...)", c.name, many)
 	}
 	return fmt.Sprintf("compose.%s%s(%s, %s)", c.name, instance, operation, strings.Join(args, ", "))
 }

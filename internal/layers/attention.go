@@ -74,7 +74,7 @@ func Attention(q, k, v *array.Array, opts AttentionOptions) *array.Array {
 	}
 	shape, err := plan.Check()
 	if err == nil {
-		err = array.SameType(q, k, v)
+		err = op.SameType(q, k, v)
 	}
 	if err == nil {
 		o := matmul.Collect([]matmul.Option{opts.Precision})

@@ -35,7 +35,7 @@ func EmbeddingNorm(tables, ids []*array.Array, gamma, beta *array.Array, eps flo
 	shape, err := plan.Check()
 	weights := append(append([]*array.Array{}, tables...), present(gamma, beta)...)
 	if err == nil {
-		err = array.SameType(weights...)
+		err = op.SameType(weights...)
 	}
 	if err != nil {
 		return op.Failed(err)

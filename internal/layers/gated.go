@@ -17,7 +17,7 @@ func gated(name string, activation expr.Op, gate, up *array.Array) *array.Array 
 	op := array.NewOperation(name, []*array.Array{gate, up})
 	err := op.Check()
 	if err == nil {
-		err = array.SameType(gate, up)
+		err = op.SameType(gate, up)
 	}
 	if err != nil {
 		return op.Failed(err)

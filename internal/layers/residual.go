@@ -5,6 +5,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/fused"
+	"github.com/gpk-go/gpk/internal/compose"
 )
 
 // RMSNormResidual returns sum = x + residual, of one type and shape and rounded to the
@@ -23,7 +24,7 @@ func RMSNormResidual(x, residual, gamma *array.Array, eps float64) (sum, normed 
 		err = plan.Check()
 	}
 	if err == nil {
-		err = array.SameType(reads...)
+		err = op.SameType(reads...)
 	}
 	if err != nil {
 		return op.Failed(err), op.Failed(err)
@@ -35,7 +36,7 @@ func RMSNormResidual(x, residual, gamma *array.Array, eps float64) (sum, normed 
 	dt := x.DType()
 	shape := x.Shape()
 	how := fused.PlanNormResidual(x.Device().Kind(), dt, shape[len(shape)-1])
-	return op.Pair([2]dtype.DType{dt, dt}, shape, how, reads,
+	return compose.Pair(op, [2]dtype.DType{dt, dt}, shape, how, reads,
 		func(s *device.Stream, dst [2]device.View, reads []device.View) error {
 			r := plan
 			r.Sum, r.Normed, r.X, r.Residual = dst[0], dst[1], reads[0], reads[1]

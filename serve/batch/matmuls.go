@@ -97,7 +97,7 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 // stackable reports whether an array can be part of a stack without bringing an error to
 // the rest of it. A settled one carries none.
 func stackable(a *gpk.Array, settled bool) bool {
-	return a.NDim() > 0 && (settled || a.Err() == nil && !array.Doubtful(a))
+	return a.NDim() > 0 && (settled || array.Settled(a))
 }
 
 // kind is what the pairs of a group have in common.

@@ -2,18 +2,11 @@ package array
 
 import "github.com/gpk-go/gpk/device"
 
-// Doubtful reports whether the stored elements of an array depend on a check that runs on
-// the device and has not been read yet, such as that of an index of Take. If the check
-// fails, results computed from the array fail too. A package that computes several callers'
-// arrays together uses it to keep the error of one from the others. Eval the array first:
-// for a pending array the answer is false.
-func Doubtful(a *Array) bool {
-	return storedTogether([]*Array{a}, func(m *memory) bool { return m.buf.State().Uncertain() })
-}
-
-// Settled reports whether all arrays are stored on one device and none carries an error or
-// is Doubtful. A package that computes several callers' arrays together then need not check
-// each of them.
+// Settled reports whether all arrays are stored on one device, and none carries an error or
+// depends on a check that runs on the device and has not been read yet, such as that of an
+// index of Take. If that check fails, results computed from the array fail too. A package
+// that computes several callers' arrays together uses it to keep the error of one from the
+// others. Eval the arrays first.
 func Settled(as ...*Array) bool {
 	return storedTogether(as, func(m *memory) bool { return !m.buf.State().Uncertain() })
 }

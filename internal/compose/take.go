@@ -1,0 +1,72 @@
+package compose
+
+import (
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
+)
+
+// Take returns the elements of x along an axis at indices, Int32 or Int64. The shape of the
+// result is x's with the shape of indices in place of the axis. Negative indices count from
+// the end. An index outside the axis is ErrShape. On a GPU the kernel finds it, and the
+// first copy to the host of anything computed from the result returns the error. Into,
+// CopyFrom and writes in place that depend on the result wait for this check, and write
+// nothing if it fails.
+func Take[A Operand](o Operation[A], x, indices A, axis int) A {
+	if err := o.Check(); err != nil {
+		return o.Failed(err)
+	}
+	return take(o, x, indices, axis, nil)
+}
+
+// take is Take as a step. outside, if not nil, is the cause of the error for an index outside
+// the axis.
+func take[A Operand](o Operation[A], x, indices A, axis int, outside error) A {
+	err := carried(o, x, indices)
+	if err == nil {
+		err = indexType(indices)
+	}
+	var shape []int
+	if err == nil {
+		shape, axis, err = layout.Take(x.Shape(), indices.Shape(), axis)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	return gathered(o, x, indices, shape, axis, outside, ops.Take)
+}
+
+// takeAlong returns, for each index, the element of x at it along an axis, and at the index's
+// own place along the others. indices has the shape of the result, and x has it along the
+// other axes. The cause of an error of an index outside the axis is outside.
+func takeAlong[A Operand](o Operation[A], x, indices A, axis int, outside error) A {
+	if err := carried(o, x, indices); err != nil {
+		return o.Failed(err)
+	}
+	return gathered(o, x, indices, indices.Shape(), axis, outside, ops.TakeAlong)
+}
+
+// gathered returns the elements of x that run, ops.Take or ops.TakeAlong, selects.
+func gathered[A Operand](o Operation[A], x, indices A, shape []int, axis int, outside error,
+	run func(s *device.Stream, dst, x, indices device.View, axis int, fail func(error) error) error,
+) A {
+	fail := o.Failure()
+	return o.Checked(x.DType(), shape, "one gather", []A{x, indices}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return run(s, dst, reads[0], reads[1], axis, func(err error) error {
+			if outside != nil {
+				err = outside
+			}
+			return fail(err)
+		})
+	})
+}
+
+// carried returns the first error that arrays carry.
+func carried[A any](o Operation[A], as ...A) error {
+	for _, a := range as {
+		if err := o.SameType(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
