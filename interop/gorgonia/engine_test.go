@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/x448/float16"
 	"gorgonia.org/tensor"
@@ -285,10 +286,7 @@ func TestThroughTensor(t *testing.T) {
 // TestMinSize checks who multiplies: gpk shows by what its CPU device
 // allocates.
 func TestMinSize(t *testing.T) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	r := testrand.New(t)
 	allocated := func(e *Engine, m, k, n int) bool {
 		t.Helper()
@@ -321,10 +319,7 @@ func TestMinSize(t *testing.T) {
 
 // TestDevice checks where the engine goes, with a device that is none.
 func TestDevice(t *testing.T) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	elsewhere := new(device.Device)
 	for _, c := range []struct {
 		e    *Engine

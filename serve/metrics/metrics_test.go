@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/serve/batch"
 	"github.com/gpk-go/gpk/serve/internal/servetest"
 	"github.com/gpk-go/gpk/serve/metrics"
@@ -130,10 +130,7 @@ func TestMonitor(t *testing.T) {
 }
 
 func TestPool(t *testing.T) {
-	d, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := devicetest.CPU(t)
 	got := scrape(t, metrics.Pool(d))
 	expect(t, got, `# TYPE gpk_pool_allocations_total counter`, fmt.Sprintf(`gpk_pool_limit_bytes{device="cpu"} %v`, float64(d.Pool().Limit)))
 	if n := strings.Count(got, "\ngpk_pool_"); n != 10 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/serve/batch"
 	"github.com/gpk-go/gpk/serve/monitor"
 	"github.com/gpk-go/gpk/serve/worker"
@@ -35,10 +36,7 @@ func RunBatcher(t *testing.T, b *batch.Batcher[int, int]) {
 // one with an error.
 func NewWorker(t *testing.T) *worker.Worker[int, int] {
 	t.Helper()
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	return worker.New("w", func(_ *worker.Context, in int) (int, error) {
 		if in < 0 {
 			return 0, errors.New("negative")
