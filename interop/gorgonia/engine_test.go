@@ -96,13 +96,19 @@ func engines(t *testing.T) map[string]*Engine {
 	}
 }
 
-func TestMatMul(t *testing.T) {
-	t.Run("float32", testMatMul[float32])
-	t.Run("float64", testMatMul[float64])
-	t.Run("float16", testMatMul[float16.Float16])
-	t.Run("bfloat16", testMatMul[bfloat16.BFloat16])
-	t.Run("complex64", testMatMul[complex64])
-	t.Run("complex128", testMatMul[complex128])
+func TestProducts(t *testing.T) {
+	t.Run("float32", testProducts[float32])
+	t.Run("float64", testProducts[float64])
+	t.Run("float16", testProducts[float16.Float16])
+	t.Run("bfloat16", testProducts[bfloat16.BFloat16])
+	t.Run("complex64", testProducts[complex64])
+	t.Run("complex128", testProducts[complex128])
+}
+
+func testProducts[T gpk.Elem](t *testing.T) {
+	t.Run("MatMul", testMatMul[T])
+	t.Run("MatVecMul", testMatVecMul[T])
+	t.Run("Outer", testOuter[T])
 }
 
 func testMatMul[T gpk.Elem](t *testing.T) {
@@ -150,14 +156,6 @@ func testMatMul[T gpk.Elem](t *testing.T) {
 			compare(t, c.at, a, b)
 		})
 	}
-}
-
-func TestMatVecMul(t *testing.T) {
-	t.Run("float32", testMatVecMul[float32])
-	t.Run("float64", testMatVecMul[float64])
-	t.Run("float16", testMatVecMul[float16.Float16])
-	t.Run("complex64", testMatVecMul[complex64])
-	t.Run("complex128", testMatVecMul[complex128])
 }
 
 func testMatVecMul[T gpk.Elem](t *testing.T) {
@@ -212,14 +210,6 @@ func testMatVecMul[T gpk.Elem](t *testing.T) {
 			compare(t, func(i, _ int) T { return got[i] }, a, b)
 		})
 	}
-}
-
-func TestOuter(t *testing.T) {
-	t.Run("float32", testOuter[float32])
-	t.Run("float64", testOuter[float64])
-	t.Run("float16", testOuter[float16.Float16])
-	t.Run("complex64", testOuter[complex64])
-	t.Run("complex128", testOuter[complex128])
 }
 
 func testOuter[T gpk.Elem](t *testing.T) {
