@@ -4,16 +4,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // TestEventClock uses the clock of GPUs on the CPU, whose events tell the time
 // too. What it cannot record must leave the stream as it was.
 func TestEventClock(t *testing.T) {
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
 	c, err := newEventClock(dev)
 	if err != nil {
 		t.Fatal(err)

@@ -7,16 +7,14 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // TestOperations runs every operation at a shape whose sides differ, in all
 // types of the suite; the same operation with a result that is a little off
 // must fail.
 func TestOperations(t *testing.T) {
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
 	defer device.SetDefault(device.SetDefault(nil))
 	o := options{seed: 7, count: 1, iterations: 1, warmup: 1}
 	r, err := newRunner(o, realLibrary{}, dev)

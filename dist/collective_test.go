@@ -15,18 +15,14 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/x448/float16"
 )
 
 // cpu returns n times the CPU.
 func cpu(t testing.TB, n int) []*device.Device {
 	t.Helper()
-	d, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := device.SetDefault(d)
-	t.Cleanup(func() { device.SetDefault(old) })
+	d := devicetest.DefaultCPU(t)
 	return slices.Repeat([]*device.Device{d}, n)
 }
 

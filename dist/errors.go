@@ -2,7 +2,6 @@ package dist
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/gpk-go/gpk/dist/internal/control"
 )
@@ -20,19 +19,12 @@ func (e *RankError) Error() string {
 	if e == nil {
 		return "dist: a nil RankError"
 	}
-	host := ""
-	if e.Host != "" {
-		host = " (" + e.Host + ")"
-	}
-	return fmt.Sprintf("dist: rank %d%s: %v", e.Rank, host, e.Err)
+	return "dist: " + (*control.Failure)(e).Error()
 }
 
 // Unwrap returns the cause.
 func (e *RankError) Unwrap() error {
-	if e == nil {
-		return nil
-	}
-	return e.Err
+	return (*control.Failure)(e).Unwrap()
 }
 
 // The causes of a RankError that the watch finds, for errors.Is.
@@ -54,5 +46,5 @@ func named(err error) error {
 	if !errors.As(err, &f) {
 		return err
 	}
-	return &RankError{f.Rank, f.Host, f.Err}
+	return (*RankError)(f)
 }

@@ -197,8 +197,9 @@ func TestKilledSeveral(t *testing.T) {
 	}
 }
 
-// TestStoppedMPI stops a rank under Open MPI, whose launcher ends all ranks when one dies.
-func TestStoppedMPI(t *testing.T) {
+// startOpenMPI starts ranks under Open MPI, with what env adds to the environment.
+func startOpenMPI(t *testing.T, ranks string, env ...string) *process {
+	t.Helper()
 	command := launcher(t, true, "mpirun.openmpi")
 	if _, err := startMPI(nil); errors.Is(err, errNoMPI) {
 		t.Skipf("NOT RUN: %v", err)
@@ -207,7 +208,12 @@ func TestStoppedMPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, []string{child + "=forever", "GPK_TEST_ENGINE=mpi", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}, command, "--oversubscribe", "-n", "3", self)
+	return start(t, append(env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"), command, "--oversubscribe", "-n", ranks, self)
+}
+
+// TestStoppedMPI stops a rank under Open MPI, whose launcher ends all ranks when one dies.
+func TestStoppedMPI(t *testing.T) {
+	p := startOpenMPI(t, "3", child+"=forever", "GPK_TEST_ENGINE=mpi")
 	pid := 0
 	for range 3 {
 		line, err := p.await("runs as", 30*time.Second)
@@ -235,15 +241,7 @@ func TestStoppedMPI(t *testing.T) {
 
 // TestMissingMPI has a rank that starts MPI and never joins. Join of the other returns.
 func TestMissingMPI(t *testing.T) {
-	command := launcher(t, true, "mpirun.openmpi")
-	if _, err := startMPI(nil); errors.Is(err, errNoMPI) {
-		t.Skipf("NOT RUN: %v", err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := start(t, []string{child + "=missing", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}, command, "--oversubscribe", "-n", "2", self)
+	p := startOpenMPI(t, "2", child+"=missing")
 	line, err := p.await("a rank's error", 40*time.Second)
 	if err != nil || !strings.Contains(line, "has not joined within 2s") {
 		t.Errorf("%v %s", err, line)

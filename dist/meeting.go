@@ -19,8 +19,8 @@ type meeting struct {
 	mu       sync.Mutex
 	headings []*heading // of the ranks that have come to the next gathering
 	come     int
-	err      error         // of the first gathering whose calls differ, and of all later ones
-	woken    chan struct{} // closed when the next gathering ends; nil: no rank has stopped spinning
+	err      error          // of the first gathering whose calls differ, and of all later ones
+	woken    control.Signal // a gathering has ended
 }
 
 // meetings has the meetings of the ranks of a process, by the names of their Comms, until all of the ranks have theirs.
@@ -73,10 +73,7 @@ func (m *meeting) arrive(place int, h *heading, difference func(headings []*head
 	clear(m.headings)
 	m.come = 0
 	m.ended.Store(gathering)
-	if m.woken != nil {
-		close(m.woken)
-		m.woken = nil
-	}
+	m.woken.Send()
 	return gathering, nil
 }
 
@@ -107,10 +104,7 @@ func (m *meeting) wait(ctx context.Context, node *control.Node, gathering uint64
 		defer m.mu.Unlock()
 		return m.err
 	}
-	if m.woken == nil {
-		m.woken = make(chan struct{})
-	}
-	woken := m.woken
+	woken := m.woken.Wait()
 	m.mu.Unlock()
 	select {
 	case <-woken:

@@ -38,7 +38,7 @@ func (a *Attention) compose(s *device.Stream, offsets []int32) error {
 	}
 	p := a.Problem()
 	for i := range p.Batch {
-		one := composedSequence{stream: s, AttentionOptions: a.AttentionOptions}
+		one := composedSequence{temporaries: temporaries{stream: s}, AttentionOptions: a.AttentionOptions}
 		one.Scale = a.scale()
 		var err error
 		for _, v := range []struct{ to, from *device.View }{{&one.q, &a.Q}, {&one.k, &a.K}, {&one.v, &a.V}, {&one.dst, &a.Dst}, {&one.mask, &a.Mask}} {
@@ -72,9 +72,8 @@ func sequenceOf(l layout.Layout, axis, start, stop int) (layout.Layout, error) {
 // its mask is [heads, queries, keys].
 type composedSequence struct {
 	AttentionOptions
-	stream             *device.Stream
+	temporaries
 	dst, q, k, v, mask device.View
-	bufs               []*device.Buffer
 }
 
 // run computes the sequence, some KV heads at a time.
@@ -101,9 +100,7 @@ func (c *composedSequence) run() error {
 			part.mask.Layout = grouped(c.mask.Layout, at, end, group)
 		}
 		err := part.heads()
-		for _, b := range part.bufs {
-			b.Free()
-		}
+		part.free()
 		if err != nil {
 			return err
 		}
@@ -120,16 +117,6 @@ func grouped(l layout.Layout, at, end, group int) layout.Layout {
 		Strides: append([]int{step * group, step}, l.Strides[1:]...),
 		Offset:  l.Offset + at*group*step,
 	}
-}
-
-// temporary allocates memory that is freed once the group of heads is computed.
-func (c *composedSequence) temporary(dt dtype.DType, shape ...int) (device.View, error) {
-	l := layout.Dense(shape)
-	buf, err := c.stream.Device().Alloc(int64(l.Size())*int64(dt.Size()), c.stream)
-	if err == nil {
-		c.bufs = append(c.bufs, buf)
-	}
-	return device.View{Buffer: buf, DType: dt, Layout: l}, err
 }
 
 // alignment is the alignment of every operand of the products, in bytes.

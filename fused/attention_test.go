@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -18,10 +19,7 @@ import (
 // hostOf is a view of new memory of the CPU, with elements of a Go type.
 func hostOf[T any](t *testing.T, dt dtype.DType, data []T, shape ...int) device.View {
 	t.Helper()
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
 	buf, err := dev.Alloc(int64(len(data)*dt.Size()), nil)
 	if err != nil {
 		t.Fatal(err)

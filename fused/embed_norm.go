@@ -94,7 +94,12 @@ func PlanEmbedNorm(kind device.Kind, dt dtype.DType, n int) string {
 	case wholeVectors(dt, n):
 		return "one kernel"
 	}
-	return fmt.Sprintf("composed of Take, Add and LayerNorm; the kernel takes lines of whole vectors of 16 bytes, at most %d bytes, and not %d elements of %v", heldBytes, n, dt)
+	return "composed of Take, Add and LayerNorm; " + needsWholeVectors(dt, n)
+}
+
+// needsWholeVectors says why no kernel that holds a line in registers takes lines of n elements.
+func needsWholeVectors(dt dtype.DType, n int) string {
+	return fmt.Sprintf("the kernel takes lines of whole vectors of 16 bytes, at most %d bytes, and not %d elements of %v", heldBytes, n, dt)
 }
 
 // heldBytes is the length in bytes of the longest line that a kernel can hold in registers:
@@ -293,18 +298,15 @@ func (k *embedNormKernel) arguments() cutlass.EmbedNorm {
 
 // compose computes the lines by Take, Add and LayerNorm. Dst is fresh.
 func (e *EmbedNorm) compose(s *device.Stream) error {
-	dev, shape := s.Device(), e.Dst.Layout.Shape
-	temporary := func() (device.View, error) {
-		b, err := dev.Alloc(e.Dst.NBytes(), s)
-		return device.View{Buffer: b, DType: e.Dst.DType, Layout: layout.Dense(shape)}, err
-	}
+	shape := e.Dst.Layout.Shape
+	memory := temporaries{stream: s}
+	defer memory.free()
 	var sum device.View
 	for i, t := range e.Tables {
-		row, err := temporary()
+		row, err := memory.temporary(e.Dst.DType, shape...)
 		if err != nil {
 			return err
 		}
-		defer row.Buffer.Free()
 		if err := e.rows(s, row, i); err != nil {
 			return fmt.Errorf("table %d %v: %w", i, t.Layout.Shape, err)
 		}
@@ -312,11 +314,10 @@ func (e *EmbedNorm) compose(s *device.Stream) error {
 			sum = row
 			continue
 		}
-		next, err := temporary() // a new buffer: a write to one in use would have to wait for the check of the ids
+		next, err := memory.temporary(e.Dst.DType, shape...) // a new buffer: a write to one in use would have to wait for the check of the ids
 		if err != nil {
 			return err
 		}
-		defer next.Buffer.Free()
 		if err := ops.Apply2(s, expr.Add, next, sum, row); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package fused
 
 import (
-	"fmt"
 	"slices"
 	"unsafe"
 
@@ -48,7 +47,7 @@ func PlanNormResidual(kind device.Kind, dt dtype.DType, n int) string {
 	case wholeVectors(dt, n):
 		return "one kernel"
 	}
-	return fmt.Sprintf("composed of two operations, Add and RMSNorm; the kernel takes lines of whole vectors of 16 bytes, at most %d bytes, and not %d elements of %v", heldBytes, n, dt)
+	return "composed of two operations, Add and RMSNorm; " + needsWholeVectors(dt, n)
 }
 
 // Run starts the sum and the norm on s.

@@ -4,7 +4,6 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
-	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
 
@@ -15,12 +14,11 @@ const composedTable = 8 << 20
 // rotary is a composed rotary embedding while it is computed. Its views have four axes.
 type rotary struct {
 	*RoPE
-	stream      *device.Stream
+	temporaries
 	dst, x      device.View // [batch, heads, rows, dim]
 	positions   device.View // [1, rows] or [batch, rows]
 	frequencies device.View // Float64 [pairs]
 	computed    dtype.DType
-	bufs        []*device.Buffer
 }
 
 // compose computes the embedding by plain operations. Angles are float64. Their cosines and
@@ -28,12 +26,8 @@ type rotary struct {
 // types except Float64. For float32 the two products and their sum are each rounded. table
 // bounds the elements of a table, except that a table always holds one row.
 func (r *RoPE) compose(s *device.Stream, table int) (err error) {
-	c := &rotary{RoPE: r, stream: s, dst: r.Dst, x: r.X, positions: r.Positions, computed: dtype.Float32}
-	defer func() {
-		for _, b := range c.bufs {
-			b.Free()
-		}
-	}()
+	c := &rotary{RoPE: r, temporaries: temporaries{stream: s}, dst: r.Dst, x: r.X, positions: r.Positions, computed: dtype.Float32}
+	defer c.free()
 	if r.X.DType == dtype.Float64 {
 		c.computed = dtype.Float64
 	}
@@ -74,16 +68,6 @@ func (r *RoPE) compose(s *device.Stream, table int) (err error) {
 func cutAxis(v device.View, axis, start, stop, step int) device.View {
 	v.Layout, _ = v.Layout.Slice(axis, start, stop, step)
 	return v
-}
-
-// temporary allocates memory that is freed once the embedding is computed.
-func (c *rotary) temporary(dt dtype.DType, shape ...int) (device.View, error) {
-	l := layout.Dense(shape)
-	buf, err := c.stream.Device().Alloc(int64(l.Size())*int64(dt.Size()), c.stream)
-	if err == nil {
-		c.bufs = append(c.bufs, buf)
-	}
-	return device.View{Buffer: buf, DType: dt, Layout: l}, err
 }
 
 // placed makes the positions a matrix. If none were given, it first creates 0, 1, ….

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 var allTypes = dtype.All[:]
@@ -86,10 +86,7 @@ func testTransfer(t *testing.T, s *suite) {
 	if v, err := gpk.Item[float32](gpk.Full(gpk.Float32, 2.5)); err != nil || v != 2.5 {
 		t.Errorf("Item gives %v, %v", v, err)
 	}
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	y := s.random(gpk.Float64, 33, 20)
 	there := y.array().T().To(cpu)
 	equal(t, "To the CPU", read(t, there), transposed(y))

@@ -51,8 +51,9 @@ func bitsOf(a *gpk.Array) *gpk.Array { return a.Mul(0x1p52).Cast(gpk.Int64) }
 func testDraws(t *testing.T, s *suite) {
 	r := gpk.NewRNG(20)
 	for _, g := range drawGolden {
-		if got := digest[int64](t, g.call(r)); got != g.want {
-			t.Errorf("%s: %#x, want %#x", g.name, got, g.want)
+		x := g.call(r)
+		if got := digest(t, x); x.DType() != gpk.Int64 || got != g.want {
+			t.Errorf("%s: %v with digest %#x, want %#x", g.name, x.DType(), got, g.want)
 		}
 	}
 	s.drawProperties(t)

@@ -11,6 +11,7 @@ import (
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/fft"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/linalg"
 )
 
@@ -181,10 +182,7 @@ func (s *suite) factorSizes() []int {
 // widest form.
 func (s *suite) normals(t *testing.T, dt gpk.DType, shape ...int) *gpk.Array {
 	t.Helper()
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	n := 1
 	for _, d := range shape {
 		n *= d

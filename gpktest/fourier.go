@@ -9,6 +9,7 @@ import (
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/fft"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // transforms are the transforms by name, and whether they read real numbers alone.
@@ -41,10 +42,7 @@ var fourierLengths = []int{1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 31, 36, 49, 64, 101,
 // CPU, in complex128. The operand keeps its elements. The bound is that of Higham 2002, theorem 24.2,
 // with a factor for lengths with large primes; it is relative to the norm of the result.
 func testFourierForms(t *testing.T, s *suite) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	for range rounds(400, 60) {
 		f := transforms[s.rng.IntN(len(transforms))]
 		dt := []gpk.DType{gpk.Float32, gpk.Float64, gpk.Complex64, gpk.Complex128}[s.rng.IntN(4)]

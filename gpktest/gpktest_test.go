@@ -4,13 +4,11 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 func TestCPU(t *testing.T) {
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
 	Run(t, dev)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // testGraphs records sequences and holds what they replay, on inputs that change
@@ -191,10 +192,7 @@ func (s *suite) graphRefusals(t *testing.T) {
 		},
 	}
 	if s.dev.Kind() == device.CUDA {
-		host, err := device.Open("cpu")
-		if err != nil {
-			t.Fatal(err)
-		}
+		host := devicetest.CPU(t)
 		there := gpk.Ones(gpk.Float32, 4).To(host)
 		refused["To"] = func(a *gpk.Array) { _ = a.Mul(2).To(host) }
 		refused["Into"] = func(a *gpk.Array) { _ = gpk.Into(there, a.Mul(2)) }

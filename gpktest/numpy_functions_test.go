@@ -1,8 +1,6 @@
 package gpktest
 
 import (
-	"bytes"
-	"encoding/binary"
 	"math"
 	"math/cmplx"
 	"slices"
@@ -10,9 +8,9 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/internal/numpytest"
 	"github.com/gpk-go/gpk/ops"
-	"github.com/x448/float16"
 )
 
 // numpyFunction is a line of testdata/numpy_functions.py.
@@ -27,53 +25,6 @@ var numpyTypes = map[string]gpk.DType{
 	"float32": gpk.Float32, "float64": gpk.Float64, "float16": gpk.Float16, "bool": gpk.Bool, "int8": gpk.Int8, "uint8": gpk.Uint8,
 	"int32": gpk.Int32, "int64": gpk.Int64, "complex64": gpk.Complex64, "complex128": gpk.Complex128,
 	"int16": gpk.Int16, "uint16": gpk.Uint16, "uint32": gpk.Uint32, "uint64": gpk.Uint64,
-}
-
-// fromBytes is an array of little-endian elements.
-func fromBytes(t *testing.T, dt gpk.DType, data []byte, shape []int) *gpk.Array {
-	t.Helper()
-	switch dt {
-	case gpk.Float32:
-		return decoded[float32](t, data, shape)
-	case gpk.Float64:
-		return decoded[float64](t, data, shape)
-	case gpk.Float16:
-		return decoded[float16.Float16](t, data, shape)
-	case gpk.Bool:
-		return decoded[bool](t, data, shape)
-	case gpk.Int8:
-		return decoded[int8](t, data, shape)
-	case gpk.Uint8:
-		return decoded[uint8](t, data, shape)
-	case gpk.Int32:
-		return decoded[int32](t, data, shape)
-	case gpk.Int64:
-		return decoded[int64](t, data, shape)
-	case gpk.Int16:
-		return decoded[int16](t, data, shape)
-	case gpk.Uint16:
-		return decoded[uint16](t, data, shape)
-	case gpk.Uint32:
-		return decoded[uint32](t, data, shape)
-	case gpk.Uint64:
-		return decoded[uint64](t, data, shape)
-	case gpk.Complex64:
-		return decoded[complex64](t, data, shape)
-	}
-	return decoded[complex128](t, data, shape)
-}
-
-func decoded[T gpk.Elem](t *testing.T, data []byte, shape []int) *gpk.Array {
-	t.Helper()
-	var one T
-	out := make([]T, len(data)/binary.Size(one))
-	if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, out); err != nil {
-		t.Fatal(err)
-	}
-	if len(shape) == 0 {
-		return gpk.FromSlice(out).Reshape()
-	}
-	return gpk.FromSlice(out, shape...)
 }
 
 // TestNumPyFunctions compares the functions of the table that NumPy has, and complex
@@ -99,7 +50,7 @@ func compareNumPy(t *testing.T, row *ops.Row, c *numpyFunction) {
 	t.Helper()
 	dt := numpyTypes[c.Type]
 	view := func(data []byte) *gpk.Array {
-		a := fromBytes(t, dt, data, c.Shape)
+		a := arraytest.FromBytes(dt, data, c.Shape...)
 		switch c.View {
 		case "T":
 			return a.Transpose()
@@ -119,7 +70,7 @@ func compareNumPy(t *testing.T, row *ops.Row, c *numpyFunction) {
 		r = unaryMethods[row.Op](a)
 	}
 	got := evaluate(t, r)
-	want := read(t, fromBytes(t, numpyTypes[c.Result], c.Want, c.WantShape))
+	want := read(t, arraytest.FromBytes(numpyTypes[c.Result], c.Want, c.WantShape...))
 	if got.dt != want.dt || !slices.Equal(got.shape, want.shape) {
 		t.Fatalf("%s of %s %v%s: %v %v, want %v %v", c.Op, c.Type, c.Shape, c.View, got.dt, got.shape, want.dt, want.shape)
 	}

@@ -80,6 +80,28 @@ func (s *suite) needSM90(t *testing.T) {
 	}
 }
 
+// needKernels returns the kernels for SM 90 that pick selects and the library has. It skips a test on
+// another device, and where there are none.
+func (s *suite) needKernels(t *testing.T, pick func(k *cutlass.Kernel) bool) []cutlass.Kernel {
+	t.Helper()
+	s.needSM90(t)
+	var found []cutlass.Kernel
+	for _, k := range cutlass.Kernels() {
+		if !pick(&k) {
+			continue
+		}
+		if _, ok := s.dev.Library().KernelIndex(k.Name); ok {
+			found = append(found, k)
+		} else {
+			t.Logf("not in this library: %s", k.Name)
+		}
+	}
+	if len(found) == 0 {
+		t.Skip("the library has none of the kernels")
+	}
+	return found
+}
+
 // testOddRows forces the kernels that store rows which begin at any element, into
 // parts of larger arrays: nothing else is written.
 func testOddRows(t *testing.T, s *suite) {
@@ -122,17 +144,7 @@ func testOddRows(t *testing.T, s *suite) {
 // over: less than a wave, a little more than one, and than two, and in a batch; all of
 // D is written, with the same bits each time.
 func testStreamK(t *testing.T, s *suite) {
-	s.needSM90(t)
-	ran := 0
-	for _, k := range cutlass.Kernels() {
-		if k.Schedule != "streamk" {
-			continue
-		}
-		if _, ok := s.dev.Library().KernelIndex(k.Name); !ok {
-			t.Logf("not in this library: %s", k.Name)
-			continue
-		}
-		ran++
+	for _, k := range s.needKernels(t, func(k *cutlass.Kernel) bool { return k.Schedule == "streamk" }) {
 		v := varietyOf(k)
 		opts := append([]matmul.Option{matmul.WithKernel(k.Name)}, v.opts...)
 		for _, d := range [][3]int{{300, 4104, 520}, {65, 16384, 136}, {1400, 648, 1528}, {2900, 584, 1536}} {
@@ -166,9 +178,6 @@ func testStreamK(t *testing.T, s *suite) {
 			s.checkBatch(t, k.Name+" in a batch", evaluate(t, a.array().MatMul(b.array(), opts...)), a, b, v)
 		}
 	}
-	if ran == 0 {
-		t.Skip("the library has none of the kernels")
-	}
 }
 
 // testShortK has the kernels for large products store several tiles a CTA with next to
@@ -176,17 +185,9 @@ func testStreamK(t *testing.T, s *suite) {
 // their way out. Sums of small integers are exact, in any order: every element is
 // compared.
 func testShortK(t *testing.T, s *suite) {
-	s.needSM90(t)
-	ran := 0
-	for _, k := range cutlass.Kernels() {
-		if !k.Large || k.A != gpk.BFloat16 || k.MajorA != cutlass.RowMajor || k.MajorB != cutlass.RowMajor {
-			continue
-		}
-		if _, ok := s.dev.Library().KernelIndex(k.Name); !ok {
-			t.Logf("not in this library: %s", k.Name)
-			continue
-		}
-		ran++
+	for _, k := range s.needKernels(t, func(k *cutlass.Kernel) bool {
+		return k.Large && k.A == gpk.BFloat16 && k.MajorA == cutlass.RowMajor && k.MajorB == cutlass.RowMajor
+	}) {
 		for _, depth := range []int{8, 136} {
 			m, n := 16*k.Tile[0]-8, 18*k.Tile[1]-64
 			whole := func(rows, cols int) ([]float32, *gpk.Array) {
@@ -232,8 +233,5 @@ func testShortK(t *testing.T, s *suite) {
 			x.Free()
 			y.Free()
 		}
-	}
-	if ran == 0 {
-		t.Skip("the library has none of the kernels")
 	}
 }

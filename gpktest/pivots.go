@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/linalg"
 )
 
@@ -63,10 +63,7 @@ func testPivots(t *testing.T, s *suite) {
 			regular := a.Slice(0, 0, 2)
 			x := linalg.Inv(regular)
 			d := x.MatMul(regular, gpk.FullPrecision).Sub(gpk.Eye(dt, n))
-			cpu, err := device.Open("cpu")
-			if err != nil {
-				t.Fatal(err)
-			}
+			cpu := devicetest.CPU(t)
 			if r := frobeniusOf(t, d.To(cpu)); !(r <= 4*float64(n)*epsilonOf(dt)) {
 				t.Errorf("the inverse of a permutation, %v, order %d: %g", dt, n, r)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/gpktest/model"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // modelTime is how long each mode of the model runs.
@@ -17,10 +18,7 @@ var modelTime = flag.Duration("gpktest.model", time.Second, "how long random pro
 func testModel(t *testing.T, s *suite) {
 	devices := []*device.Device{s.dev}
 	if s.dev.Kind() != device.CPU {
-		cpu, err := device.Open("cpu")
-		if err != nil {
-			t.Fatal(err)
-		}
+		cpu := devicetest.CPU(t)
 		devices = append(devices, cpu)
 	}
 	defer s.dev.TraceAllocations()() // errors and leaks say what the memory holds

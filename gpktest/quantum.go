@@ -13,6 +13,7 @@ import (
 	"time"
 
 	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/quantum"
 )
 
@@ -170,7 +171,7 @@ func (s *suite) quantumStates(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%d qubits, %v: %v\n%v", q, dt, err, c)
 				}
-				got := must[complex128](t, a.Cast(gpk.Complex128))
+				got := arraytest.Elements[complex128](t, a.Cast(gpk.Complex128))
 				a.Free()
 				for _, i := range []int{0, n / 2, n - 1} {
 					for b, want := range reference(rows[i]) {
@@ -183,15 +184,6 @@ func (s *suite) quantumStates(t *testing.T) {
 			x.Free()
 		}
 	}
-}
-
-func must[T gpk.Elem](t *testing.T, a *gpk.Array) []T {
-	t.Helper()
-	v, err := gpk.ToSlice[T](a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
 }
 
 // quantumGram: every precision, path and way of keeping, against inner products.
@@ -234,7 +226,7 @@ func (s *suite) checkGram(t *testing.T, c *quantum.Circuit, x, y *gpk.Array, siz
 		t.Fatalf("%v %+v: %v\n%v", size, o, err, c)
 	}
 	defer r.K.Free()
-	k := must[float64](t, r.K.Cast(gpk.Float64))
+	k := arraytest.Elements[float64](t, r.K.Cast(gpk.Float64))
 	what := fmt.Sprintf("%v %+v", size, o)
 	for at, v := range k {
 		if math.IsNaN(v) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/quantum"
 )
 
@@ -292,7 +293,7 @@ func (s *suite) quantumAlikeOf(t *testing.T, c *quantum.Circuit, parts []*twin, 
 				t.Errorf("%d by %d, %+v: %v\n%v", n, len(cols), o, err, c)
 				continue
 			}
-			k := must[float64](t, r.K.Cast(gpk.Float64))
+			k := arraytest.Elements[float64](t, r.K.Cast(gpk.Float64))
 			r.K.Free()
 			name := o.Precision.String()
 			if o.Normalize {

@@ -11,6 +11,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/quantum"
 )
@@ -101,7 +102,7 @@ func (s *suite) sameKernel(t *testing.T, c *quantum.Circuit, x, y *gpk.Array, o 
 		t.Fatal(err)
 	}
 	defer r.K.Free()
-	want, got := must[float64](t, r.K), must[float64](t, k.Cast(gpk.Float64))
+	want, got := arraytest.Elements[float64](t, r.K), arraytest.Elements[float64](t, k.Cast(gpk.Float64))
 	bound := [...]float64{1e-5, 4e-3, 2e-12}[o.Precision] // both are off
 	for i, v := range got {
 		if !(math.Abs(v-want[i]) <= bound) {
@@ -153,7 +154,7 @@ func onStreams(t *testing.T, c *quantum.Circuit, x *gpk.Array, o quantum.Options
 		if err != nil {
 			t.Fatal(err)
 		}
-		k := must[float64](t, r.K.Cast(gpk.Float64))
+		k := arraytest.Elements[float64](t, r.K.Cast(gpk.Float64))
 		r.K.Free()
 		if first == nil {
 			first = k
@@ -242,7 +243,7 @@ func (s *suite) quantumReport(t *testing.T) {
 			t.Errorf("%+v: %d bytes were in use at most, the plan says %d of %d", o, most, r.Plan.PeakBytes, r.Plan.Budget)
 		}
 		if o.Output == nil { // mean and deviation, by another way
-			k := must[float64](t, r.K.Cast(gpk.Float64))
+			k := arraytest.Elements[float64](t, r.K.Cast(gpk.Float64))
 			mean, squares := 0.0, 0.0
 			for i := range n {
 				for j := i + 1; j < n; j++ {

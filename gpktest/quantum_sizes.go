@@ -16,6 +16,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/internal/bytesize"
 	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/quantum"
@@ -110,7 +111,7 @@ func (s *suite) checkPairs(t *testing.T, k *gpk.Array, flat []float64, q int, re
 	wait.Wait()
 	worst, most := 0.0, 0.0
 	for i := range count {
-		row := must[float64](t, k.Slice(0, index[i], index[i]+1).Cast(gpk.Float64))
+		row := arraytest.Elements[float64](t, k.Slice(0, index[i], index[i]+1).Cast(gpk.Float64))
 		for j := range count {
 			col := index[count+j]
 			var sum complex128
@@ -250,7 +251,7 @@ func (s *suite) quantumClosedForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, worst := must[float64](t, r.K.Cast(gpk.Float64)), 0.0
+		k, worst := arraytest.Elements[float64](t, r.K.Cast(gpk.Float64)), 0.0
 		for i := range n {
 			for j := i; j < n; j++ {
 				d := math.Abs(k[i*n+j] - exact(i, j))
@@ -351,7 +352,7 @@ func (s *suite) quantumWide(t *testing.T) {
 				t.Errorf("%d qubits, %+v: %v", q, o, err)
 				continue
 			}
-			k := must[float64](t, r.K.Cast(gpk.Float64))
+			k := arraytest.Elements[float64](t, r.K.Cast(gpk.Float64))
 			r.K.Free()
 			worst := 0.0
 			for i := range n {

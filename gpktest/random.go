@@ -6,86 +6,53 @@ import (
 	"math"
 	"sync"
 	"testing"
-	"unsafe"
 
 	gpk "github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
-	"github.com/x448/float16"
+	"github.com/gpk-go/gpk/internal/arraytest"
 )
 
 // digest is FNV-1a over the bytes of an array's elements.
-func digest[T dtype.Elem](t *testing.T, a *gpk.Array) uint64 {
+func digest(t *testing.T, a *gpk.Array) uint64 {
 	t.Helper()
-	x, err := gpk.ToSlice[T](a)
-	if err != nil {
-		t.Fatal(err)
-	}
 	h := fnv.New64a()
-	if len(x) > 0 {
-		h.Write(unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0]))))
-	}
+	h.Write(arraytest.Bytes(t, a))
 	return h.Sum64()
 }
 
 // The elements of a sequence of calls, by their digests: they are the same on
 // every device, and stay so from version to version.
 var randomGolden = []struct {
-	name string
-	call func(t *testing.T, r *gpk.RNG) uint64
-	want uint64
+	method string
+	dt     gpk.DType
+	a, b   float64
+	shape  []int
+	want   uint64
 }{
-	{"Uniform float32", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[float32](t, r.Uniform(gpk.Float32, -1, 1, 1000, 1003))
-	}, 0x33ae48d9af4c4872},
-	{"Uniform float16", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[float16.Float16](t, r.Uniform(gpk.Float16, 0, 1, 100003))
-	}, 0x321f0b6cda99135d},
-	{"Uniform bfloat16", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[bfloat16.BFloat16](t, r.Uniform(gpk.BFloat16, 1, 3, 17, 1001))
-	}, 0x6041291799fbd4ad},
-	{"Uniform float64", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[float64](t, r.Uniform(gpk.Float64, 0.1, 0.3, 100001))
-	}, 0xc5ca7284c12b5d09},
-	{"Uniform complex64", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[complex64](t, r.Uniform(gpk.Complex64, -1, 1, 5003))
-	}, 0x9bb05affe689fe0d},
-	{"Uniform complex128", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[complex128](t, r.Uniform(gpk.Complex128, -1, 1, 5003))
-	}, 0x271c6e60621aae3a},
-	{"Uniform int8", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[int8](t, r.Uniform(gpk.Int8, -128, 128, 10001))
-	}, 0xd4aba7764b3560a6},
-	{"Uniform uint8", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[uint8](t, r.Uniform(gpk.Uint8, 3, 200, 10001))
-	}, 0x80d001ecd03b1a1f},
-	{"Uniform int32", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[int32](t, r.Uniform(gpk.Int32, -5, 1<<31, 10001))
-	}, 0x60825578ef91d595},
-	{"Uniform int64", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[int64](t, r.Uniform(gpk.Int64, -0x1p63, 0x1p63, 10001))
-	}, 0x2ff0535430280bd5},
-	{"Normal float32", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[float32](t, r.Normal(gpk.Float32, 0, 1, 1000, 1003))
-	}, 0xa4277dedeeef300a},
-	{"Normal float16", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[float16.Float16](t, r.Normal(gpk.Float16, 0.5, 2, 100003))
-	}, 0xb1e7b92bb502ff09},
-	{"Normal bfloat16", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[bfloat16.BFloat16](t, r.Normal(gpk.BFloat16, 0, 0.02, 17, 1001))
-	}, 0x9e2b8e60434ac06d},
-	{"Normal float64", func(t *testing.T, r *gpk.RNG) uint64 {
-		return digest[float64](t, r.Normal(gpk.Float64, -3, 0.1, 1000003))
-	}, 0xfd561f98e66dcf5f},
+	{"Uniform", gpk.Float32, -1, 1, []int{1000, 1003}, 0x33ae48d9af4c4872},
+	{"Uniform", gpk.Float16, 0, 1, []int{100003}, 0x321f0b6cda99135d},
+	{"Uniform", gpk.BFloat16, 1, 3, []int{17, 1001}, 0x6041291799fbd4ad},
+	{"Uniform", gpk.Float64, 0.1, 0.3, []int{100001}, 0xc5ca7284c12b5d09},
+	{"Uniform", gpk.Complex64, -1, 1, []int{5003}, 0x9bb05affe689fe0d},
+	{"Uniform", gpk.Complex128, -1, 1, []int{5003}, 0x271c6e60621aae3a},
+	{"Uniform", gpk.Int8, -128, 128, []int{10001}, 0xd4aba7764b3560a6},
+	{"Uniform", gpk.Uint8, 3, 200, []int{10001}, 0x80d001ecd03b1a1f},
+	{"Uniform", gpk.Int32, -5, 1 << 31, []int{10001}, 0x60825578ef91d595},
+	{"Uniform", gpk.Int64, -0x1p63, 0x1p63, []int{10001}, 0x2ff0535430280bd5},
+	{"Normal", gpk.Float32, 0, 1, []int{1000, 1003}, 0xa4277dedeeef300a},
+	{"Normal", gpk.Float16, 0.5, 2, []int{100003}, 0xb1e7b92bb502ff09},
+	{"Normal", gpk.BFloat16, 0, 0.02, []int{17, 1001}, 0x9e2b8e60434ac06d},
+	{"Normal", gpk.Float64, -3, 0.1, []int{1000003}, 0xfd561f98e66dcf5f},
 }
 
 // testRandom holds the sequences against what they are everywhere, and tries
 // shapes, views and bad input.
 func testRandom(t *testing.T, s *suite) {
 	r := gpk.NewRNG(0x0123_4567_89ab_cdef)
+	methods := map[string]func(dt gpk.DType, a, b float64, shape ...int) *gpk.Array{"Uniform": r.Uniform, "Normal": r.Normal}
 	for _, c := range randomGolden {
-		if got := c.call(t, r); got != c.want {
-			t.Errorf("%s: digest %#016x, want %#016x", c.name, got, c.want)
+		x := methods[c.method](c.dt, c.a, c.b, c.shape...)
+		if got := digest(t, x); x.DType() != c.dt || got != c.want {
+			t.Errorf("%s %v: %v with digest %#016x, want %#016x", c.method, c.dt, x.DType(), got, c.want)
 		}
 	}
 	// Successive calls go on where the last ended, in any shape.
@@ -101,13 +68,13 @@ func testRandom(t *testing.T, s *suite) {
 	one, two = gpk.NewRNG(8), gpk.NewRNG(8)
 	a, b := one.Uniform(gpk.Float32, 0, 1, 33), one.Normal(gpk.Float64, 0, 1, 33)
 	c, d := two.Uniform(gpk.Float32, 0, 1, 33), two.Normal(gpk.Float64, 0, 1, 33)
-	yb, yd := digest[float64](t, b), digest[float64](t, d)
+	yb, yd := digest(t, b), digest(t, d)
 	big := gpk.Full(gpk.Float32, math.NaN(), 3, 34)
 	part := big.Slice(0, 1, 2).Slice(1, 1, 34).Reshape(33) // dense, and not aligned
 	if err := gpk.Into(part, a); err != nil {
 		t.Fatal(err)
 	}
-	if x := digest[float32](t, c); yb != yd || digest[float32](t, part) != x || digest[float32](t, a) != x {
+	if x := digest(t, c); yb != yd || digest(t, part) != x || digest(t, a) != x {
 		t.Error("the order of starting changes the numbers")
 	}
 	for i, v := range read(t, big).values {

@@ -11,6 +11,7 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/internal/numpytest"
 )
 
@@ -76,7 +77,7 @@ type standardCase struct {
 
 func (a *standardArray) array(t *testing.T) *gpk.Array {
 	t.Helper()
-	x := fromBytes(t, numpyTypes[a.Type], a.Data, a.Shape)
+	x := arraytest.FromBytes(numpyTypes[a.Type], a.Data, a.Shape...)
 	n := len(a.Shape)
 	switch a.View {
 	case "T":

@@ -6,16 +6,14 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
 // TestRecordedProduct: a recorded product computes the same result after the caller has
 // changed the Product.
 func TestRecordedProduct(t *testing.T) {
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
 	s, err := dev.NewStream()
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/internal/niltest"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -12,10 +13,7 @@ import (
 // TestNil calls every exported function with nil, with zero values and with extreme
 // numbers.
 func TestNil(t *testing.T) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	defer SetPrecision(SetPrecision(Default))
 	view := func() device.View {
 		buf, err := cpu.Alloc(16, nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -57,10 +58,7 @@ func (h *hostPads) Pad(_ int, _ uint64, t dtype.DType, a, b cutlass.Padded) erro
 // TestPadding: one launch makes the same copies as separate operations.
 func TestPadding(t *testing.T) {
 	rng := testrand.New(t)
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
 	s, err := dev.NewStream()
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/layout"
 )
@@ -15,10 +16,7 @@ import (
 // memory for panels, when they are made, when another goroutine frees them as the product is about to read
 // them, and after Free.
 func TestPanels(t *testing.T) {
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
 	rng := testrand.New(t)
 	s := dev.DefaultStream()
 	elements := func(v device.View) []float32 {
@@ -26,6 +24,7 @@ func TestPanels(t *testing.T) {
 	}
 	view := func(shape ...int) device.View {
 		v := device.View{DType: dtype.Float32, Layout: layout.Dense(shape)}
+		var err error
 		if v.Buffer, err = dev.Alloc(int64(4*v.Layout.Size()), s); err != nil {
 			t.Fatal(err)
 		}

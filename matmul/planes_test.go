@@ -8,17 +8,16 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
 // TestFreedPlanes: a product whose planes another goroutine frees between the plan and the launch runs once
 // more, without them. A product with planes that are there, and one that fails for another reason, runs once.
 func TestFreedPlanes(t *testing.T) {
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
 	s := dev.DefaultStream()
+	var err error
 	other := errors.New("another reason")
 	for _, c := range []struct {
 		name         string
@@ -63,11 +62,9 @@ func TestFreedPlanes(t *testing.T) {
 // TestFreedPlanesSteps: if the kernel without planes cannot apply an epilogue of steps, which it never can on
 // the CPU, separate operations apply the scale, the bias and the activation to the product.
 func TestFreedPlanesSteps(t *testing.T) {
-	dev, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dev := devicetest.CPU(t)
 	s := dev.DefaultStream()
+	var err error
 	view := func(data []float32, shape ...int) device.View {
 		buf, err := device.WrapHost(dev, unsafe.Pointer(&data[0]), int64(4*len(data)), nil)
 		if err != nil {

@@ -13,10 +13,7 @@ import (
 
 // TestGatedMLP compares with the operations that it consists of.
 func TestGatedMLP(t *testing.T) {
-	for name, f := range map[string]func(*gpk.Array) *gpk.Array{
-		"linear": func(x *gpk.Array) *gpk.Array { return x }, "relu": (*gpk.Array).ReLU, "gelu": (*gpk.Array).GELU,
-		"gelu_new": (*gpk.Array).GELUTanh, "silu": (*gpk.Array).SiLU,
-	} {
+	for name, f := range activations {
 		act, err := nn.ParseActivation(name)
 		if err != nil {
 			t.Fatal(err)

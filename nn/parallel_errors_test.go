@@ -30,21 +30,28 @@ func TestParallelLoadErrors(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		f, err := safetensors.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		for _, w := range []nn.Weights{nn.FromFile(f), struct{ nn.Weights }{nn.FromFile(f)}} {
-			err = nn.Load(p, w, nn.LoadOptions{})
+		return loadBothWays(path, func(w nn.Weights) error {
+			err := nn.Load(p, w, nn.LoadOptions{})
 			for _, say := range []string{"up.weight is [12 4], not [8 4]", "up.bias is int32", "missing: down.bias [4]", "unexpected: more"} {
 				if err == nil || !strings.Contains(err.Error(), say) {
 					return fmt.Errorf("%v lacks %q", err, say)
 				}
 			}
-		}
-		return nil
+			return nil
+		})
 	})
+}
+
+// loadBothWays calls load with the weights of a file, which a rank reads in part, and with weights that
+// can only be read whole.
+func loadBothWays(path string, load func(w nn.Weights) error) error {
+	f, err := safetensors.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := nn.FromFile(f)
+	return errors.Join(load(w), load(struct{ nn.Weights }{w}))
 }
 
 // TestParallelRefusals checks the errors for sizes that the number of ranks does not divide, which give both

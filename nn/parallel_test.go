@@ -13,6 +13,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/interop/safetensors"
 	"github.com/gpk-go/gpk/nn"
 )
@@ -27,12 +28,7 @@ func seeded(t testing.TB) *rand.Rand {
 // group returns n ranks on the CPU, and makes the CPU the default device until the test ends.
 func group(t testing.TB, n int) *dist.Group {
 	t.Helper()
-	d, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := device.SetDefault(d)
-	t.Cleanup(func() { device.SetDefault(old) })
+	d := devicetest.DefaultCPU(t)
 	g, err := dist.Local(slices.Repeat([]*device.Device{d}, n)...)
 	if err != nil {
 		t.Fatal(err)

@@ -30,17 +30,12 @@ func TestParallelLoadTied(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		f, err := safetensors.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		for _, w := range []nn.Weights{nn.FromFile(f), struct{ nn.Weights }{nn.FromFile(f)}} {
+		return loadBothWays(path, func(w nn.Weights) error {
 			wrong, ok := errors.AsType[*nn.LoadError](nn.Load(twice{l}, w, nn.LoadOptions{}))
 			if !ok || len(wrong.Wrong) != 1 || len(wrong.Missing) > 0 {
 				return fmt.Errorf("%v", wrong)
 			}
-		}
-		return nil
+			return nil
+		})
 	})
 }

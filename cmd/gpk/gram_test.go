@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/interop/npy"
 	"github.com/gpk-go/gpk/quantum"
 )
@@ -22,12 +22,7 @@ import (
 // gramFolder has samples and weights in .npy files.
 func gramFolder(t *testing.T) string {
 	t.Helper()
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := device.SetDefault(cpu)
-	t.Cleanup(func() { device.SetDefault(old) })
+	devicetest.DefaultCPU(t)
 	dir := t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 2))
 	write := func(name string, n, m int) {

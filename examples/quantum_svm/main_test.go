@@ -9,18 +9,14 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
 // TestRun runs the Go side, and classifies by the mean kernel with each class,
 // which needs no scikit-learn: rings that no line separates.
 func TestRun(t *testing.T) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer device.SetDefault(device.SetDefault(cpu))
+	devicetest.DefaultCPU(t)
 	dir := t.TempDir()
 	if err := run(context.Background(), dir); err != nil {
 		t.Fatal(err)

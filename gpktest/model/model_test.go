@@ -22,10 +22,7 @@ var (
 
 // devices are the CPU, and a second one that computes in the same way.
 func devices(t *testing.T) []*device.Device {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	second := devicetest.NewFake(device.Info{Name: "second", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})
 	return []*device.Device{cpu, second}
 }

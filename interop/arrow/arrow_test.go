@@ -17,78 +17,47 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/arrow/tensor"
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/internal/niltest"
 	"github.com/x448/float16"
 )
 
-// random returns an Arrow array of n elements of a type, and the same as a slice of Go.
-func random(r *rand.Rand, dt gpk.DType, n int) (apache.Array, any) {
-	bits := make([]int64, n)
-	for i := range bits {
-		bits[i] = int64(r.Uint64())
-	}
-	switch dt {
-	case gpk.Float32:
-		b := array.NewFloat32Builder(memory.DefaultAllocator)
-		s := convert(bits, func(v int64) float32 { return float32(v) })
-		b.AppendValues(s, nil)
-		return b.NewArray(), s
-	case gpk.Float64:
-		b := array.NewFloat64Builder(memory.DefaultAllocator)
-		s := convert(bits, func(v int64) float64 { return float64(v) })
-		b.AppendValues(s, nil)
-		return b.NewArray(), s
-	case gpk.Float16:
+// held are the types that both have. A maker returns an Arrow array of numbers that bits gives, and
+// the same as a slice of Go.
+var held = map[gpk.DType]func(bits []int64) (apache.Array, any){
+	gpk.Float32: maker(array.NewFloat32Builder, func(v int64) float32 { return float32(v) }),
+	gpk.Float64: maker(array.NewFloat64Builder, func(v int64) float64 { return float64(v) }),
+	gpk.Float16: func(bits []int64) (apache.Array, any) {
 		b := array.NewFloat16Builder(memory.DefaultAllocator)
 		s := convert(bits, func(v int64) float16.Float16 { return float16.Fromfloat32(float32(int8(v))) })
 		for _, v := range s {
 			b.Append(arrowfloat16.New(v.Float32()))
 		}
 		return b.NewArray(), s
-	case gpk.Int8:
-		b := array.NewInt8Builder(memory.DefaultAllocator)
-		s := convert(bits, func(v int64) int8 { return int8(v) })
+	},
+	gpk.Int8:   maker(array.NewInt8Builder, func(v int64) int8 { return int8(v) }),
+	gpk.Uint8:  maker(array.NewUint8Builder, func(v int64) uint8 { return uint8(v) }),
+	gpk.Int16:  maker(array.NewInt16Builder, func(v int64) int16 { return int16(v) }),
+	gpk.Uint16: maker(array.NewUint16Builder, func(v int64) uint16 { return uint16(v) }),
+	gpk.Int32:  maker(array.NewInt32Builder, func(v int64) int32 { return int32(v) }),
+	gpk.Uint32: maker(array.NewUint32Builder, func(v int64) uint32 { return uint32(v) }),
+	gpk.Int64:  maker(array.NewInt64Builder, func(v int64) int64 { return v }),
+	gpk.Uint64: maker(array.NewUint64Builder, func(v int64) uint64 { return uint64(v) }),
+	gpk.Bool:   maker(array.NewBooleanBuilder, func(v int64) bool { return v < 0 }),
+}
+
+// builder is what Arrow's builders of elements of type T have in common.
+type builder[T any] interface {
+	AppendValues(v []T, valid []bool)
+	NewArray() apache.Array
+}
+
+func maker[T any, B builder[T]](builder func(memory.Allocator) B, f func(int64) T) func(bits []int64) (apache.Array, any) {
+	return func(bits []int64) (apache.Array, any) {
+		b, s := builder(memory.DefaultAllocator), convert(bits, f)
 		b.AppendValues(s, nil)
 		return b.NewArray(), s
-	case gpk.Uint8:
-		b := array.NewUint8Builder(memory.DefaultAllocator)
-		s := convert(bits, func(v int64) uint8 { return uint8(v) })
-		b.AppendValues(s, nil)
-		return b.NewArray(), s
-	case gpk.Int32:
-		b := array.NewInt32Builder(memory.DefaultAllocator)
-		s := convert(bits, func(v int64) int32 { return int32(v) })
-		b.AppendValues(s, nil)
-		return b.NewArray(), s
-	case gpk.Int16:
-		b := array.NewInt16Builder(memory.DefaultAllocator)
-		s := convert(bits, func(v int64) int16 { return int16(v) })
-		b.AppendValues(s, nil)
-		return b.NewArray(), s
-	case gpk.Uint16:
-		b := array.NewUint16Builder(memory.DefaultAllocator)
-		s := convert(bits, func(v int64) uint16 { return uint16(v) })
-		b.AppendValues(s, nil)
-		return b.NewArray(), s
-	case gpk.Uint32:
-		b := array.NewUint32Builder(memory.DefaultAllocator)
-		s := convert(bits, func(v int64) uint32 { return uint32(v) })
-		b.AppendValues(s, nil)
-		return b.NewArray(), s
-	case gpk.Uint64:
-		b := array.NewUint64Builder(memory.DefaultAllocator)
-		s := convert(bits, func(v int64) uint64 { return uint64(v) })
-		b.AppendValues(s, nil)
-		return b.NewArray(), s
-	case gpk.Int64:
-		b := array.NewInt64Builder(memory.DefaultAllocator)
-		b.AppendValues(bits, nil)
-		return b.NewArray(), bits
 	}
-	b := array.NewBooleanBuilder(memory.DefaultAllocator)
-	s := convert(bits, func(v int64) bool { return v < 0 })
-	b.AppendValues(s, nil)
-	return b.NewArray(), s
 }
 
 func convert[T any](from []int64, f func(int64) T) []T {
@@ -99,54 +68,24 @@ func convert[T any](from []int64, f func(int64) T) []T {
 	return to
 }
 
-// elementsOf returns an array's elements as a slice of Go.
-func elementsOf(t *testing.T, a *gpk.Array) any {
-	t.Helper()
-	var s any
-	var err error
-	switch a.DType() {
-	case gpk.Float32:
-		s, err = gpk.ToSlice[float32](a)
-	case gpk.Float64:
-		s, err = gpk.ToSlice[float64](a)
-	case gpk.Float16:
-		s, err = gpk.ToSlice[float16.Float16](a)
-	case gpk.Int8:
-		s, err = gpk.ToSlice[int8](a)
-	case gpk.Uint8:
-		s, err = gpk.ToSlice[uint8](a)
-	case gpk.Int32:
-		s, err = gpk.ToSlice[int32](a)
-	case gpk.Int64:
-		s, err = gpk.ToSlice[int64](a)
-	case gpk.Int16:
-		s, err = gpk.ToSlice[int16](a)
-	case gpk.Uint16:
-		s, err = gpk.ToSlice[uint16](a)
-	case gpk.Uint32:
-		s, err = gpk.ToSlice[uint32](a)
-	case gpk.Uint64:
-		s, err = gpk.ToSlice[uint64](a)
-	default:
-		s, err = gpk.ToSlice[bool](a)
+// random returns an Arrow array of n elements of a type, and the same as a slice of Go.
+func random(r *rand.Rand, dt gpk.DType, n int) (apache.Array, any) {
+	bits := make([]int64, n)
+	for i := range bits {
+		bits[i] = int64(r.Uint64())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return held[dt](bits)
 }
-
-var held = []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.Int8, gpk.Uint8, gpk.Int32, gpk.Int64, gpk.Bool}
 
 // TestArrays: arrays and slices of them, in and out, of every type.
 func TestArrays(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 3))
-	for _, dt := range held {
+	for dt := range held {
 		for _, n := range []int{0, 1, 7, 64, 1001} {
 			x, want := random(r, dt, n)
 			a := FromArray(x)
-			if a.DType() != dt || !slices.Equal(a.Shape(), []int{n}) || !reflect.DeepEqual(elementsOf(t, a), want) {
+			if a.DType() != dt || !slices.Equal(a.Shape(), []int{n}) || !reflect.DeepEqual(arraytest.Slice(t, a), want) {
 				t.Errorf("seed %d: %v %d: %v", seed, dt, n, a)
 			}
 			y, err := ToArray(a)
@@ -155,7 +94,7 @@ func TestArrays(t *testing.T) {
 			}
 			if n > 5 {
 				part := array.NewSlice(x, 3, int64(n-1))
-				if got := elementsOf(t, FromArray(part)); !reflect.DeepEqual(got, reflect.ValueOf(want).Slice(3, n-1).Interface()) {
+				if got := arraytest.Slice(t, FromArray(part)); !reflect.DeepEqual(got, reflect.ValueOf(want).Slice(3, n-1).Interface()) {
 					t.Errorf("seed %d: slice of %v %d: %v", seed, dt, n, got)
 				}
 				flipped, err := ToArray(a.Flip())
@@ -193,7 +132,7 @@ func TestTensors(t *testing.T) {
 		if err != nil || !reader.Next() {
 			t.Fatal(err)
 		}
-		if got := elementsOf(t, FromArray(reader.RecordBatch().Column(0))); !reflect.DeepEqual(got, elementsOf(t, a.Reshape(-1))) {
+		if got := arraytest.Slice(t, FromArray(reader.RecordBatch().Column(0))); !reflect.DeepEqual(got, arraytest.Slice(t, a.Reshape(-1))) {
 			t.Errorf("seed %d: %v through a file: %v", seed, dt, got)
 		}
 		size := int64(dt.Size())
@@ -209,12 +148,12 @@ func TestTensors(t *testing.T) {
 			"empty":        {[]int64{2, 0}, nil, a.Slice(1, 0, 0).Reshape(2, 0)},
 		} {
 			z := FromTensor(tensor.New(x.Data(), c.shape, c.strides, nil))
-			if z.Err() != nil || !slices.Equal(z.Shape(), c.want.Shape()) || !reflect.DeepEqual(elementsOf(t, z), elementsOf(t, c.want)) {
+			if z.Err() != nil || !slices.Equal(z.Shape(), c.want.Shape()) || !reflect.DeepEqual(arraytest.Slice(t, z), arraytest.Slice(t, c.want)) {
 				t.Errorf("seed %d: %v %s: %v, want %v", seed, dt, name, z, c.want)
 			}
 		}
 		back := FromTensor(y)
-		if !reflect.DeepEqual(elementsOf(t, back), elementsOf(t, a)) {
+		if !reflect.DeepEqual(arraytest.Slice(t, back), arraytest.Slice(t, a)) {
 			t.Errorf("seed %d: %v there and back: %v", seed, dt, back)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"gorgonia.org/cu"
 )
 
@@ -156,10 +157,7 @@ func TestPtr(t *testing.T) {
 	}
 	sum.Free()
 
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	if _, err := Ptr(a.To(cpu)); !errors.Is(err, gpk.ErrDevice) {
 		t.Errorf("Ptr of an array on the CPU: %v", err)
 	}
@@ -301,10 +299,7 @@ func TestContext(t *testing.T) {
 func TestErrors(t *testing.T) {
 	p := filled(t, ramp(0, 8))
 	defer free(t, p)()
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	never := func() { t.Error("released what was refused") }
 	for _, c := range []struct {
 		name string

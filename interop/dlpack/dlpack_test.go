@@ -17,22 +17,11 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/internal/deviceapi"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/interop/dlpack/internal/peer"
-	"github.com/x448/float16"
 )
-
-// onCPUAlone makes the CPU the default device: these tests look into the memory.
-func onCPUAlone(t *testing.T) {
-	t.Helper()
-	d, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := device.SetDefault(d)
-	t.Cleanup(func() { device.SetDefault(old) })
-}
 
 // export returns an array's struct as the peer sees it.
 func exported(t *testing.T, a *gpk.Array, versioned bool) peer.Received {
@@ -63,53 +52,6 @@ func indices(shape []int) [][]int64 {
 	return out
 }
 
-// raw returns the elements' bytes in order.
-func raw(t *testing.T, a *gpk.Array) []byte {
-	t.Helper()
-	switch a.DType() {
-	case gpk.Float32:
-		return rawOf[float32](t, a)
-	case gpk.Float64:
-		return rawOf[float64](t, a)
-	case gpk.Int8:
-		return rawOf[int8](t, a)
-	case gpk.Uint8:
-		return rawOf[uint8](t, a)
-	case gpk.Int32:
-		return rawOf[int32](t, a)
-	case gpk.Int64:
-		return rawOf[int64](t, a)
-	case gpk.Int16:
-		return rawOf[int16](t, a)
-	case gpk.Uint16:
-		return rawOf[uint16](t, a)
-	case gpk.Uint32:
-		return rawOf[uint32](t, a)
-	case gpk.Uint64:
-		return rawOf[uint64](t, a)
-	case gpk.Bool:
-		return rawOf[bool](t, a)
-	case gpk.Complex64:
-		return rawOf[complex64](t, a)
-	case gpk.Complex128:
-		return rawOf[complex128](t, a)
-	case gpk.Float16:
-		return rawOf[float16.Float16](t, a)
-	default:
-		return rawOf[bfloat16.BFloat16](t, a)
-	}
-}
-
-func rawOf[T gpk.Elem](t *testing.T, a *gpk.Array) []byte {
-	t.Helper()
-	s, err := gpk.ToSlice[T](a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var v T
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(v)))
-}
-
 // names has the code and the number of bits that DLPack's specification gives each type.
 var names = map[gpk.DType][2]uint8{
 	gpk.Int8: {0, 8}, gpk.Int32: {0, 32}, gpk.Int64: {0, 64}, gpk.Uint8: {1, 8}, gpk.Float16: {2, 16}, gpk.Float32: {2, 32},
@@ -119,7 +61,7 @@ var names = map[gpk.DType][2]uint8{
 
 // TestOut: C reads what gpk lends, of every type and by strides, in both structs.
 func TestOut(t *testing.T) {
-	onCPUAlone(t)
+	devicetest.DefaultCPU(t)
 	for _, dt := range dtype.All {
 		x := gpk.Arange(gpk.Int64, 2*3*5).Mul(7).Sub(60).Cast(dt).Reshape(2, 3, 5)
 		for name, a := range map[string]*gpk.Array{
@@ -127,7 +69,7 @@ func TestOut(t *testing.T) {
 			"broadcast": x.Slice(1, 1, 2).BroadcastTo(2, 4, 5), "empty": x.Slice(1, 1, 1), "pending": x.Eq(x).Cast(dt),
 		} {
 			for _, versioned := range []bool{false, true} {
-				want := raw(t, a)
+				want := arraytest.Bytes(t, a)
 				r := exported(t, a, versioned)
 				d := r.Describe()
 				if d.Code != names[dt][0] || d.Bits != names[dt][1] || d.Lanes != 1 || d.Device != 1 {
@@ -152,7 +94,7 @@ func TestOut(t *testing.T) {
 // TestShared: both sides see each other's writes, and the memory outlives Free until the
 // deleter is called. Then it goes back to the pool.
 func TestShared(t *testing.T) {
-	onCPUAlone(t)
+	devicetest.DefaultCPU(t)
 	const n = 1 << 20 // large enough for memory of the pool
 	a := gpk.Ones(gpk.Float64, n)
 	if err := gpk.Eval(a); err != nil {
@@ -188,7 +130,7 @@ func TestShared(t *testing.T) {
 
 // TestIn: gpk reads tensors of C, and deletes each of them once.
 func TestIn(t *testing.T) {
-	onCPUAlone(t)
+	devicetest.DefaultCPU(t)
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
 	before, made := peer.Deletions(), 0
@@ -255,7 +197,7 @@ func TestIn(t *testing.T) {
 		if err := a.Err(); err != nil {
 			t.Fatalf("seed %d: %+v: %v", seed, x, err)
 		}
-		if got := raw(t, a); !bytes.Equal(got, want) || !slices.Equal(a.Shape(), shape) || a.DType() != dt {
+		if got := arraytest.Bytes(t, a); !bytes.Equal(got, want) || !slices.Equal(a.Shape(), shape) || a.DType() != dt {
 			t.Fatalf("seed %d: %+v: %v %v % x, want % x", seed, x, a.DType(), a.Shape(), got, want)
 		}
 		a.Free()
@@ -268,7 +210,7 @@ func TestIn(t *testing.T) {
 
 // TestDropped: a tensor whose array is dropped is deleted after a collection.
 func TestDropped(t *testing.T) {
-	onCPUAlone(t)
+	devicetest.DefaultCPU(t)
 	before := peer.Deletions()
 	func() {
 		a := FromManaged(peer.Make(peer.Tensor{Device: 1, Code: 2, Bits: 32, Lanes: 1, Shape: []int64{2}, Bytes: make([]byte, 8)}))
@@ -288,7 +230,7 @@ func TestDropped(t *testing.T) {
 
 // TestReadOnly: memory that must not be written is copied.
 func TestReadOnly(t *testing.T) {
-	onCPUAlone(t)
+	devicetest.DefaultCPU(t)
 	before := peer.Deletions()
 	one := binary.NativeEndian.AppendUint64(nil, 1)
 	a := FromVersioned(peer.Make(peer.Tensor{Versioned: true, Major: 1, Flags: 1, Device: 1, Code: 0, Bits: 64, Lanes: 1, Shape: []int64{1}, Bytes: one}))
@@ -305,7 +247,7 @@ func TestReadOnly(t *testing.T) {
 
 // TestRefused: what gpk cannot hold is an error that names the line, and is deleted.
 func TestRefused(t *testing.T) {
-	onCPUAlone(t)
+	devicetest.DefaultCPU(t)
 	good := peer.Tensor{Device: 1, Code: 2, Bits: 32, Lanes: 1, Shape: []int64{2, 3}, Bytes: make([]byte, 64)}
 	for name, c := range map[string]struct {
 		change func(*peer.Tensor)
@@ -357,7 +299,7 @@ func TestRefused(t *testing.T) {
 
 // TestRoundTrip: what gpk has lent it takes back, and both arrays show one memory.
 func TestRoundTrip(t *testing.T) {
-	onCPUAlone(t)
+	devicetest.DefaultCPU(t)
 	a := gpk.Arange(gpk.Float32, 6).Reshape(2, 3)
 	p, err := ToVersioned(a.T())
 	if err != nil {

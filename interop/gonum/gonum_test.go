@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/internal/testrand"
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
@@ -36,15 +37,6 @@ func value[T number](r *rand.Rand) T {
 		v = complex(re, im)
 	}
 	return v.(T)
-}
-
-func elements[T gpk.Elem](t *testing.T, a *gpk.Array) []T {
-	t.Helper()
-	v, err := gpk.ToSlice[T](a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
 }
 
 func TestGeneral(t *testing.T) {
@@ -74,7 +66,7 @@ func testGeneral[T number, G General, V Vector](t *testing.T) {
 		dense[T]{2, rows, cols, stride, data}.put(&g)
 
 		a := FromGeneral(g)
-		if got := elements[T](t, a); !slices.Equal(got, want) || !slices.Equal(a.Shape(), []int{rows, cols}) {
+		if got := arraytest.Elements[T](t, a); !slices.Equal(got, want) || !slices.Equal(a.Shape(), []int{rows, cols}) {
 			t.Fatalf("%v: FromGeneral: %v, want %v", s, got, want)
 		}
 		back, err := ToGeneral[G](a)
@@ -103,7 +95,7 @@ func testGeneral[T number, G General, V Vector](t *testing.T) {
 		}
 		if n > 0 {
 			data[n-1] = 42
-			if got := elements[T](t, shared); got[len(got)-1] != 42 {
+			if got := arraytest.Elements[T](t, shared); got[len(got)-1] != 42 {
 				t.Fatalf("%v: ShareGeneral does not see a write: %v", s, got)
 			}
 		}
@@ -129,7 +121,7 @@ func testGeneral[T number, G General, V Vector](t *testing.T) {
 			want = append(want, data[i*stride+cols-1])
 		}
 		for name, a := range map[string]*gpk.Array{"FromVector": FromVector(col), "ShareVector": ShareVector(col)} {
-			if got := elements[T](t, a); !slices.Equal(got, want) || !slices.Equal(a.Shape(), []int{rows}) {
+			if got := arraytest.Elements[T](t, a); !slices.Equal(got, want) || !slices.Equal(a.Shape(), []int{rows}) {
 				t.Fatalf("%v: %s: %v, want %v", s, name, got, want)
 			}
 			u, err := ToVector[V](a)
@@ -174,7 +166,7 @@ func TestMat(t *testing.T) {
 	} {
 		a := FromMat(m)
 		rows, cols := m.Dims()
-		got := elements[float64](t, a)
+		got := arraytest.Elements[float64](t, a)
 		if !slices.Equal(a.Shape(), []int{rows, cols}) {
 			t.Fatalf("%s: shape %v, want %d x %d", name, a.Shape(), rows, cols)
 		}
@@ -220,7 +212,7 @@ func TestMat(t *testing.T) {
 		t.Errorf("ViewMat: %v, %v", view, err)
 	}
 	view.Set(0, 0, -5)
-	if v := elements[float64](t, c); v[0] != -5 {
+	if v := arraytest.Elements[float64](t, c); v[0] != -5 {
 		t.Errorf("a write through ViewMat is not seen: %v", v[0])
 	}
 	if empty, err := ViewMat(ShareMat(&mat.Dense{})); err != nil || !empty.IsEmpty() {
@@ -238,7 +230,7 @@ func TestCMat(t *testing.T) {
 	}
 	for name, x := range map[string]mat.CMatrix{"dense": m, "conjugated": m.H(), "transposed": m.T(), "part": m.Slice(1, 3, 1, 3)} {
 		rows, cols := x.Dims()
-		got := elements[complex128](t, FromCMat(x))
+		got := arraytest.Elements[complex128](t, FromCMat(x))
 		for i := range rows {
 			for j := range cols {
 				if got[i*cols+j] != x.At(i, j) {
@@ -269,7 +261,7 @@ func TestBLAS(t *testing.T) {
 	shared := ShareGeneral(c)
 	blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, x, y, 0, c)
 	runtime.KeepAlive(a)
-	d := elements[float64](t, shared.Sub(a.MatMul(b)).Abs().Max())
+	d := arraytest.Elements[float64](t, shared.Sub(a.MatMul(b)).Abs().Max())
 	if !(d[0] < 1e-14) {
 		t.Errorf("gonum's product differs by %g", d[0])
 	}

@@ -26,6 +26,14 @@ type kernels[T float64 | complex128] struct {
 // half returns where a matrix of n rows is split.
 func half(n int) int { return (n + 1) / 2 }
 
+// order returns the order of the triangular or symmetric A beside an m x n matrix.
+func order(s blas.Side, m, n int) int {
+	if s == blas.Left {
+		return m
+	}
+	return n
+}
+
 // beside returns the block beside the diagonal blocks that is stored: the rows from n1 on
 // of the first columns, or the columns from n1 on of the first rows.
 func beside[T any](ul blas.Uplo, n1 int, a []T, lda int) []T {
@@ -85,10 +93,7 @@ func (l level3[T]) syr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []
 // symm is C = alpha A B + beta C, or C = alpha B A + beta C, with a symmetric or Hermitian A
 // of which one triangle is read.
 func (l level3[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
-	order := n
-	if s == blas.Left {
-		order = m
-	}
+	order := order(s, m, n)
 	if order <= l.leaf {
 		l.one.symm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 		return
@@ -115,20 +120,24 @@ func (l level3[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda
 
 // triangle is the halves of a product with, or a system of, a triangular matrix.
 type triangle[T any] struct {
-	n1         int
-	a2, off    []T  // the second block on the diagonal, and the one beside them
-	b2         []T  // the second half of B
-	firstReads bool // op(A) B: the first half of the result needs the second half of B
+	first, second  int  // the orders of the blocks on the diagonal
+	m1, n1, m2, n2 int  // the rows and columns of the halves of B
+	a2, off        []T  // the second block on the diagonal, and the one beside them
+	b2             []T  // the second half of B
+	firstReads     bool // op(A) B: the first half of the result needs the second half of B
 }
 
-func halves[T any](s blas.Side, ul blas.Uplo, tA blas.Transpose, order int, a []T, lda int, b []T, ldb int) triangle[T] {
-	n1 := half(order)
-	t := triangle[T]{n1: n1, a2: a[n1*lda+n1:], off: beside(ul, n1, a, lda)}
+func halves[T any](s blas.Side, ul blas.Uplo, tA blas.Transpose, m, n int, a []T, lda int, b []T, ldb int) triangle[T] {
+	whole := order(s, m, n)
+	first := half(whole)
+	t := triangle[T]{first: first, second: whole - first, a2: a[first*lda+first:], off: beside(ul, first, a, lda)}
 	upper := (ul == blas.Upper) == (tA == blas.NoTrans)
 	if s == blas.Left {
-		t.b2, t.firstReads = b[n1*ldb:], upper
+		t.m1, t.n1, t.m2, t.n2 = first, n, m-first, n
+		t.b2, t.firstReads = b[first*ldb:], upper
 	} else {
-		t.b2, t.firstReads = b[n1:], !upper
+		t.m1, t.n1, t.m2, t.n2 = m, first, m, n-first
+		t.b2, t.firstReads = b[first:], !upper
 	}
 	return t
 }
@@ -145,54 +154,38 @@ func (l level3[T]) add(s blas.Side, tA blas.Transpose, rows, columns, inner int,
 
 // trmm is B = alpha op(A) B or B = alpha B op(A), with a triangular A.
 func (l level3[T]) trmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
-	order := n
-	if s == blas.Left {
-		order = m
-	}
-	if order <= l.leaf {
+	if order(s, m, n) <= l.leaf {
 		l.one.trmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	t := halves(s, ul, tA, order, a, lda, b, ldb)
-	m1, n1, m2, n2 := m, t.n1, m, n-t.n1
-	if s == blas.Left {
-		m1, n1, m2, n2 = t.n1, n, m-t.n1, n
-	}
-	first := func() { l.trmm(s, ul, tA, d, m1, n1, alpha, a, lda, b, ldb) }
-	second := func() { l.trmm(s, ul, tA, d, m2, n2, alpha, t.a2, lda, t.b2, ldb) }
+	t := halves(s, ul, tA, m, n, a, lda, b, ldb)
+	first := func() { l.trmm(s, ul, tA, d, t.m1, t.n1, alpha, a, lda, b, ldb) }
+	second := func() { l.trmm(s, ul, tA, d, t.m2, t.n2, alpha, t.a2, lda, t.b2, ldb) }
 	if t.firstReads {
 		first()
-		l.add(s, tA, m1, n1, order-t.n1, alpha, t.off, lda, b, t.b2, ldb, 1)
+		l.add(s, tA, t.m1, t.n1, t.second, alpha, t.off, lda, b, t.b2, ldb, 1)
 		second()
 	} else {
 		second()
-		l.add(s, tA, m2, n2, t.n1, alpha, t.off, lda, t.b2, b, ldb, 1)
+		l.add(s, tA, t.m2, t.n2, t.first, alpha, t.off, lda, t.b2, b, ldb, 1)
 		first()
 	}
 }
 
 // trsm solves op(A) X = alpha B or X op(A) = alpha B, with a triangular A. X takes B's place.
 func (l level3[T]) trsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
-	order := n
-	if s == blas.Left {
-		order = m
-	}
-	if order <= l.leaf {
+	if order(s, m, n) <= l.leaf {
 		l.one.trsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
-	t := halves(s, ul, tA, order, a, lda, b, ldb)
-	m1, n1, m2, n2 := m, t.n1, m, n-t.n1
-	if s == blas.Left {
-		m1, n1, m2, n2 = t.n1, n, m-t.n1, n
-	}
+	t := halves(s, ul, tA, m, n, a, lda, b, ldb)
 	if t.firstReads { // the second half is known first
-		l.trsm(s, ul, tA, d, m2, n2, alpha, t.a2, lda, t.b2, ldb)
-		l.add(s, tA, m1, n1, order-t.n1, -1, t.off, lda, b, t.b2, ldb, alpha)
-		l.trsm(s, ul, tA, d, m1, n1, 1, a, lda, b, ldb)
+		l.trsm(s, ul, tA, d, t.m2, t.n2, alpha, t.a2, lda, t.b2, ldb)
+		l.add(s, tA, t.m1, t.n1, t.second, -1, t.off, lda, b, t.b2, ldb, alpha)
+		l.trsm(s, ul, tA, d, t.m1, t.n1, 1, a, lda, b, ldb)
 		return
 	}
-	l.trsm(s, ul, tA, d, m1, n1, alpha, a, lda, b, ldb)
-	l.add(s, tA, m2, n2, t.n1, -1, t.off, lda, t.b2, b, ldb, alpha)
-	l.trsm(s, ul, tA, d, m2, n2, 1, t.a2, lda, t.b2, ldb)
+	l.trsm(s, ul, tA, d, t.m1, t.n1, alpha, a, lda, b, ldb)
+	l.add(s, tA, t.m2, t.n2, t.first, -1, t.off, lda, t.b2, b, ldb, alpha)
+	l.trsm(s, ul, tA, d, t.m2, t.n2, 1, t.a2, lda, t.b2, ldb)
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -26,10 +26,7 @@ func TestIntoMatOfItself(t *testing.T) {
 // keeps its numbers, whatever is computed and collected since.
 func TestViewOfDropped(t *testing.T) {
 	const n = 200
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	m, err := ViewMat(gpk.Full(gpk.Float64, 7, n, n).To(cpu).Add(1))
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/internal/testrand"
 	"gonum.org/v1/gonum/blas/blas32"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -90,7 +91,7 @@ func TestShareOutlives(t *testing.T) {
 		a := ShareMat(mat.NewDense(128, 128, slices.Clone(want))).T()
 		runtime.GC()
 		_ = make([]float64, 1<<14)
-		if got := elements[float64](t, a.T()); !slices.Equal(got, want) {
+		if got := arraytest.Elements[float64](t, a.T()); !slices.Equal(got, want) {
 			t.Fatal("shared memory changed")
 		}
 	}

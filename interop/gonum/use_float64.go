@@ -71,13 +71,8 @@ func isUplo(ul blas.Uplo) bool { return ul == blas.Upper || ul == blas.Lower }
 
 // takesSymm reports whether a product with a symmetric matrix is gpk's.
 func (b *BLAS) takesSymm(s blas.Side, ul blas.Uplo, m, n, lenA, lda, lenB, ldb, lenC, ldc int) bool {
-	order := n
-	if s == blas.Left {
-		order = m
-	} else if s != blas.Right {
-		return false
-	}
-	return isUplo(ul) && b.large(m, n, order) && fits(order, order, lda, lenA) && fits(m, n, ldb, lenB) && fits(m, n, ldc, lenC)
+	order := order(s, m, n)
+	return (s == blas.Left || s == blas.Right) && isUplo(ul) && b.large(m, n, order) && fits(order, order, lda, lenA) && fits(m, n, ldb, lenB) && fits(m, n, ldc, lenC)
 }
 
 // takesSyrk reports whether a product of A and itself, or of A and B, is gpk's. t may be

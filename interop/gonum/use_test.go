@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"gonum.org/v1/gonum/blas"
 	blasgonum "gonum.org/v1/gonum/blas/gonum"
 	"gonum.org/v1/gonum/blas/testblas"
@@ -132,10 +132,7 @@ func TestBLASPanics(t *testing.T) {
 			t.Errorf("recovered %v", err)
 		}
 	}()
-	d, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := devicetest.CPU(t)
 	x := make([]complex128, 64)
 	product(NewBLAS(OnDevice(d)), blas.ConjTrans, blas.NoTrans, 8, 8, 8, 2, x[1:], 8, x, 8, 3, make([]complex128, 64), 8)
 	t.Error("no panic")

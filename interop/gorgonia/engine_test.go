@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/x448/float16"
 	"gorgonia.org/tensor"
@@ -95,13 +96,19 @@ func engines(t *testing.T) map[string]*Engine {
 	}
 }
 
-func TestMatMul(t *testing.T) {
-	t.Run("float32", testMatMul[float32])
-	t.Run("float64", testMatMul[float64])
-	t.Run("float16", testMatMul[float16.Float16])
-	t.Run("bfloat16", testMatMul[bfloat16.BFloat16])
-	t.Run("complex64", testMatMul[complex64])
-	t.Run("complex128", testMatMul[complex128])
+func TestProducts(t *testing.T) {
+	t.Run("float32", testProducts[float32])
+	t.Run("float64", testProducts[float64])
+	t.Run("float16", testProducts[float16.Float16])
+	t.Run("bfloat16", testProducts[bfloat16.BFloat16])
+	t.Run("complex64", testProducts[complex64])
+	t.Run("complex128", testProducts[complex128])
+}
+
+func testProducts[T gpk.Elem](t *testing.T) {
+	t.Run("MatMul", testMatMul[T])
+	t.Run("MatVecMul", testMatVecMul[T])
+	t.Run("Outer", testOuter[T])
 }
 
 func testMatMul[T gpk.Elem](t *testing.T) {
@@ -149,14 +156,6 @@ func testMatMul[T gpk.Elem](t *testing.T) {
 			compare(t, c.at, a, b)
 		})
 	}
-}
-
-func TestMatVecMul(t *testing.T) {
-	t.Run("float32", testMatVecMul[float32])
-	t.Run("float64", testMatVecMul[float64])
-	t.Run("float16", testMatVecMul[float16.Float16])
-	t.Run("complex64", testMatVecMul[complex64])
-	t.Run("complex128", testMatVecMul[complex128])
 }
 
 func testMatVecMul[T gpk.Elem](t *testing.T) {
@@ -211,14 +210,6 @@ func testMatVecMul[T gpk.Elem](t *testing.T) {
 			compare(t, func(i, _ int) T { return got[i] }, a, b)
 		})
 	}
-}
-
-func TestOuter(t *testing.T) {
-	t.Run("float32", testOuter[float32])
-	t.Run("float64", testOuter[float64])
-	t.Run("float16", testOuter[float16.Float16])
-	t.Run("complex64", testOuter[complex64])
-	t.Run("complex128", testOuter[complex128])
 }
 
 func testOuter[T gpk.Elem](t *testing.T) {
@@ -285,10 +276,7 @@ func TestThroughTensor(t *testing.T) {
 // TestMinSize checks who multiplies: gpk shows by what its CPU device
 // allocates.
 func TestMinSize(t *testing.T) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	r := testrand.New(t)
 	allocated := func(e *Engine, m, k, n int) bool {
 		t.Helper()
@@ -321,10 +309,7 @@ func TestMinSize(t *testing.T) {
 
 // TestDevice checks where the engine goes, with a device that is none.
 func TestDevice(t *testing.T) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	elsewhere := new(device.Device)
 	for _, c := range []struct {
 		e    *Engine

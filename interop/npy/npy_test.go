@@ -17,19 +17,11 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/x448/float16"
 )
 
 // The files under testdata were written by NumPy 2.2.
-
-func elementsOf[T gpk.Elem](t *testing.T, a *gpk.Array) []T {
-	t.Helper()
-	v, err := gpk.ToSlice[T](a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
 
 func testFile[T gpk.Elem](t *testing.T, name string, shape []int, want ...T) {
 	t.Helper()
@@ -38,7 +30,7 @@ func testFile[T gpk.Elem](t *testing.T, name string, shape []int, want ...T) {
 		t.Errorf("%s: %v", name, err)
 		return
 	}
-	if got := elementsOf[T](t, a); !slices.Equal(a.Shape(), shape) || !slices.Equal(got, want) {
+	if got := arraytest.Elements[T](t, a); !slices.Equal(a.Shape(), shape) || !slices.Equal(got, want) {
 		t.Errorf("%s: %v %v, want %v %v", name, a.Shape(), got, shape, want)
 	}
 	// What is written is read again, and NumPy's own bytes come out.
@@ -54,7 +46,7 @@ func testFile[T gpk.Elem](t *testing.T, name string, shape []int, want ...T) {
 		t.Errorf("%s: written otherwise:\n%q\n%q", name, b.Bytes(), text)
 	}
 	again, err := Read(&b)
-	if err != nil || !slices.Equal(elementsOf[T](t, again), want) || !slices.Equal(again.Shape(), shape) {
+	if err != nil || !slices.Equal(arraytest.Elements[T](t, again), want) || !slices.Equal(again.Shape(), shape) {
 		t.Errorf("%s: written and read: %v", name, err)
 	}
 }
@@ -99,7 +91,7 @@ func TestZip(t *testing.T) {
 	if err != nil || len(arrays) != 2 {
 		t.Fatalf("%v, %v", arrays, err)
 	}
-	if x, k := elementsOf[float64](t, arrays["x"]), elementsOf[float32](t, arrays["k"]); !slices.Equal(x, []float64{0, 1, 2, 3}) || !slices.Equal(k, []float32{1, 0, 0, 1}) {
+	if x, k := arraytest.Elements[float64](t, arrays["x"]), arraytest.Elements[float32](t, arrays["k"]); !slices.Equal(x, []float64{0, 1, 2, 3}) || !slices.Equal(k, []float32{1, 0, 0, 1}) {
 		t.Errorf("x %v, k %v", x, k)
 	}
 	packed, err := ReadZipFile("testdata/packed.npz")
@@ -111,7 +103,7 @@ func TestZip(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := ReadZipFile(path)
-	if err != nil || !slices.Equal(elementsOf[float32](t, again["k"]), []float32{1, 0, 0, 1}) {
+	if err != nil || !slices.Equal(arraytest.Elements[float32](t, again["k"]), []float32{1, 0, 0, 1}) {
 		t.Errorf("%v, %v", again, err)
 	}
 	text, err := os.ReadFile(path)
@@ -123,7 +115,7 @@ func TestZip(t *testing.T) {
 		damaged[i] ^= 0x10
 		got, _ := ReadZip(bytes.NewReader(damaged), int64(len(damaged)))
 		for name, a := range got {
-			if want := arrays[name]; want != nil && a.DType() == gpk.Float64 && !slices.Equal(elementsOf[float64](t, a), elementsOf[float64](t, want)) {
+			if want := arrays[name]; want != nil && a.DType() == gpk.Float64 && !slices.Equal(arraytest.Elements[float64](t, a), arraytest.Elements[float64](t, want)) {
 				t.Errorf("byte %d: %s is wrong and no error", i, name)
 			}
 		}
@@ -166,7 +158,7 @@ func TestZipPartly(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := ReadZip(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if len(got) != 2 || !slices.Equal(elementsOf[float32](t, got["a"]), []float32{1, 2}) || !slices.Equal(elementsOf[float32](t, got["b"]), []float32{7}) {
+	if len(got) != 2 || !slices.Equal(arraytest.Elements[float32](t, got["a"]), []float32{1, 2}) || !slices.Equal(arraytest.Elements[float32](t, got["b"]), []float32{7}) {
 		t.Errorf("%v", got)
 	}
 	if !errors.Is(err, gpk.ErrDType) { // of the objects

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/sbinet/npyio/npy"
 
 	"github.com/gpk-go/gpk"
@@ -38,7 +39,7 @@ func agree[T gpk.Elem](t *testing.T, name string, n int, draw func() T) {
 		t.Errorf("%s: Read: %v", name, err)
 		return
 	}
-	if back := elementsOf[T](t, a); !slices.Equal(back, want) {
+	if back := arraytest.Elements[T](t, a); !slices.Equal(back, want) {
 		t.Errorf("%s: Read gives %v; want %v", name, back, want)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // line is the place of its caller.
@@ -76,11 +76,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 
 // TestBomb: what would not fit is refused before it is read.
 func TestBomb(t *testing.T) {
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer device.SetDefault(device.SetDefault(cpu))
+	cpu := devicetest.DefaultCPU(t)
 	limit := cpu.Pool().Limit
 	cpu.SetMemoryLimit(64 << 20)
 	defer cpu.SetMemoryLimit(limit)

@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/x448/float16"
 )
 
@@ -34,56 +33,10 @@ func opened(t testing.TB, path string) *File {
 	return f
 }
 
-func bytesOf[T gpk.Elem](t testing.TB, a *gpk.Array) []byte {
-	t.Helper()
-	v, err := gpk.ToSlice[T](a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*a.DType().Size())
-}
-
-// bitsOf returns the bytes of an array's elements.
-func bitsOf(t testing.TB, a *gpk.Array) []byte {
-	t.Helper()
-	switch a.DType() {
-	case gpk.Float32:
-		return bytesOf[float32](t, a)
-	case gpk.Float64:
-		return bytesOf[float64](t, a)
-	case gpk.Float16:
-		return bytesOf[float16.Float16](t, a)
-	case gpk.BFloat16:
-		return bytesOf[bfloat16.BFloat16](t, a)
-	case gpk.Int8:
-		return bytesOf[int8](t, a)
-	case gpk.Uint8:
-		return bytesOf[uint8](t, a)
-	case gpk.Int32:
-		return bytesOf[int32](t, a)
-	case gpk.Int64:
-		return bytesOf[int64](t, a)
-	case gpk.Int16:
-		return bytesOf[int16](t, a)
-	case gpk.Uint16:
-		return bytesOf[uint16](t, a)
-	case gpk.Uint32:
-		return bytesOf[uint32](t, a)
-	case gpk.Uint64:
-		return bytesOf[uint64](t, a)
-	case gpk.Bool:
-		return bytesOf[bool](t, a)
-	case gpk.Complex64:
-		return bytesOf[complex64](t, a)
-	}
-	t.Fatalf("an array of %v: %v", a.DType(), a.Err())
-	return nil
-}
-
 // same reports whether two arrays have one type, shape and bits.
 func same(t testing.TB, a, b *gpk.Array) bool {
 	t.Helper()
-	return a.DType() == b.DType() && slices.Equal(a.Shape(), b.Shape()) && bytes.Equal(bitsOf(t, a), bitsOf(t, b))
+	return a.DType() == b.DType() && slices.Equal(a.Shape(), b.Shape()) && bytes.Equal(arraytest.Bytes(t, a), arraytest.Bytes(t, b))
 }
 
 // reference is what make.py writes to types.safetensors.

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gpk-go/gpk/internal/arraytest"
 )
 
 // check reads a file with the reference implementation and writes what it has found,
@@ -68,7 +70,7 @@ func TestPython(t *testing.T) {
 		if info, err = f.Info(name); err != nil {
 			t.Fatal(err)
 		}
-		if part[1] != info.Format || part[2] != strings.Trim(strings.ReplaceAll(fmt.Sprint(a.Shape()), " ", ","), "[]") || !bytes.Equal(unhex(t, part[3]), bitsOf(t, a)) {
+		if part[1] != info.Format || part[2] != strings.Trim(strings.ReplaceAll(fmt.Sprint(a.Shape()), " ", ","), "[]") || !bytes.Equal(unhex(t, part[3]), arraytest.Bytes(t, a)) {
 			t.Errorf("%q: %v, want %v", name, part[1:], a)
 		}
 	}

@@ -12,13 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/dtype/bfloat16"
+	"github.com/gpk-go/gpk/internal/arraytest"
 	"github.com/gpk-go/gpk/internal/testrand"
-	"github.com/x448/float16"
 )
 
 func contains(err error, parts ...string) bool {
@@ -28,16 +26,6 @@ func contains(err error, parts ...string) bool {
 		}
 	}
 	return true
-}
-
-func arrayOf[T gpk.Elem](b []byte, shape []int) *gpk.Array {
-	size := int(unsafe.Sizeof(*new(T)))
-	v := make([]T, len(b)/size)
-	copy(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(b)), b)
-	if len(shape) == 0 {
-		return gpk.FromSlice(v, 1).Squeeze()
-	}
-	return gpk.FromSlice(v, shape...)
 }
 
 // random returns an array of any bits.
@@ -52,37 +40,7 @@ func random(r *rand.Rand, dt gpk.DType, shape []int) *gpk.Array {
 			b[i] &= 1
 		}
 	}
-	switch dt {
-	case gpk.Float32:
-		return arrayOf[float32](b, shape)
-	case gpk.Float64:
-		return arrayOf[float64](b, shape)
-	case gpk.Float16:
-		return arrayOf[float16.Float16](b, shape)
-	case gpk.BFloat16:
-		return arrayOf[bfloat16.BFloat16](b, shape)
-	case gpk.Int8:
-		return arrayOf[int8](b, shape)
-	case gpk.Uint8:
-		return arrayOf[uint8](b, shape)
-	case gpk.Int32:
-		return arrayOf[int32](b, shape)
-	case gpk.Int64:
-		return arrayOf[int64](b, shape)
-	case gpk.Int16:
-		return arrayOf[int16](b, shape)
-	case gpk.Uint16:
-		return arrayOf[uint16](b, shape)
-	case gpk.Uint32:
-		return arrayOf[uint32](b, shape)
-	case gpk.Uint64:
-		return arrayOf[uint64](b, shape)
-	case gpk.Bool:
-		return arrayOf[bool](b, shape)
-	case gpk.Complex64:
-		return arrayOf[complex64](b, shape)
-	}
-	return gpk.Zeros(dt, shape...)
+	return arraytest.FromBytes(dt, b, shape...)
 }
 
 // written are the types that both have.
@@ -188,7 +146,7 @@ func TestViews(t *testing.T) {
 	}
 	want := map[string][]byte{}
 	for name, a := range views {
-		want[name] = bitsOf(t, a.Clone())
+		want[name] = arraytest.Bytes(t, a.Clone())
 	}
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	if err := WriteFile(path, views, map[string]string{"b": "2", "a": "1"}); err != nil {
@@ -197,10 +155,10 @@ func TestViews(t *testing.T) {
 	f := opened(t, path)
 	for name, a := range views {
 		got, err := f.Load(name)
-		if err != nil || !bytes.Equal(bitsOf(t, got), want[name]) || !slices.Equal(got.Shape(), a.Shape()) {
+		if err != nil || !bytes.Equal(arraytest.Bytes(t, got), want[name]) || !slices.Equal(got.Shape(), a.Shape()) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
-		if !bytes.Equal(bitsOf(t, a), want[name]) {
+		if !bytes.Equal(arraytest.Bytes(t, a), want[name]) {
 			t.Errorf("%s has become %v", name, a)
 		}
 	}
@@ -218,7 +176,7 @@ func TestBool(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := opened(t, path).Load("b")
-	if err != nil || !bytes.Equal(bitsOf(t, a), []byte{0, 1, 1, 1, 0}) {
+	if err != nil || !bytes.Equal(arraytest.Bytes(t, a), []byte{0, 1, 1, 1, 0}) {
 		t.Errorf("%v, %v", a, err)
 	}
 }

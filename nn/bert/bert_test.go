@@ -172,10 +172,7 @@ func TestWindows(t *testing.T) {
 // there.
 func TestOtherDevice(t *testing.T) {
 	m := newTiny(t, seeded(t), "")
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	other := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
 	defer device.SetDefault(device.SetDefault(other))
 	e, err := bert.Load(m.dir, bert.WithDevice(cpu))

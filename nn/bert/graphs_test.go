@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
@@ -102,10 +102,7 @@ func TestGraphs(t *testing.T) {
 func TestGraphMemory(t *testing.T) {
 	rng := seeded(t)
 	m := newTiny(t, rng, "")
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	texts := randomTexts(rng, 9, tinyPositions)
 	before := cpu.Pool().InUse
 	for range 2 {

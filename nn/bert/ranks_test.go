@@ -15,16 +15,14 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
 // onRanks runs f on n ranks on the CPU, each with an encoder of the model.
 func onRanks(t *testing.T, m *tiny, n int, f func(ctx context.Context, c *dist.Comm, e *bert.Encoder) error) error {
 	t.Helper()
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cpu := devicetest.CPU(t)
 	g, err := dist.Local(slices.Repeat([]*device.Device{cpu}, n)...)
 	if err != nil {
 		t.Fatal(err)

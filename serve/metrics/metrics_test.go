@@ -10,8 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/serve/batch"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/serve/internal/servetest"
 	"github.com/gpk-go/gpk/serve/metrics"
 	"github.com/gpk-go/gpk/serve/monitor"
@@ -45,18 +44,8 @@ func expect(t *testing.T, scraped string, lines ...string) {
 	}
 }
 
-type counted batch.Stats
-
-func (c counted) Stats() batch.Stats { return batch.Stats(c) }
-
 func TestBatcher(t *testing.T) {
-	b := counted{
-		Accepted: 21, Rejected: 2, Left: 3, Dropped: 4, Done: 5, Failed: 1, Queued: 7, Running: 1,
-		Sizes:     batch.Histogram{Bounds: []float64{1, 2, 4}, Counts: []uint64{1, 0, 2, 0}, Sum: 9},
-		Waiting:   batch.Histogram{Bounds: []float64{0.5, 1}, Counts: []uint64{4, 3, 2}, Sum: 12.5},
-		Computing: batch.Histogram{Bounds: []float64{0.25}, Counts: []uint64{1, 1}, Sum: 2},
-	}
-	got := scrape(t, metrics.Batcher("a", b), metrics.Batcher("b", counted{}))
+	got := scrape(t, metrics.Batcher("a", servetest.Counts), metrics.Batcher("b", servetest.Stats{}))
 	expect(t, got,
 		`# TYPE gpk_batch_items_total counter`, `# TYPE gpk_batch_size histogram`, `# TYPE gpk_batch_queued_items gauge`,
 		`gpk_batch_accepted_items_total{batcher="a"} 21`,
@@ -81,8 +70,8 @@ func TestBatcher(t *testing.T) {
 		`gpk_batch_items_total{batcher="b",outcome="done"} 0`,
 	)
 	reg := prometheus.NewRegistry()
-	reg.MustRegister(metrics.Batcher("a", b))
-	if reg.Register(metrics.Batcher("a", b)) == nil {
+	reg.MustRegister(metrics.Batcher("a", servetest.Counts))
+	if reg.Register(metrics.Batcher("a", servetest.Counts)) == nil {
 		t.Error("two Batchers of one name were registered")
 	}
 }
@@ -130,10 +119,7 @@ func TestMonitor(t *testing.T) {
 }
 
 func TestPool(t *testing.T) {
-	d, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := devicetest.CPU(t)
 	got := scrape(t, metrics.Pool(d))
 	expect(t, got, `# TYPE gpk_pool_allocations_total counter`, fmt.Sprintf(`gpk_pool_limit_bytes{device="cpu"} %v`, float64(d.Pool().Limit)))
 	if n := strings.Count(got, "\ngpk_pool_"); n != 10 {

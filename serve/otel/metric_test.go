@@ -14,7 +14,6 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/devicetest"
-	"github.com/gpk-go/gpk/serve/batch"
 	"github.com/gpk-go/gpk/serve/internal/servetest"
 	"github.com/gpk-go/gpk/serve/monitor"
 	"github.com/gpk-go/gpk/serve/otel"
@@ -114,20 +113,10 @@ func registered(t *testing.T) func(metric.Registration, error) metric.Registrati
 	}
 }
 
-type counted batch.Stats
-
-func (c counted) Stats() batch.Stats { return batch.Stats(c) }
-
 func TestBatcher(t *testing.T) {
-	b := counted{
-		Accepted: 21, Rejected: 2, Left: 3, Dropped: 4, Done: 5, Failed: 1, Queued: 7, Running: 1,
-		Sizes:     batch.Histogram{Bounds: []float64{1, 2, 4}, Counts: []uint64{1, 0, 2, 0}, Sum: 9},
-		Waiting:   batch.Histogram{Bounds: []float64{0.5, 1}, Counts: []uint64{4, 3, 2}, Sum: 12.5},
-		Computing: batch.Histogram{Bounds: []float64{0.25}, Counts: []uint64{1, 1}, Sum: 2},
-	}
 	r := newReading(t)
-	registration := registered(t)(otel.Batcher(r, "a", b))
-	registered(t)(otel.Batcher(r, "b", counted{Done: 8}))
+	registration := registered(t)(otel.Batcher(r, "a", servetest.Counts))
+	registered(t)(otel.Batcher(r, "b", servetest.Stats{Done: 8}))
 	got, kinds := r.collect(t)
 	expect(t, got, map[string]float64{
 		"gpk.batch.accepted{gpk.batcher=a}":                     21,
@@ -264,7 +253,7 @@ func TestPool(t *testing.T) {
 func TestRefused(t *testing.T) {
 	cause := errors.New("no more instruments")
 	for name, register := range map[string]func(metric.Meter) (metric.Registration, error){
-		"Batcher": func(m metric.Meter) (metric.Registration, error) { return otel.Batcher(m, "b", counted{}) },
+		"Batcher": func(m metric.Meter) (metric.Registration, error) { return otel.Batcher(m, "b", servetest.Stats{}) },
 		"Monitor": func(m metric.Meter) (metric.Registration, error) {
 			return otel.Monitor(m, "m", monitor.New(nil, monitor.Options{Source: servetest.Source{}}))
 		},

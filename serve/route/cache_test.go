@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 func fakeFile(t *testing.T) cacheFile {
@@ -165,10 +166,7 @@ func TestNoRegularFile(t *testing.T) {
 // TestCalibrateFromCache has nothing measured: the file tells it all.
 func TestCalibrateFromCache(t *testing.T) {
 	t.Setenv("GPK_CACHE", t.TempDir())
-	host, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := devicetest.CPU(t)
 	_, gpu := fakes()
 	h := headerOf(host, gpu)
 	f := cacheFile{h.path(os.Getenv("GPK_CACHE")), h}
@@ -195,10 +193,7 @@ func TestCalibrateErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	t.Setenv("GPK_CACHE", t.TempDir())
-	host, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	host := devicetest.CPU(t)
 	before := host.Pool().InUse
 	if _, err := Calibrate(ctx, host); err == nil || ctx.Err() == nil {
 		t.Errorf("with a context that has ended: %v", err)

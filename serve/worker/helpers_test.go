@@ -8,16 +8,14 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // cpu returns the CPU: the tests here need a stream and no kernels. Package gpktest has
 // those of state on the device under test.
 func cpu(t testing.TB) *device.Device {
 	t.Helper()
-	d, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := devicetest.CPU(t)
 	return d
 }
 

@@ -15,7 +15,7 @@ type connection struct {
 	mu     sync.Mutex
 	queue  []*frame
 	bytes  int           // of the frames that are not written
-	space  chan struct{} // closed when there is room again; nil if nobody waits
+	space  Signal        // there is room again
 	more   chan struct{} // has one element if the queue has
 	empty  *sync.Cond    // of mu: the queue is empty and written, or the connection is broken
 	busy   bool
@@ -42,10 +42,7 @@ func (k *connection) wait(ctx context.Context, stop <-chan struct{}) error {
 			k.mu.Unlock()
 			return nil
 		}
-		if k.space == nil {
-			k.space = make(chan struct{})
-		}
-		space := k.space
+		space := k.space.Wait()
 		k.mu.Unlock()
 		select {
 		case <-space:
@@ -60,9 +57,8 @@ func (k *connection) wait(ctx context.Context, stop <-chan struct{}) error {
 // written notes that n bytes are no longer queued. mu is held.
 func (k *connection) written(n int) {
 	k.bytes -= n
-	if k.space != nil && k.bytes < maxQueued {
-		close(k.space)
-		k.space = nil
+	if k.bytes < maxQueued {
+		k.space.Send()
 	}
 }
 

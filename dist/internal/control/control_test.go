@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,15 +17,58 @@ import (
 func group(t *testing.T, size int, cfg Config) []*Node {
 	t.Helper()
 	nodes, errs := join(t, size, cfg, nil)
+	return ready(t, nodes, errs)
+}
+
+// ready returns the nodes, which the end of the test closes, rank 0's last.
+func ready(t *testing.T, nodes []*Node, errs []error) []*Node {
+	t.Helper()
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for i := range nodes {
-			nodes[size-1-i].Close()
+		for _, n := range slices.Backward(nodes) {
+			n.Close()
 		}
 	})
 	return nodes
+}
+
+// joinAt joins ranks over TCP, in this process. A rank dials the address that address returns.
+func joinAt(t *testing.T, s *Server, cfg Config, address func(rank int) string) []*Node {
+	t.Helper()
+	nodes, errs := make([]*Node, cfg.Size), make([]error, cfg.Size)
+	var wg sync.WaitGroup
+	for rank := range nodes {
+		at := address(rank)
+		wg.Go(func() {
+			if rank == 0 {
+				nodes[rank], errs[rank] = s.Join(t.Context(), 0, "h")
+			} else {
+				nodes[rank], errs[rank] = Dial(t.Context(), []string{at}, nil, rank, "h", cfg)
+			}
+		})
+	}
+	wg.Wait()
+	return ready(t, nodes, errs)
+}
+
+// joinTwo has ranks 0 and 1 join, of which the latter dials the addresses, and closes them.
+func joinTwo(t *testing.T, s *Server, addresses []string, token []byte, cfg Config) {
+	t.Helper()
+	var one *Node
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		one, err = Dial(t.Context(), addresses, token, 1, "h", cfg)
+		done <- err
+	}()
+	zero, err := s.Join(t.Context(), 0, "h")
+	if err := errors.Join(err, <-done); err != nil {
+		t.Fatal(err)
+	}
+	one.Close()
+	zero.Close()
 }
 
 // join is group with the errors of the ranks. change replaces what a rank says of the group; a
@@ -305,19 +349,7 @@ func TestStrangers(t *testing.T) {
 	defer c.Close()
 	_, _ = c.Write((&frame{kind: kindHello, body: make([]byte, maxHello+1)}).append(nil))
 
-	var one *Node
-	done := make(chan error, 1)
-	go func() {
-		var err error
-		one, err = Dial(t.Context(), []string{s.Addr()}, []byte("secret"), 1, "h", cfg)
-		done <- err
-	}()
-	zero, err := s.Join(t.Context(), 0, "h")
-	if err := errors.Join(err, <-done); err != nil {
-		t.Fatal(err)
-	}
-	one.Close()
-	zero.Close()
+	joinTwo(t, s, []string{s.Addr()}, []byte("secret"), cfg)
 }
 
 // TestPorts listens at the second address where another program has the first, and a rank finds
@@ -347,19 +379,7 @@ func TestPorts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	var one *Node
-	go func() {
-		var err error
-		one, err = Dial(t.Context(), []string{taken, s.Addr()}, nil, 1, "h", cfg)
-		done <- err
-	}()
-	zero, err := s.Join(t.Context(), 0, "h")
-	if err := errors.Join(err, <-done); err != nil {
-		t.Fatal(err)
-	}
-	one.Close()
-	zero.Close()
+	joinTwo(t, s, []string{taken, s.Addr()}, nil, cfg)
 
 	short := cfg
 	short.Join = time.Second

@@ -16,19 +16,11 @@ type flow struct {
 	unread     map[int]int64 // bytes sent to each rank that it has not reported as received
 	inRelay    int64         // bytes sent that rank 0 has not reported as passed on
 	taken      map[int]int64 // bytes received from each rank that were not reported to it
-	changed    chan struct{} // closed when there is more room; nil: nobody waits
+	changed    Signal        // there is more room
 }
 
 func newFlow() flow {
 	return flow{maxUnread: maxUnread, unread: map[int]int64{}, taken: map[int]int64{}}
-}
-
-// wake wakes those who wait for room. The node's mutex is held.
-func (f *flow) wake() {
-	if f.changed != nil {
-		close(f.changed)
-		f.changed = nil
-	}
 }
 
 // credit calls change, which changes a count, and wakes those who wait.
@@ -36,7 +28,7 @@ func (n *Node) credit(change func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	change()
-	n.flow.wake()
+	n.flow.changed.Send()
 }
 
 // await waits until there is room, rank to has left, the group fails or ctx ends. In the first two
@@ -49,10 +41,7 @@ func (n *Node) await(ctx context.Context, to int, room func() bool, take func())
 			n.mu.Unlock()
 			return nil
 		}
-		if n.changed == nil {
-			n.changed = make(chan struct{})
-		}
-		changed := n.changed
+		changed := n.changed.Wait()
 		n.mu.Unlock()
 		select {
 		case <-changed:

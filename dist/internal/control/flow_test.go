@@ -12,38 +12,18 @@ import (
 )
 
 // joined joins ranks over TCP, with a limit of unread bytes.
-func joined(t *testing.T, size int, limit int64) (nodes []*Node, s *Server) {
+func joined(t *testing.T, size int, limit int64) []*Node {
 	t.Helper()
 	cfg := Config{Size: size, Silence: 10 * time.Minute, Join: 30 * time.Second}
 	s, err := Listen([]string{"127.0.0.1:0"}, nil, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes = make([]*Node, size)
-	errs := make([]error, size)
-	var wg sync.WaitGroup
-	for rank := range size {
-		wg.Go(func() {
-			if rank == 0 {
-				nodes[rank], errs[rank] = s.Join(t.Context(), 0, "h")
-			} else {
-				nodes[rank], errs[rank] = Dial(t.Context(), []string{s.Addr()}, nil, rank, "h", cfg)
-			}
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	nodes := joinAt(t, s, cfg, func(int) string { return s.Addr() })
 	for _, n := range nodes {
 		n.maxUnread = limit
 	}
-	t.Cleanup(func() {
-		for i := range nodes {
-			nodes[size-1-i].Close()
-		}
-	})
-	return nodes, s
+	return nodes
 }
 
 // held returns the number of bytes that a node holds for its receivers.
@@ -69,7 +49,7 @@ func TestSlowReceiver(t *testing.T) {
 	for _, n := range local {
 		n.maxUnread = limit
 	}
-	tcp, _ := joined(t, 3, limit)
+	tcp := joined(t, 3, limit)
 	for _, c := range []struct {
 		name     string
 		from, to *Node
@@ -111,7 +91,7 @@ func TestSlowReceiver(t *testing.T) {
 // receives any.
 func TestSymmetric(t *testing.T) {
 	const message, limit = 20 << 20, 1 << 20
-	nodes, _ := joined(t, 3, limit)
+	nodes := joined(t, 3, limit)
 	for _, n := range nodes[1:] {
 		n.mu.Lock()
 		n.maxRelayed = 2 * tellAfter
@@ -197,7 +177,7 @@ func TestRelayBound(t *testing.T) {
 
 // TestSendToLeft checks that Send to a rank that has left does not wait.
 func TestSendToLeft(t *testing.T) {
-	nodes, _ := joined(t, 3, 1<<20)
+	nodes := joined(t, 3, 1<<20)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	done := make(chan error, 1)

@@ -145,7 +145,7 @@ func (n *Node) deliver(f *frame) {
 	case kindLeave:
 		n.mu.Lock()
 		n.left[int(f.peer)] = true
-		n.flow.wake()
+		n.flow.changed.Send()
 		boxes := make([]*box, 0, len(n.boxes))
 		for a, b := range n.boxes {
 			if a.from == int(f.peer) {

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"errors"
 	"net"
 	"sync"
 	"testing"
@@ -74,29 +73,10 @@ func through(t *testing.T, size, victim int, p *stall) []*Node {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes, errs := make([]*Node, size), make([]error, size)
-	var wg sync.WaitGroup
-	for rank := range size {
-		address := s.Addr()
+	return joinAt(t, s, cfg, func(rank int) string {
 		if victim == 0 || victim == rank {
-			address = p.relay(t, address)
+			return p.relay(t, s.Addr())
 		}
-		wg.Go(func() {
-			if rank == 0 {
-				nodes[rank], errs[rank] = s.Join(t.Context(), 0, "h")
-			} else {
-				nodes[rank], errs[rank] = Dial(t.Context(), []string{address}, nil, rank, "h", cfg)
-			}
-		})
-	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		for i := range nodes {
-			nodes[size-1-i].Close()
-		}
+		return s.Addr()
 	})
-	return nodes
 }

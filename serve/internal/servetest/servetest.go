@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/serve/batch"
 	"github.com/gpk-go/gpk/serve/monitor"
 	"github.com/gpk-go/gpk/serve/worker"
@@ -31,20 +32,30 @@ func RunBatcher(t *testing.T, b *batch.Batcher[int, int]) {
 	}
 }
 
+// Stats is a Batcher that only has figures.
+type Stats batch.Stats
+
+// Stats returns the figures.
+func (s Stats) Stats() batch.Stats { return batch.Stats(s) }
+
+// Counts is a Batcher with figures of every kind.
+var Counts = Stats{
+	Accepted: 21, Rejected: 2, Left: 3, Dropped: 4, Done: 5, Failed: 1, Queued: 7, Running: 1,
+	Sizes:     batch.Histogram{Bounds: []float64{1, 2, 4}, Counts: []uint64{1, 0, 2, 0}, Sum: 9},
+	Waiting:   batch.Histogram{Bounds: []float64{0.5, 1}, Counts: []uint64{4, 3, 2}, Sum: 12.5},
+	Computing: batch.Histogram{Bounds: []float64{0.25}, Counts: []uint64{1, 1}, Sum: 2},
+}
+
 // NewWorker returns a Worker on the CPU. It answers a message with the message itself, and a negative
 // one with an error.
 func NewWorker(t *testing.T) *worker.Worker[int, int] {
 	t.Helper()
-	cpu, err := device.Open("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
 	return worker.New("w", func(_ *worker.Context, in int) (int, error) {
 		if in < 0 {
 			return 0, errors.New("negative")
 		}
 		return in, nil
-	}, worker.Options{Device: cpu})
+	}, worker.Options{Device: devicetest.CPU(t)})
 }
 
 // RunWorker starts w, sends it two messages and a third at which it fails, and drains it.
