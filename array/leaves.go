@@ -37,7 +37,7 @@ func (o *node) crowded() *unready {
 }
 
 // distinctLeaves adds the arrays that o's chain reads to a list, until there are too many for
-// one program.
+// one program. A step that is read through two layouts reads its arrays through both.
 func (o *node) distinctLeaves(list []*operand) []*operand {
 	n := o.n
 	if o.ends() { // a norm reads its weights beside the chain
@@ -50,8 +50,10 @@ func (o *node) distinctLeaves(list []*operand) []*operand {
 		case len(list) > fused.MaxLeaves:
 			return list
 		case s != nil && s.fusion != gemm:
-			if !o.repeats(i) {
+			if j := o.earlier(i); j < 0 {
 				list = s.distinctLeaves(list)
+			} else if !in.view.Layout.Equal(&o.operand(j).view.Layout) {
+				list = append(list, s.distinctLeaves(nil)...)
 			}
 		case !slices.ContainsFunc(list, func(x *operand) bool { return x.of == in.of && x.view.Layout.Equal(&in.view.Layout) }):
 			list = append(list, in)

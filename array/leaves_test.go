@@ -33,6 +33,26 @@ func TestCrowdedChain(t *testing.T) {
 	sameNumbers(t, z, n, want)
 }
 
+// TestCrowdedByLayouts: a step that is read through two layouts reads its arrays through both, more than a program
+// can; so it is stored.
+func TestCrowdedByLayouts(t *testing.T) {
+	defer eager.Store(eager.Swap(false))
+	const n = 40
+	sum := full(n*n, 1).Reshape(n, n)
+	for i := range fused.MaxLeaves/2 + 1 {
+		sum = sum.Add(full(n*n, float64(i)).Reshape(n, n).T())
+	}
+	z := sum.Mul(sum.T())
+	if sum.isPending() || !z.isPending() {
+		t.Errorf("the sum is pending: %v, the product: %v", sum.isPending(), z.isPending())
+	}
+	if leaves := z.st.cur.node.leaves; leaves > fused.MaxLeaves {
+		t.Errorf("the chain counts %d arrays", leaves)
+	}
+	want := float64(1 + (fused.MaxLeaves/2+1)*(fused.MaxLeaves/2)/2)
+	sameNumbers(t, z.Reshape(n*n), n*n, want*want)
+}
+
 func full(n int, v float64) *Array {
 	data := make([]float64, n)
 	for i := range data {

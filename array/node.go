@@ -191,14 +191,17 @@ func (in *operand) conjugate() (operand, bool) {
 }
 
 // repeats reports whether the i-th operand is the same contents as an earlier one.
-func (o *node) repeats(i int) bool {
+func (o *node) repeats(i int) bool { return o.earlier(i) >= 0 }
+
+// earlier returns the index of the first operand with the contents of the i-th one, or -1 if that is the i-th.
+func (o *node) earlier(i int) int {
 	of := o.operand(i).of
 	for j := range i {
 		if o.operand(j).of == of {
-			return true
+			return j
 		}
 	}
-	return false
+	return -1
 }
 
 // head returns the pending product with which the node's steps begin, or nil.

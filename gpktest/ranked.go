@@ -3,6 +3,7 @@ package gpktest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -29,6 +30,9 @@ func testRanked(t *testing.T, s *suite) {
 		s.distinct(t, dt, []int{41, 101})
 		if dt == gpk.Float32 || dt == gpk.Int64 { // a GPU sorts long lines by radix
 			s.distinct(t, dt, []int{1<<17 + 3})
+		}
+		if dt == gpk.Int64 || dt == gpk.Uint64 {
+			s.narrow(t, dt)
 		}
 		if dt != gpk.Bool {
 			for _, n := range []int{0, 1, 100, 3001} {
@@ -125,7 +129,49 @@ func (s *suite) searches(t *testing.T, dt gpk.DType, n int) {
 }
 
 func (s *suite) distinct(t *testing.T, dt gpk.DType, shape []int) {
-	x := s.edged(dt, shape...)
+	s.distinctOf(t, s.edged(dt, shape...), "")
+}
+
+// narrow tries Unique and UniqueAll of many integers of 64 bits, at the ranges at which they are sorted as narrower
+// ones, and one wider than Int64.
+func (s *suite) narrow(t *testing.T, dt gpk.DType) {
+	lo, hi := bounds(dt)
+	spans := []int64{0, 1<<16 - 1, 1 << 16, 1<<32 - 1, 1 << 32}
+	if quick() {
+		spans = spans[1:4]
+	}
+	for _, span := range spans {
+		x := tensor{dt: dt, shape: []int{1<<17 + s.rng.IntN(9)}}
+		x.ints = make([]int64, x.shape[0])
+		least := []int64{lo, hi - span, 12345 - span/2, 12345}[s.rng.IntN(4)]
+		least = max(least, lo)
+		for i := range x.ints {
+			x.ints[i] = least + s.rng.Int64N(span+1)
+		}
+		x.ints[s.rng.IntN(len(x.ints))], x.ints[7] = least, least+span
+		s.distinctOf(t, x, fmt.Sprintf("/%d to %d", least, least+span))
+	}
+	if dt == gpk.Uint64 { // above Int64
+		for _, span := range []uint64{1<<16 - 1, 1 << 16, math.MaxUint64 - 1} {
+			list := make([]uint64, 1<<17)
+			for i := range list {
+				list[i] = math.MaxUint64 - s.rng.Uint64N(span+1)
+			}
+			list[1], list[2] = math.MaxUint64-span, math.MaxUint64
+			got, err := gpk.ToSlice[uint64](gpk.FromSlice(list).Unique())
+			slices.Sort(list)
+			if want := slices.Compact(list); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("Unique of uint64 from 2^64-1-%d: %d elements, %v; want %d", span, len(got), err, len(want))
+			}
+		}
+	}
+	wide := s.edged(dt, 1<<17)
+	wide.ints[5], wide.ints[6] = lo, hi
+	s.distinctOf(t, wide, "/wide")
+}
+
+func (s *suite) distinctOf(t *testing.T, x tensor, what string) {
+	dt, shape := x.dt, x.shape
 	n := size(shape)
 	order := make([]int, n)
 	for i := range order {
@@ -147,7 +193,7 @@ func (s *suite) distinct(t *testing.T, dt gpk.DType, shape []int) {
 		y.shape = []int{len(counts.ints)}
 	}
 	a := s.arranged(x)
-	what := name(dt, shape)
+	what = name(dt, shape) + what
 	sameElements(t, "Unique/"+what, evaluate(t, gpk.Unique(a)), values)
 	v, i, inv, c := a.UniqueAll()
 	sameElements(t, "UniqueAll/"+what, evaluate(t, v), values)

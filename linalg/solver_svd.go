@@ -44,8 +44,11 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	}
 	if vectors && !s.leavesGramSVD(op, a, kinds[0]) {
 		u, values, vh, err = s.gramSVD(op, x)
-		if err == nil {
+		switch {
+		case err == nil:
 			return u, by.undo(op, cusolver.Syevd, values), vh, nil
+		case !errors.Is(err, ErrNoConvergence):
+			return nil, nil, nil, err
 		}
 	}
 	var kind cusolver.Kind

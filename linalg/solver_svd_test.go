@@ -1,11 +1,36 @@
 package linalg
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/gpk-go/gpk"
 )
+
+// TestGramSVDFails: Jacobi's method follows if the eigenvalues of A^H A do not converge, and no other error.
+func TestGramSVDFails(t *testing.T) {
+	withSolver(t)
+	if onDevice != "" {
+		t.Skip("NOT RUN: only the fake library fails when it is asked to")
+	}
+	for _, dt := range []gpk.DType{gpk.Float32, gpk.Complex64} {
+		a := rounded(dt, nil, normal(random(t), dt, 20, 12))
+		t.Setenv("GPK_FAKE_CUSOLVER", "Xsyevd:2:0")
+		_, s, _ := SVD(a)
+		if err := s.Err(); !errors.Is(err, gpk.ErrOutOfMemory) {
+			t.Errorf("%v, no memory: %v", dt, err)
+		}
+		t.Setenv("GPK_FAKE_CUSOLVER", "Xsyevd:0:5")
+		_, s, _ = SVD(a)
+		t.Setenv("GPK_FAKE_CUSOLVER", "")
+		if !strings.Contains(s.Explain(), "gesvdj") || s.Err() != nil {
+			t.Errorf("%v, no convergence: %v, %s", dt, s.Err(), s.Explain())
+		}
+	}
+}
 
 // TestSkewed: singular vectors of a batch that are not orthonormal to 4 n eps are improved, and where that is not
 // enough, the QR method follows.

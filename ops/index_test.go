@@ -31,3 +31,20 @@ func TestTakeAlongNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestScatterAddNothing: no index lies on an axis of length 0, and no index at all is no error.
+func TestScatterAddNothing(t *testing.T) {
+	s, values := hostView(t, []float64{1, 2}, 2, 1)
+	_, indices := hostView(t, []float64{0, 0}, 2)
+	indices.DType = dtype.Int64
+	_, none := hostView(t, nil, 0, 1)
+	_, noIndices := hostView(t, nil, 0)
+	noIndices.DType = dtype.Int64
+	outside, failed := errors.New("outside"), func(err error) error { return err }
+	if err := ScatterAdd(s, none, indices, values, none, outside, failed); err != outside {
+		t.Errorf("two indices: %v", err)
+	}
+	if err := ScatterAdd(s, none, noIndices, none, none, outside, failed); err != nil {
+		t.Errorf("no index: %v", err)
+	}
+}

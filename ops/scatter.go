@@ -46,8 +46,13 @@ func Put(s *device.Stream, dst, places, x device.View) error {
 // fail(outside). The CPU returns it and writes nothing. A GPU attaches it to dst's buffer or waits for it, as
 // in Take.
 func ScatterAdd(s *device.Stream, dst, indices, values, x device.View, outside error, fail func(error) error) error {
-	n := x.Layout.Shape[0]
-	width, count := x.Layout.Size()/n, indices.Layout.Size()
+	n, width, count := x.Layout.Shape[0], x.Layout.Shape[1], indices.Layout.Size()
+	if n == 0 { // every index is outside
+		if count > 0 {
+			return fail(outside)
+		}
+		return nil
+	}
 	judge := func(flags [2]int64) error {
 		if flags != [2]int64{} {
 			return fail(outside)

@@ -91,8 +91,9 @@ func flipped[A Operand](o Operation[A], a A) A {
 // each kind.
 type distinct[A Operand] struct {
 	size                    int
-	sorted, differs, starts A // differs: whether an element and the next one are of two kinds
-	from                    A // of every sorted element, from the last one, the index from the end of the array
+	sorted, differs, starts A            // differs: whether an element and the next one are of two kinds
+	from                    A            // of every sorted element, from the last one, the index from the end of the array
+	narrow                  *narrowed[A] // if not nil, sorted are its distances
 }
 
 // uniqueOf sorts the elements. With withOrder it also returns where each element was; the largest elements of
@@ -110,9 +111,16 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 		u.sorted, u.starts = x, filled(o, dtype.Int64, 0, []int{0})
 		return u, nil
 	}
+	narrow, ok, err := narrowOf(o, x)
+	if err != nil {
+		return u, err
+	}
+	if ok {
+		u.narrow, x = &narrow, narrow.distances
+	}
 	if withOrder || a.DType().IsFloat() { // -0 and 0 are one number, whose first element counts
 		var descending A
-		descending, u.from = Pair(o, [2]dtype.DType{a.DType(), dtype.Int64}, []int{u.size}, "a sort of elements with their indices", []A{flipped(o, x)},
+		descending, u.from = Pair(o, [2]dtype.DType{x.DType(), dtype.Int64}, []int{u.size}, "a sort of elements with their indices", []A{flipped(o, x)},
 			func(s *device.Stream, dst [2]device.View, reads []device.View) error {
 				return ops.TopK(s, dst[0], dst[1], reads[0], u.size, 0)
 			})
@@ -137,7 +145,11 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 }
 
 func (u distinct[A]) values(o Operation[A]) A {
-	return take(o, u.sorted, u.starts, 0, nil)
+	values := take(o, u.sorted, u.starts, 0, nil)
+	if u.narrow != nil {
+		return u.narrow.integers(o, values)
+	}
+	return values
 }
 
 // ordered returns the elements along one axis in ascending order.
