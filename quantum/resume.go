@@ -47,7 +47,7 @@ type runFile struct {
 	Circuit, X, Y, Options             digest
 }
 
-const runFormat = 1
+const runFormat = 2
 
 // maxRunBytes bounds the file run.
 const maxRunBytes = 1 << 16

@@ -25,6 +25,7 @@ type share struct {
 	sets         [2][]int       // the compact sets of x and y, as numbers of tiles of samples
 	index        map[[2]int]int // the rank's tiles, numbered row by row
 	loads        []load         // the work of every rank
+	states       []bitset       // by rank, the tiles of x, then of a different y, whose states it builds
 	record       *record        // the finished tiles, or nil
 }
 
@@ -125,25 +126,64 @@ func deal(n, ranks int, weight func(i int) int64) []int {
 	return to
 }
 
-// gather sets the tiles of the rank, and the samples that they need.
+// maxEvened bounds the tiles times the ranks of a matrix whose tiles are dealt one by one. With more tiles, the deal of
+// columns alone is even.
+const maxEvened = 1 << 22
+
+// gather deals the tiles, and sets those of the rank and the samples that they need.
 func (p *share) gather() {
-	for i := range p.down {
-		for j := p.first(i); j < len(p.across); j++ {
-			owner := p.owner(i, j)
-			p.loads[owner].tiles++
-			p.loads[owner].pairs += p.pairs(i, j)
-			if owner == p.rank {
-				p.index[[2]int{i, j}] = len(p.index)
+	rows, cols := len(p.down), len(p.across)
+	p.states = make([]bitset, p.ranks)
+	for r := range p.states {
+		p.states[r] = newBitset(rows + cols)
+	}
+	// In a grid of one row or column, every rank builds nearly all states of a symmetric K. So each of its tiles can
+	// go to any rank.
+	var even []int
+	if p.symmetric && min(p.grid[0], p.grid[1]) == 1 && int64(rows)*int64(cols)*int64(p.ranks) <= maxEvened {
+		var weights []int64
+		for i := range rows {
+			for j := i; j < cols; j++ {
+				weights = append(weights, p.pairs(i, j))
 			}
+		}
+		even = deal(len(weights), p.ranks, func(i int) int64 { return weights[i] })
+	}
+	number := 0
+	for i := range rows {
+		for j := p.first(i); j < cols; j++ {
+			owner := p.down[i]*p.grid[1] + p.across[j]
+			if even != nil {
+				owner = even[number]
+			}
+			p.assign(i, j, owner)
+			number++
 		}
 	}
-	rows, cols := p.needs(p.rank)
-	for s, used := range [][]bool{rows, cols} {
-		for t, yes := range used {
-			if yes {
-				p.sets[s] = append(p.sets[s], t)
-			}
+	for t := range rows {
+		if p.states[p.rank].has(t) {
+			p.sets[0] = append(p.sets[0], t)
 		}
+	}
+	for t := range cols {
+		if p.states[p.rank].has(rows + t) {
+			p.sets[1] = append(p.sets[1], t)
+		}
+	}
+}
+
+// assign adds a tile to the work of a rank.
+func (p *share) assign(i, j, rank int) {
+	p.loads[rank].tiles++
+	p.loads[rank].pairs += p.pairs(i, j)
+	column := j
+	if !p.symmetric {
+		column += len(p.down)
+	}
+	p.states[rank].add(i)
+	p.states[rank].add(column)
+	if rank == p.rank {
+		p.index[[2]int{i, j}] = len(p.index)
 	}
 }
 
@@ -155,60 +195,34 @@ func (p *share) first(i int) int {
 	return 0
 }
 
-// owner returns the rank that computes a tile.
-func (p *share) owner(i, j int) int { return p.down[i]*p.grid[1] + p.across[j] }
-
 // load is the work of a rank.
 type load struct {
 	tiles int
 	pairs int64
 }
 
+// bitset is a set of small numbers.
+type bitset []uint64
+
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
+
+func (b bitset) add(i int) { b[i/64] |= 1 << (i % 64) }
+
+func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
+
 // samples returns the number of samples whose states a rank builds.
 func (p *share) samples(rank int) (n int64) {
-	rows, cols := p.needs(rank)
-	for i, used := range rows {
-		if used {
-			n += int64(p.extent(i, p.n))
+	for t := range p.down {
+		if p.states[rank].has(t) {
+			n += int64(p.extent(t, p.n))
 		}
 	}
-	for j, used := range cols {
-		if used {
-			n += int64(p.extent(j, p.m))
+	for t := range p.across {
+		if p.states[rank].has(len(p.down) + t) {
+			n += int64(p.extent(t, p.m))
 		}
 	}
 	return n
-}
-
-// needs reports the rows and the columns of tiles whose states a rank builds. For a symmetric K,
-// rows holds both.
-func (p *share) needs(rank int) (rows, cols []bool) {
-	down, across := rank/p.grid[1], rank%p.grid[1]
-	rows, cols = make([]bool, len(p.down)), make([]bool, len(p.across))
-	last, first := -1, len(p.down) // its last column of tiles, and its first row
-	for j, to := range p.across {
-		if to == across {
-			last = j
-		}
-	}
-	for i := len(p.down) - 1; i >= 0; i-- {
-		if p.down[i] == down {
-			first = i
-		}
-	}
-	for i, to := range p.down {
-		rows[i] = to == down && last >= p.first(i)
-	}
-	for j, to := range p.across {
-		cols[j] = to == across && first < len(p.down) && (!p.symmetric || first <= j)
-	}
-	if p.symmetric {
-		for i, used := range cols {
-			rows[i] = rows[i] || used
-		}
-		cols = nil
-	}
-	return rows, cols
 }
 
 // pairs returns the number of entries of a tile that are computed.
