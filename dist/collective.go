@@ -2,6 +2,7 @@ package dist
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
@@ -17,7 +18,7 @@ import (
 
 // AllReduce returns the reduction of the arrays of all ranks, element by element.
 func (c *Comm) AllReduce(a *gpk.Array, op Op) *gpk.Array {
-	call := c.begin(heading{Call: "AllReduce", Op: op.String()}, a)
+	call := c.begin("dist.AllReduce", heading{Op: op.String()}, a)
 	call.check(func() error { return reducible(op, a.DType()) })
 	call.needs(2)
 	return call.finish(func() (*gpk.Array, error) { return call.allReduce(op) })
@@ -26,7 +27,7 @@ func (c *Comm) AllReduce(a *gpk.Array, op Op) *gpk.Array {
 // AllGather returns the arrays of all ranks, concatenated along an axis in the order of ranks. A
 // negative axis counts from the end.
 func (c *Comm) AllGather(a *gpk.Array, axis int) *gpk.Array {
-	call := c.begin(heading{Call: "AllGather", Axis: axis}, a)
+	call := c.begin("dist.AllGather", heading{Axis: axis}, a)
 	call.along(axis)
 	call.needs(1 + c.Size())
 	return call.finish(call.allGather)
@@ -36,7 +37,7 @@ func (c *Comm) AllGather(a *gpk.Array, axis int) *gpk.Array {
 // along an axis into as many equal parts as there are ranks. An axis that they do not divide is
 // ErrShape.
 func (c *Comm) ReduceScatter(a *gpk.Array, op Op, axis int) *gpk.Array {
-	call := c.begin(heading{Call: "ReduceScatter", Op: op.String(), Axis: axis}, a)
+	call := c.begin("dist.ReduceScatter", heading{Op: op.String(), Axis: axis}, a)
 	call.along(axis)
 	call.check(func() error { return reducible(op, a.DType()) })
 	call.check(call.divisible)
@@ -47,7 +48,7 @@ func (c *Comm) ReduceScatter(a *gpk.Array, op Op, axis int) *gpk.Array {
 // Broadcast returns the array of the rank root. The others give one of its type and shape, whose
 // elements do not matter.
 func (c *Comm) Broadcast(a *gpk.Array, root int) *gpk.Array {
-	call := c.begin(heading{Call: "Broadcast", Axis: root}, a)
+	call := c.begin("dist.Broadcast", heading{Axis: root}, a)
 	call.check(func() error { return c.within(root) })
 	call.needs(1)
 	return call.finish(func() (*gpk.Array, error) { return call.broadcast(root) })
@@ -57,7 +58,7 @@ func (c *Comm) Broadcast(a *gpk.Array, root int) *gpk.Array {
 // to rank j, and returns the parts received, concatenated along the axis in the order of ranks.
 // An axis that they do not divide is ErrShape.
 func (c *Comm) AllToAll(a *gpk.Array, axis int) *gpk.Array {
-	call := c.begin(heading{Call: "AllToAll", Axis: axis}, a)
+	call := c.begin("dist.AllToAll", heading{Axis: axis}, a)
 	call.along(axis)
 	call.check(call.divisible)
 	call.needs(2)
@@ -82,11 +83,15 @@ type call struct {
 	err  error // why this rank cannot take part
 	axis int   // the axis along which blocks lie
 	key  string
+
+	operands [1]*gpk.Array // of the Operation
 }
 
-// begin checks what all collective functions check.
-func (c *Comm) begin(head heading, a *gpk.Array) *call {
-	k := &call{Operation: array.NewOperation("dist."+head.Call, []*gpk.Array{a}), c: c, a: a, head: head}
+// begin checks what all collective functions check. name is that of the function, with its package.
+func (c *Comm) begin(name string, head heading, a *gpk.Array) *call {
+	head.Call = strings.TrimPrefix(name, "dist.") // unlike a concatenation, it allocates nothing
+	k := &call{c: c, a: a, operands: [1]*gpk.Array{a}, head: head}
+	k.Operation = array.NewOperation(name, k.operands[:])
 	if k.err = k.Check(); k.err != nil {
 		return k
 	}
@@ -183,7 +188,9 @@ func (k *call) evaluate() error {
 	if k.axis > 0 {
 		k.x = k.first()
 	}
-	k.x = k.x.Contiguous()
+	if k.x = k.x.Contiguous(); k.x == k.a {
+		return nil
+	}
 	return gpk.Eval(k.x)
 }
 

@@ -111,9 +111,20 @@ func checkSilence(t *testing.T, line string) {
 	}
 }
 
-// TestKilled kills or stops each rank of three processes. The others name it, and end by
+// TestKilled kills or stops each rank of three processes whose data moves over TCP. The others name it, and end by
 // themselves.
-func TestKilled(t *testing.T) {
+func TestKilled(t *testing.T) { testKilled(t, "GPK_TEST_ENGINE=tcp") }
+
+// TestKilledNCCL does so while all ranks are in a call of NCCL, which does not return before it is aborted.
+func TestKilledNCCL(t *testing.T) {
+	file, why := fakeLibrary()
+	if why != "" {
+		t.Skipf("NOT RUN: there is no fake NCCL: %s", why)
+	}
+	testKilled(t, "GPK_TEST_NCCL=1", "GPK_NCCL="+file, "GPK_FAKE_NCCL=apart:4") // "forever" says that it runs after four calls
+}
+
+func testKilled(t *testing.T, env ...string) {
 	if testing.Short() {
 		t.Skip("NOT RUN: several processes, in short runs")
 	}
@@ -128,10 +139,11 @@ func TestKilled(t *testing.T) {
 				address := porttest.FreeAddress(t)
 				var ranks []*process
 				for rank := range 3 {
-					ranks = append(ranks, start(t, []string{child + "=forever", "GPK_RANK=" + strconv.Itoa(rank), "GPK_SIZE=3", "GPK_ADDR=" + address, "GPK_TOKEN=" + t.Name()}, self))
+					own := []string{child + "=forever", "GPK_RANK=" + strconv.Itoa(rank), "GPK_SIZE=3", "GPK_ADDR=" + address, "GPK_TOKEN=" + t.Name()}
+					ranks = append(ranks, start(t, append(own, env...), self))
 				}
 				for _, p := range ranks {
-					if _, err := p.await("runs as", 30*time.Second); err != nil {
+					if _, err := p.await("runs as", hang); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -177,7 +189,7 @@ func TestKilledSeveral(t *testing.T) {
 			}
 			for _, p := range processes {
 				for range 2 {
-					if _, err := p.await("runs as", 30*time.Second); err != nil {
+					if _, err := p.await("runs as", hang); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -211,38 +223,62 @@ func startOpenMPI(t *testing.T, ranks string, env ...string) *process {
 	return start(t, append(env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"), command, "--oversubscribe", "-n", ranks, self)
 }
 
-// TestStoppedMPI stops a rank under Open MPI, whose launcher ends all ranks when one dies.
-func TestStoppedMPI(t *testing.T) {
+// TestKilledMPI kills or stops each rank under Open MPI. Its launcher ends all ranks when one dies; if one is stopped, the
+// others name it.
+func TestKilledMPI(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		for victim := range 3 {
+			t.Run(fmt.Sprintf("%v/rank=%d", signal, victim), func(t *testing.T) { testKilledMPI(t, signal, victim) })
+		}
+	}
+}
+
+func testKilledMPI(t *testing.T, signal syscall.Signal, victim int) {
 	p := startOpenMPI(t, "3", child+"=forever", "GPK_TEST_ENGINE=mpi")
-	pid := 0
+	pids := map[int]int{}
 	for range 3 {
-		line, err := p.await("runs as", 30*time.Second)
+		line, err := p.await("runs as", hang)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var rank, n int
-		if _, err := fmt.Sscanf(line, "rank %d runs as %d", &rank, &n); err != nil {
+		var rank, pid int
+		if _, err := fmt.Sscanf(line, "rank %d runs as %d", &rank, &pid); err != nil {
 			t.Fatal(err)
 		}
-		if rank == 1 {
-			pid = n
-		}
+		pids[rank] = pid
 	}
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+	if err := syscall.Kill(pids[victim], signal); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
-	line, err := p.await("a rank's error", hang)
-	if err != nil || !strings.Contains(line, "rank 1 (") || !strings.Contains(line, "silent") {
-		t.Errorf("%v %s", err, line)
+	if signal == syscall.SIGSTOP {
+		defer func() { _ = syscall.Kill(pids[victim], syscall.SIGKILL) }()
+		line, err := p.await("a rank's error", hang)
+		if err != nil || !strings.Contains(line, fmt.Sprintf("rank %d (", victim)) || !strings.Contains(line, "silent") {
+			t.Errorf("%v %s", err, line)
+		}
+		checkSilence(t, line)
+		return
 	}
-	checkSilence(t, line)
+	for end := time.After(hang); ; { // the pipe closes when the launcher and all ranks have ended
+		select {
+		case _, more := <-p.output:
+			if more {
+				continue
+			}
+		case <-end:
+			t.Fatal("a rank runs on")
+		}
+		break
+	}
+	if err := p.cmd.Wait(); err == nil {
+		t.Error("the launcher reports no error")
+	}
 }
 
 // TestMissingMPI has a rank that starts MPI and never joins. Join of the other returns.
 func TestMissingMPI(t *testing.T) {
 	p := startOpenMPI(t, "2", child+"=missing")
-	line, err := p.await("a rank's error", 40*time.Second)
+	line, err := p.await("a rank's error", hang)
 	if err != nil || !strings.Contains(line, "has not joined within 2s") {
 		t.Errorf("%v %s", err, line)
 	}

@@ -58,8 +58,12 @@ func TestGPUProcesses(t *testing.T) {
 	}
 }
 
+// lossLimit is the longest time from the loss of a rank, or from the end of the silence that is allowed to it, to the
+// errors of the others.
+const lossLimit = 5 * time.Second
+
 // TestGPUKilled kills or stops each rank of processes with a GPU each, in the middle of collective functions. The
-// others name it, end by themselves, and their devices work afterwards.
+// others name it in time, end by themselves, and their devices work afterwards.
 func TestGPUKilled(t *testing.T) {
 	devices := testGPUs(t)
 	for _, f := range []struct {
@@ -89,7 +93,14 @@ func TestGPUKilled(t *testing.T) {
 					if err != nil || !strings.Contains(line, fmt.Sprintf("rank %d (", victim)) || !strings.Contains(line, f.cause) {
 						t.Errorf("rank %d: %v %s", rank, err, line)
 					}
-					t.Logf("rank %d after %v: %s", rank, time.Since(begun), line)
+					limit := lossLimit
+					if f.signal == syscall.SIGSTOP {
+						checkSilence(t, line)
+						limit += longestSilence
+					}
+					if took := time.Since(begun); took > limit {
+						t.Errorf("rank %d after %v, want %v: %s", rank, took, limit, line)
+					}
 					if err := p.cmd.Wait(); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 						t.Errorf("rank %d ended with %v", rank, err)
 					}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -91,46 +93,103 @@ func TestJoinLong(t *testing.T) {
 	}
 }
 
-// TestJoinFaults has one rank that does not fit. Every rank names it, and why.
+// TestJoinFaults has one rank that does not fit, over TCP and over the fake NCCL. Every rank names it, and why.
 func TestJoinFaults(t *testing.T) {
-	cause := errors.New("no luck")
-	nothing := func(context.Context, *Comm) error { return nil }
-	for name, test := range map[string]struct {
-		f      func(ctx context.Context, c *Comm) error
-		change func(rank int, env map[string]string) []Option
-		want   error
-		says   string
-	}{
-		"world": {nothing, func(rank int, env map[string]string) []Option {
-			if rank == 1 {
-				env["GPK_SIZE"] = "4"
-			}
-			return nil
-		}, ErrWorld, ""},
-		"version": {nothing, func(rank int, _ map[string]string) []Option {
-			if rank == 1 {
-				return []Option{func(o *options) error { o.version = "gpk dist 0"; return nil }}
-			}
-			return nil
-		}, ErrVersion, ""},
-		"error": {func(_ context.Context, c *Comm) error {
+	x := func(n int) *gpk.Array { return gpk.Ones(gpk.Float32, n) }
+	usual := func(_ context.Context, c *Comm) error { return c.AllReduce(x(2), Sum).Err() }
+	// other has rank 1 do something else than the others.
+	other := func(f func(ctx context.Context, c *Comm) error) func(context.Context, *Comm) error {
+		return func(ctx context.Context, c *Comm) error {
 			if c.Rank() == 1 {
-				return cause
+				return f(ctx, c)
 			}
-			return c.AllReduce(gpk.Ones(gpk.Float32, 2), Sum).Err()
-		}, nil, nil, "no luck"},
-		"shape": {func(_ context.Context, c *Comm) error {
-			return c.AllReduce(gpk.Ones(gpk.Float32, 2+c.Rank()%2), Sum).Err()
-		}, nil, gpk.ErrShape, ""},
+			return usual(ctx, c)
+		}
+	}
+	for _, c := range []fault{
+		{"world", usual, func(env map[string]string) Option { env["GPK_SIZE"] = "4"; return nil }, ErrWorld, ""},
+		{"version", usual, func(map[string]string) Option {
+			return func(o *options) error { o.version = "gpk dist 0"; return nil }
+		}, ErrVersion, ""},
+		{"error", other(func(context.Context, *Comm) error { return errUnlucky }), nil, errUnlucky, "no luck"},
+		{"function", other(func(_ context.Context, c *Comm) error { return c.AllGather(x(2), 0).Err() }), nil, gpk.ErrUnsupported, "AllGather(axis 0)"},
+		{"operation", other(func(_ context.Context, c *Comm) error { return c.AllReduce(x(2), Max).Err() }), nil, gpk.ErrUnsupported, "AllReduce(Max)"},
+		{"shape", other(func(_ context.Context, c *Comm) error { return c.AllReduce(x(3), Sum).Err() }), nil, gpk.ErrShape, "[3]"},
+		{"type", other(func(_ context.Context, c *Comm) error { return c.AllReduce(x(2).Cast(gpk.Int32), Sum).Err() }), nil, gpk.ErrDType, "int32"},
+		{"canceled", canceled, nil, context.Canceled, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for rank, err := range joined(t, 3, test.f, test.change) {
-				var re *RankError
-				if !errors.As(err, &re) || re.Rank != 1 || re.Host == "" || test.want != nil && !errors.Is(err, test.want) {
-					t.Errorf("rank %d: %v", rank, err)
-				}
-			}
-		})
+		t.Run("TCP/"+c.name, c.test)
+		t.Run("NCCL/"+c.name, func(t *testing.T) { fakeNCCL(t, every); c.test(t) })
+	}
+}
+
+var errUnlucky = errors.New("no luck")
+
+// fault is a program in which rank 1 does not fit.
+type fault struct {
+	name   string
+	f      func(ctx context.Context, c *Comm) error
+	change func(env map[string]string) Option // of rank 1
+	want   error
+	says   string
+}
+
+func (f fault) test(t *testing.T) {
+	errs := joined(t, 3, f.f, func(rank int, env map[string]string) []Option {
+		if rank != 1 || f.change == nil {
+			return nil
+		}
+		if o := f.change(env); o != nil {
+			return []Option{o}
+		}
+		return nil
+	})
+	for rank, err := range errs {
+		var re *RankError
+		known := errors.Is(err, f.want) || f.want == errUnlucky // which only its own process knows
+		if !errors.As(err, &re) || re.Rank != 1 || re.Host == "" || !known || !strings.Contains(err.Error(), f.says) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}
+
+// TestJoinMissing has a rank that never comes. The others name it.
+func TestJoinMissing(t *testing.T) {
+	absent := errors.New("rank 1 stays away")
+	errs := joined(t, 3, func(context.Context, *Comm) error { return nil }, func(rank int, _ map[string]string) []Option {
+		switch rank {
+		case 0:
+			// The others have more time, so that rank 0 finds who is missing. It does not linger long for rank 1.
+			return []Option{Timeout(3 * time.Second), func(o *options) error { o.linger = 2 * time.Second; return nil }}
+		case 1:
+			return []Option{func(*options) error { return absent }}
+		}
+		return nil
+	})
+	for rank, err := range errs {
+		var re *RankError
+		if rank != 1 && (!errors.As(err, &re) || re.Rank != 1 || !errors.Is(err, ErrMissing)) || rank == 1 && !errors.Is(err, absent) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}
+
+// TestJoinTakenPort has another program listen at the address of rank 0, which names it. The other ranks name rank 0.
+func TestJoinTakenPort(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	errs := joined(t, 3, func(context.Context, *Comm) error { return nil }, func(_ int, env map[string]string) []Option {
+		env["GPK_ADDR"] = l.Addr().String()
+		return []Option{Timeout(time.Second)}
+	})
+	for rank, err := range errs {
+		var re *RankError
+		if !errors.As(err, &re) || re.Rank != 0 || rank == 0 && !strings.Contains(err.Error(), l.Addr().String()) || rank > 0 && !errors.Is(err, ErrMissing) {
+			t.Errorf("rank %d: %v", rank, err)
+		}
 	}
 }
 

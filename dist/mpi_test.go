@@ -17,6 +17,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/nccl"
 )
 
 // child is the variable that tells the test binary, started as a rank, what to run.
@@ -46,6 +47,11 @@ func asRank(what string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
 	defer cancel()
+	onNCCL := os.Getenv("GPK_TEST_NCCL") != "" // the fake library moves arrays of the CPU
+	if onNCCL {
+		ncclDevices.has = every
+		ncclDevices.context = func(*device.Device) (nccl.Context, error) { return 0, nil }
+	}
 	var options []Option
 	if n, _ := strconv.Atoi(os.Getenv("GPK_TEST_HELD")); n > 1 {
 		options = append(options, OnDevices(slices.Repeat([]*device.Device{device.Default()}, n)...))
@@ -57,6 +63,9 @@ func asRank(what string) error {
 	defer g.Close()
 	if want := os.Getenv("GPK_TEST_ENGINE"); want != "" && g.ranks[0].engine != want {
 		return fmt.Errorf("the engine is %q: %s", g.ranks[0].engine, g.Explain())
+	}
+	if onNCCL && g.ranks[0].gpu == nil {
+		return fmt.Errorf("NCCL is not used: %s", g.Explain())
 	}
 	if want := os.Getenv("GPK_TEST_ABI"); g.ranks[0].engine != "memory" && !strings.HasSuffix(g.how[1], want) {
 		return fmt.Errorf("the ABI is not %q: %s", want, g.Explain())
@@ -112,22 +121,50 @@ var programs = map[string]func(ctx context.Context, c *Comm) error{
 		return long(ctx, c)
 	},
 	"long": long,
-	// Rank 1 gives another shape once, and then the ranks go on; then it returns an error.
-	"fault": func(ctx context.Context, c *Comm) error {
-		err := c.AllReduce(gpk.Ones(gpk.Float32, 2+c.Rank()%2*7), Sum).Err()
-		var re *RankError
-		if !errors.As(err, &re) || re.Rank != 1 || !errors.Is(err, gpk.ErrShape) {
-			return fmt.Errorf("a shape that differs: %w", err)
+	// Rank 1 makes other calls than the others, and the ranks go on; then it returns an error.
+	"fault": func(_ context.Context, c *Comm) error {
+		x := gpk.Ones(gpk.Float32, 2)
+		for _, f := range []struct {
+			name  string
+			rank1 func() *gpk.Array
+			want  error
+		}{
+			{"shape", func() *gpk.Array { return c.AllReduce(gpk.Ones(gpk.Float32, 9), Sum) }, gpk.ErrShape},
+			{"type", func() *gpk.Array { return c.AllReduce(x.Cast(gpk.Float64), Sum) }, gpk.ErrDType},
+			{"operation", func() *gpk.Array { return c.AllReduce(x, Max) }, gpk.ErrUnsupported},
+			{"function", func() *gpk.Array { return c.AllGather(x, 0) }, gpk.ErrUnsupported},
+		} {
+			call := func() *gpk.Array { return c.AllReduce(x, Sum) }
+			if c.Rank() == 1 {
+				call = f.rank1
+			}
+			err := call().Err()
+			var re *RankError
+			if !errors.As(err, &re) || re.Rank != 1 || !errors.Is(err, f.want) {
+				return fmt.Errorf("a %s that differs: %w", f.name, err)
+			}
 		}
 		if c.Rank() == 1 {
-			return errors.New("no luck")
+			return errUnlucky
 		}
-		err = c.AllReduce(gpk.Ones(gpk.Float32, 2), Sum).Err()
+		err := c.AllReduce(x, Sum).Err()
+		var re *RankError
 		if !errors.As(err, &re) || re.Rank != 1 || !strings.Contains(err.Error(), "no luck") {
 			return fmt.Errorf("a rank that fails: %w", err)
 		}
 		return err
 	},
+	"canceled": canceled,
+}
+
+// canceled has rank 1 wait with a context that is canceled, and the others for rank 1.
+func canceled(ctx context.Context, c *Comm) error {
+	if c.Rank() != 1 {
+		return c.Recv(ctx, gpk.Zeros(gpk.Float32, 2), 1)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return c.Barrier(ctx)
 }
 
 // withoutRank1 joins under Open MPI, but in rank 1, which starts MPI and then does nothing.
@@ -278,8 +315,12 @@ func testMPI(t *testing.T, command ...string) {
 	}
 	t.Setenv("GPK_TEST_HELD", "")
 	out, err = launch(t, "fault", "mpi", append(command, "-n", "3")...)
-	if err == nil || !strings.Contains(out, "rank 1") || !strings.Contains(out, "no luck") || strings.Contains(out, "a rank that fails") {
+	if err == nil || !strings.Contains(out, "rank 1") || !strings.Contains(out, "no luck") || strings.Contains(out, "a rank that fails") || strings.Contains(out, "that differs") {
 		t.Errorf("a rank that fails: %v\n%s", err, out)
+	}
+	out, err = launch(t, "canceled", "mpi", append(command, "-n", "3")...)
+	if err == nil || !strings.Contains(out, "rank 1 (") || !strings.Contains(out, context.Canceled.Error()) {
+		t.Errorf("a context that is canceled: %v\n%s", err, out)
 	}
 }
 

@@ -6,7 +6,9 @@
 // FUNCTION:RANK:CODE:TEXT: that function on that rank returns the code, and TEXT is the last error; with
 // code 0 it waits until its communicator is aborted. GPK_FAKE_NCCL_LOG names a file that gets a line
 // whenever a communicator is made or ended. With GPK_FAKE_NCCL=idle collective calls return at once and move
-// nothing: what remains is the time of the caller.
+// nothing: what remains is the time of the caller. GPK_FAKE_NCCL=apart:N is for ranks in several processes, which this
+// library does not connect: a communicator is made without the others, its first N collective calls return at once
+// and move nothing, and later ones wait until it is aborted.
 
 #include <limits.h>
 #include <pthread.h>
@@ -48,7 +50,7 @@ typedef struct group {
 	struct group* next;
 } group;
 
-typedef struct { group* g; int rank, aborted; } comm_t;
+typedef struct { group* g; int rank, aborted, calls; } comm_t;
 
 static pthread_mutex_t mu = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -92,6 +94,13 @@ static int asked(const char* function, int rank, comm_t* c) {
 	if (strcmp(name, function) != 0 || who != rank) return -1;
 	if (code != 0) return fail(code, text);
 	return hang(c);
+}
+
+// apart returns how many collective calls return at once if the ranks are in several processes, or -1.
+static int apart(void) {
+	const char* s = getenv("GPK_FAKE_NCCL");
+	int n;
+	return s != NULL && sscanf(s, "apart:%d", &n) == 1 ? n : -1;
 }
 
 #define FAIL_IF_ASKED(function, comm) { int e_ = asked(function, (comm)->rank, comm); if (e_ >= 0) return e_; }
@@ -167,7 +176,7 @@ int ncclCommInitRankConfig(void** out, int ranks, ncclUniqueId id, int rank, con
 	pthread_mutex_unlock(&mu);
 	if (g->ranks != ranks || rank < 0 || rank >= ranks) return fail(ARGUMENT, "ranks");
 	comm_t* c = make(g, rank);
-	if ((e = meet(c)) != SUCCESS) return e;
+	if (apart() < 0 && (e = meet(c)) != SUCCESS) return e;
 	note("init", c);
 	*out = c;
 	return SUCCESS;
@@ -302,6 +311,7 @@ static int collective(comm_t* c, call_t k, void* recv) {
 	size_t bytes = k.n * size_of(k.type);
 	const char* mode = getenv("GPK_FAKE_NCCL");
 	if (mode != NULL && strcmp(mode, "idle") == 0) return SUCCESS;
+	if (apart() >= 0) return c->calls++ < apart() ? SUCCESS : hang(c);
 	if (bytes == 0) return fail(ARGUMENT, "no elements, or an unknown type");
 	pthread_mutex_lock(&mu);
 	g->calls[c->rank] = k;
