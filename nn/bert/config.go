@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gpk-go/gpk"
@@ -180,7 +181,7 @@ const (
 
 // readPooling reads the pooling mode of the model. The mode is mean if the file is missing.
 func (c *config) readPooling(path string) error {
-	f := map[string]any{}
+	f := map[string]json.RawMessage{}
 	found, err := readJSON(path, &f)
 	if err != nil || !found {
 		return err
@@ -188,17 +189,17 @@ func (c *config) readPooling(path string) error {
 	modes := map[string]pooling{"pooling_mode_mean_tokens": meanPooling, "pooling_mode_cls_token": clsPooling}
 	chosen := ""
 	for _, key := range slices.Sorted(maps.Keys(f)) {
-		v := f[key]
-		on, ok := v.(bool)
+		v := string(f[key])
+		on, ok := v == "true", v == "true" || v == "false"
 		if _, known := modes[key]; !known {
 			if strings.HasPrefix(key, "pooling_mode_") && (on || !ok) {
-				return fmt.Errorf("%w: %s: %s is %v", gpk.ErrUnsupported, path, key, v)
+				return fmt.Errorf("%w: %s: %s is %.40s", gpk.ErrUnsupported, path, key, v)
 			}
 			continue
 		}
 		switch {
 		case !ok:
-			return fmt.Errorf("%w: %s: %s is %v, not true or false", gpk.ErrUnsupported, path, key, v)
+			return fmt.Errorf("%w: %s: %s is %.40s, not true or false", gpk.ErrUnsupported, path, key, v)
 		case on && chosen != "":
 			return fmt.Errorf("%w: %s: %s and %s are both true", gpk.ErrUnsupported, path, chosen, key)
 		case on:
@@ -208,8 +209,8 @@ func (c *config) readPooling(path string) error {
 	if chosen == "" {
 		return fmt.Errorf("%w: %s: no pooling_mode is true", gpk.ErrUnsupported, path)
 	}
-	if width, ok := f["word_embedding_dimension"]; ok && width != float64(c.hidden) {
-		return fmt.Errorf("%w: %s: word_embedding_dimension is %v, and hidden_size of config.json is %d", gpk.ErrShape, path, width, c.hidden)
+	if width, ok := f["word_embedding_dimension"]; ok && string(width) != strconv.Itoa(c.hidden) {
+		return fmt.Errorf("%w: %s: word_embedding_dimension is %.40s, and hidden_size of config.json is %d", gpk.ErrShape, path, width, c.hidden)
 	}
 	return nil
 }
@@ -231,21 +232,29 @@ func refusePrompts(path string) error {
 // readModules reads whether the model normalizes embeddings. It does if the file is missing.
 func (c *config) readModules(path string) error {
 	var list []struct {
-		Type string `json:"type"`
+		Type string  `json:"type"`
+		Path *string `json:"path"`
 	}
 	found, err := readJSON(path, &list)
 	if err != nil {
 		return err
 	}
 	c.normalize = !found
-	for _, m := range list {
-		switch filepath.Ext(m.Type) {
-		case ".Transformer", ".Pooling":
-		case ".Normalize":
-			c.normalize = true
-		default:
-			return fmt.Errorf("%w: %s: a module of type %q", gpk.ErrUnsupported, path, m.Type)
+	if !found {
+		return nil
+	}
+	order := []struct{ kind, path string }{{".Transformer", ""}, {".Pooling", "1_Pooling"}, {".Normalize", ""}}
+	for i, m := range list {
+		switch {
+		case i == len(order) || filepath.Ext(m.Type) != order[i].kind:
+			return fmt.Errorf("%w: %s: type of module %d is %q; modules are Transformer, Pooling and perhaps Normalize", gpk.ErrUnsupported, path, i, m.Type)
+		case i < 2 && m.Path != nil && *m.Path != order[i].path:
+			return fmt.Errorf("%w: %s: path of module %d is %q, not %q", gpk.ErrUnsupported, path, i, *m.Path, order[i].path)
 		}
 	}
+	if len(list) < 2 {
+		return fmt.Errorf("%w: %s: %d modules, and the first two are of type Transformer and Pooling", gpk.ErrUnsupported, path, len(list))
+	}
+	c.normalize = len(list) == len(order)
 	return nil
 }

@@ -53,7 +53,8 @@ func WithDevice(d *device.Device) Option { return func(o *options) { o.dev = d }
 // model.safetensors and tokenizer.json, and of sentence-transformers
 // sentence_bert_config.json, 1_Pooling/config.json and modules.json where they are there.
 // Without these, texts are as long as there are positions, and embeddings are the mean of
-// their tokens, of length 1. What a file asks for and is not implemented is
+// their tokens, of length 1. modules.json lists Transformer, Pooling in 1_Pooling, and
+// perhaps Normalize. What a file asks for and is not implemented is
 // gpk.ErrUnsupported. Errors name the file and the field.
 func Load(dir string, opts ...Option) (*Encoder, error) {
 	var o options

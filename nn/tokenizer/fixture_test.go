@@ -55,9 +55,11 @@ func TestFixtures(t *testing.T) {
 				text := ""
 				if i < len(texts) {
 					text = texts[i]
-					got, err := k.Encode(text)
-					if err != nil || !slices.Equal(got, ids) {
-						t.Errorf("Encode(%q) is %v (%v), not %v", text, got, err, ids)
+					for range 3 { // words are kept when they come again
+						got, err := k.Encode(text)
+						if err != nil || !slices.Equal(got, ids) {
+							t.Errorf("Encode(%q) is %v (%v), not %v", text, got, err, ids)
+						}
 					}
 				}
 				for _, d := range []struct {

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/gpk-go/gpk/nn/tokenizer/internal/tables"
@@ -27,9 +28,23 @@ type bertNormalizer struct {
 
 	table *tables.Table
 	ascii [utf8.RuneSelf]byte // what becomes of a byte; gone where it is removed
+	pages [maxFixed / fixedPage]atomic.Pointer[[fixedPage]fixedForm]
 }
 
 const gone = 0xFF // no byte of ASCII
+
+const (
+	maxFixed  = 0x10000 // code points below it have fixed forms
+	fixedPage = 256     // code points of a page
+)
+
+// fixedForm is what becomes of a code point, whatever stands beside it: n bytes of form,
+// behind the marks that wait. Where n is 0 there is no such form: the code point leaves nothing or
+// a mark, or its form is longer.
+type fixedForm struct {
+	n    uint8
+	form [11]byte // a syllable of Hangul takes 9
+}
 
 // tabulate fills ascii.
 func (b *bertNormalizer) tabulate() {
@@ -63,28 +78,69 @@ func (b *bertNormalizer) normalize(s string, w *scratch) string {
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		i += n
-		f := b.table.Of(r)
-		if b.clean {
-			if f&tables.CleanRemoved != 0 {
+		if r < maxFixed {
+			if k := b.fixed(r); k.n > 0 {
+				if len(marks) > 0 {
+					out, marks = b.flush(out, marks)
+				}
+				out = append(out, k.form[:k.n]...)
 				continue
 			}
-			if f&tables.CleanSpace != 0 {
-				r, f = ' ', 0
-			}
 		}
-		if b.chinese && f&tables.Chinese != 0 {
-			out, marks = b.flush(out, marks)
-			out = append(out, ' ')
-			out, marks = b.add(out, marks, r, f)
-			out, marks = b.flush(out, marks)
-			out = append(out, ' ')
-			continue
-		}
-		out, marks = b.add(out, marks, r, f)
+		out, marks = b.one(out, marks, r)
 	}
 	out, marks = b.flush(out, marks)
 	w.text, w.marks = out, marks
 	return string(out)
+}
+
+// fixed returns the form of a code point below maxFixed. The first call for a page makes
+// the forms of its code points.
+func (b *bertNormalizer) fixed(r rune) *fixedForm {
+	page := b.pages[r/fixedPage].Load()
+	if page == nil {
+		page = b.makePage(r / fixedPage * fixedPage)
+	}
+	return &page[r%fixedPage]
+}
+
+// makePage makes the forms of the code points from first on.
+func (b *bertNormalizer) makePage(first rune) *[fixedPage]fixedForm {
+	page := new([fixedPage]fixedForm)
+	var out []byte
+	var marks, parts []tables.Char
+	for i := range page {
+		r := first + rune(i)
+		out, marks = b.one(out[:0], marks[:0], r)
+		parts = b.table.AppendDecomposed(parts[:0], r)
+		// If the first part is a starter, all marks that wait go before it.
+		if parts[0].Class == 0 && len(marks) == 0 && len(out) <= len(page[i].form) {
+			page[i].n = uint8(copy(page[i].form[:], out))
+		}
+	}
+	b.pages[first/fixedPage].Store(page)
+	return page
+}
+
+// one puts r behind what is there, through all steps.
+func (b *bertNormalizer) one(out []byte, marks []tables.Char, r rune) ([]byte, []tables.Char) {
+	f := b.table.Of(r)
+	if b.clean {
+		if f&tables.CleanRemoved != 0 {
+			return out, marks
+		}
+		if f&tables.CleanSpace != 0 {
+			r, f = ' ', 0
+		}
+	}
+	if b.chinese && f&tables.Chinese != 0 {
+		out, marks = b.flush(out, marks)
+		out = append(out, ' ')
+		out, marks = b.add(out, marks, r, f)
+		out, marks = b.flush(out, marks)
+		return append(out, ' '), marks
+	}
+	return b.add(out, marks, r, f)
 }
 
 // add puts r behind what is there, through strip and lower.

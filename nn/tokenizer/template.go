@@ -190,6 +190,9 @@ func (t *Tokenizer) templateTokens(n node) (map[string][]int32, error) {
 		for _, id := range list {
 			ids = append(ids, t.knownID(id, &err))
 		}
+		for _, token := range tokens {
+			token.text(&err)
+		}
 		if err == nil {
 			err = s.done()
 		}

@@ -106,6 +106,42 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestRoundTripSweep has every code point alone and between letters. With NFC, the normal form comes back.
+func TestRoundTripSweep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the sweep of all code points was NOT run: -short")
+	}
+	kinds := roundTrips(t)
+	kinds["qwen2"] = fixture(t, "qwen2")
+	var ids []int32
+	check := func(s string) {
+		for kind, k := range kinds {
+			var err error
+			if ids, err = k.AppendEncodeBare(ids[:0], s); err != nil {
+				t.Fatal(err)
+			}
+			want := s
+			if k.norm != nil {
+				want = k.norm.normalize(s, &scratch{})
+			}
+			if back, err := k.DecodeSpecial(ids); err != nil || back != want {
+				t.Fatalf("%s: %+q comes back as %+q (%v), not %+q", kind, s, back, err, want)
+			}
+		}
+	}
+	var between strings.Builder
+	for r := range rune(utf8.MaxRune + 1) {
+		if utf8.ValidRune(r) {
+			check(string(r))
+			between.WriteString("a" + string(r) + "b ")
+		}
+		if r%64 == 63 {
+			check(between.String())
+			between.Reset()
+		}
+	}
+}
+
 // TestSameSpaces: two tokens that claim the same spaces, as text and behind a normalizer.
 func TestSameSpaces(t *testing.T) {
 	for _, normalized := range []string{"false", "true"} {

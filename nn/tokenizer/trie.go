@@ -1,21 +1,25 @@
 package tokenizer
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 )
 
 // trie finds the longest of many strings at the beginning of another. The
-// children of a node lie side by side, so a step is a search for one byte among at
-// most 256.
+// children of a node lie side by side. A step looks at one after the other, or into the table
+// of a node that has many.
 type trie struct {
 	nodes  []trieNode
-	labels []byte // labels[i] leads to nodes[i]
+	labels []byte       // labels[i] leads to nodes[i]
+	wide   [][256]int32 // the child by its label, or -1
 }
 
+// wideNode is the number of children from which on a node has a table. A table takes 1 KB, and the strings of
+// so many children at least 7 bytes each in a file.
+const wideNode = 8
+
 type trieNode struct {
-	first int32 // the first child
+	first int32 // the first child, or the number of the table in wide
 	count uint16
 	id    int32 // of the string that ends here, or -1
 }
@@ -53,24 +57,40 @@ func newTrie(ids map[string]int32) *trie {
 		}
 		level = next
 	}
+	t.widen()
 	return t
+}
+
+// widen makes the tables.
+func (t *trie) widen() {
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		if n.count < wideNode {
+			continue
+		}
+		var table [256]int32
+		for b := range table {
+			table[b] = -1
+		}
+		for child := n.first; child < n.first+int32(n.count); child++ {
+			table[t.labels[child]] = child
+		}
+		n.first = int32(len(t.wide))
+		t.wide = append(t.wide, table)
+	}
 }
 
 // step returns the child of a node, or -1.
 func (t *trie) step(at int32, b byte) int32 {
 	n := &t.nodes[at]
-	first := int(n.first)
-	children := t.labels[first : first+int(n.count)]
-	if len(children) <= 4 {
-		for i, c := range children {
-			if c == b {
-				return int32(first + i)
-			}
-		}
-		return -1
+	if n.count >= wideNode {
+		return t.wide[n.first][b]
 	}
-	if i := bytes.IndexByte(children, b); i >= 0 {
-		return int32(first + i)
+	first := int(n.first)
+	for i, c := range t.labels[first : first+int(n.count)] {
+		if c == b {
+			return int32(first + i)
+		}
 	}
 	return -1
 }
