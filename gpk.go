@@ -55,7 +55,7 @@ import (
 //     [Array.At], [Array.Index]
 //   - Copies: [Array.Contiguous], [Array.Clone], [Array.Repeat], [Array.Pad],
 //     [Array.Cast], [Array.To], [Array.Flatten], [Array.Tile], [Array.Roll], [Array.Tril],
-//     [Array.Triu], [Array.TakeAlongAxis], [Array.PutAlongAxis], [Array.ScatterAdd],
+//     [Array.Triu], [Array.Take], [Array.TakeAlongAxis], [Array.PutAlongAxis], [Array.ScatterAdd],
 //     [Array.IndexSelect]
 //   - Of a length that the elements decide, for which they wait: [Array.Nonzero],
 //     [Array.MaskedSelect], [Array.Unique], [Array.UniqueAll], [Array.BinCount]

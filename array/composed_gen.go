@@ -27,12 +27,11 @@ func (a *Array) AsStrided(shape, strides []int, offset ...int) *Array {
 // axes are ErrShape.
 func (a *Array) At(index ...int) *Array { return compose.At(a.op("At"), a, index...) }
 
-// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum
-// of those of the elements, Float64. a, of an integer type, has one axis. The result has as
-// many numbers as the largest element asks for, and at least minLength; BinCount waits for the
-// largest element, as Nonzero does for a number. weights, at most one array, has a real type
-// and the shape of a; it is added as ScatterAdd adds. A negative element, weights of another
-// shape and a negative minLength are ErrShape.
+// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum of those of the
+// elements, Float64. a, of an integer type, has one axis. The result has as many numbers as the largest element asks
+// for, and at least minLength; BinCount waits for the largest element, as Nonzero does for a number. weights, at most
+// one array, has a real type and the shape of a; it is added as ScatterAdd adds. A negative element, weights of
+// another shape and a negative minLength are ErrShape.
 func (a *Array) BinCount(minLength int, weights ...*Array) *Array {
 	return compose.BinCount(a.op("BinCount", weights...), a, minLength, weights...)
 }
@@ -60,11 +59,10 @@ func (a *Array) CountNonzero(axes ...int) *Array {
 // A component is the difference of two rounded products.
 func (a *Array) Cross(b *Array, axis int) *Array { return compose.Cross(a.op("Cross", b), a, b, axis) }
 
-// CumProd returns the product of the elements up to each index along an axis. Integers and
-// Bool give Int64, Uint16, Uint32 and Uint64 give Uint64, and wrap. Float32, half types and
-// Complex64 are computed in twice the width and rounded once. It is a scan of log2 n passes,
-// the k-th of which multiplies elements 2^k apart (Hillis and Steele, Communications of the
-// ACM 29 (1986) 1170), so that the order of the factors is one of the length alone.
+// CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
+// Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
+// rounded once. It is a scan of log2 n passes, the k-th of which multiplies elements 2^k apart (Hillis and Steele,
+// Communications of the ACM 29 (1986) 1170), so that the order of the factors is one of the length alone.
 func (a *Array) CumProd(axis int) *Array { return compose.CumProd(a.op("CumProd"), a, axis) }
 
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
@@ -90,11 +88,10 @@ func (a *Array) Flatten() *Array { return compose.Flatten(a.op("Flatten"), a) }
 // Flip returns a view in which the named axes run backwards; no axes means all.
 func (a *Array) Flip(axes ...int) *Array { return compose.Flip(a.op("Flip"), a, axes...) }
 
-// Histogram returns the number of elements of a, of a real type, in each of bins intervals of
-// one width between lo and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its
-// lower edge, and the last one hi too. NaN and elements outside are in none. With lo = hi the
-// range is lo - 1/2 to hi + 1/2. Elements are compared as Float64. Fewer than one interval is
-// ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
+// Histogram returns the number of elements of a, of a real type, in each of bins intervals of one width between lo
+// and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its lower edge, and the last one hi too. NaN
+// and elements outside are in none. With lo = hi the range is lo - 1/2 to hi + 1/2. Elements are compared as Float64.
+// Fewer than one interval is ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
 func (a *Array) Histogram(bins int, lo, hi float64) (counts, edges *Array) {
 	return compose.Histogram(a.op("Histogram"), a, bins, lo, hi)
 }
@@ -106,27 +103,24 @@ func (a *Array) HistogramDensity(bins int, lo, hi float64) (density, edges *Arra
 	return compose.HistogramDensity(a.op("HistogramDensity"), a, bins, lo, hi)
 }
 
-// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one
-// fewer than edges, which has one axis and real elements in ascending order. Each interval
-// holds its lower edge, and the last one its upper edge too. Fewer than two edges, and edges
-// that do not ascend, or are NaN, are ErrShape; the latter is found as an index of Take outside
-// its axis.
+// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one fewer than edges,
+// which has one axis and real elements in ascending order. Each interval holds its lower edge, and the last one its
+// upper edge too. Fewer than two edges, and edges that do not ascend, or are NaN, are ErrShape; the latter is found
+// as an index of Take outside its axis.
 func (a *Array) HistogramEdges(edges *Array) *Array {
 	return compose.HistogramEdges(a.op("HistogramEdges", edges), a, edges)
 }
 
-// Index returns a view with one index for each of the leading axes: an int, whose axis the
-// view lacks; gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or
-// gpk.All, all of an axis. Axes without an index are whole: x.Index(gpk.Range(2, gpk.End),
-// gpk.All, 3). Negative numbers count from the end. An int outside its axis, more indices
-// than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
+// Index returns a view with one index for each of the leading axes: an int, whose axis the view lacks;
+// gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or gpk.All, all of an axis. Axes without an
+// index are whole: x.Index(gpk.Range(2, gpk.End), gpk.All, 3). Negative numbers count from the end. An int outside
+// its axis, more indices than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
 func (a *Array) Index(index ...any) *Array { return compose.Index(a.op("Index"), a, index...) }
 
-// IndexSelect returns the parts of a at indices along an axis, or those where a mask is true.
-// indices has one axis. Of type Int32 or Int64 it is Take, and negative ones count from the
-// end. Of type Bool it is a mask of the length of the axis, and the length of the result is
-// the number of elements that are true: IndexSelect waits for it as Nonzero does. A mask of
-// another length is ErrShape, and any other type ErrDType.
+// IndexSelect returns the parts of a at indices along an axis, or those where a mask is true. indices has one axis.
+// Of type Int32 or Int64 it is Take, and negative ones count from the end. Of type Bool it is a mask of the length of
+// the axis, and the length of the result is the number of elements that are true: IndexSelect waits for it as Nonzero
+// does. A mask of another length is ErrShape, and any other type ErrDType.
 func (a *Array) IndexSelect(indices *Array, axis int) *Array {
 	return compose.IndexSelect(a.op("IndexSelect", indices), a, indices, axis)
 }
@@ -143,11 +137,10 @@ func (a *Array) LogSumExp(axes ...int) *Array {
 	return compose.LogSumExp(a.op("LogSumExp"), a, axes...)
 }
 
-// MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order
-// along one axis: NumPy's a[mask]. A mask with fewer axes is one of the leading axes of a; the
-// result has their place in one axis, and the others. The length is the number of elements of
-// the mask that are true: MaskedSelect waits for it as Nonzero does. A mask whose shape is not
-// that of the leading axes of a is ErrShape.
+// MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order along one axis:
+// NumPy's a[mask]. A mask with fewer axes is one of the leading axes of a; the result has their place in one axis,
+// and the others. The length is the number of elements of the mask that are true: MaskedSelect waits for it as
+// Nonzero does. A mask whose shape is not that of the leading axes of a is ErrShape.
 func (a *Array) MaskedSelect(mask *Array) *Array {
 	return compose.MaskedSelect(a.op("MaskedSelect", mask), a, mask)
 }
@@ -187,12 +180,11 @@ func (a *Array) Pad(widths [][2]int, value any) *Array {
 	return compose.Pad(a.op("Pad"), a, widths, value)
 }
 
-// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis,
-// and at the index's own place along the others, is that of values: the inverse of
-// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its
-// shape along the others; negative ones count from the end. values is an *Array of a's type,
-// broadcast to the shape of the indices, or a number. Where indices name an element twice, the
-// last in row-major order counts. An index outside the axis is ErrShape, found as that of Take.
+// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis, and at the index's own
+// place along the others, is that of values: the inverse of TakeAlongAxis. Indices, Int32 or Int64, have as many axes
+// as a, and are broadcast to its shape along the others; negative ones count from the end. values is an *Array of a's
+// type, broadcast to the shape of the indices, or a number. Where indices name an element twice, the last in
+// row-major order counts. An index outside the axis is ErrShape, found as that of Take.
 func (a *Array) PutAlongAxis(indices *Array, values any, axis int) *Array {
 	return compose.PutAlongAxis(a.op("PutAlongAxis", indices), a, indices, values, axis)
 }
@@ -221,27 +213,25 @@ func (a *Array) Roll(shift int, axes ...int) *Array {
 	return compose.Roll(a.op("Roll"), a, shift, axes...)
 }
 
-// ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the
-// transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape; negative
-// ones count from the end, and equal ones add. values, of a's type, is broadcast to the shape
-// that Take(a, indices, axis) has. The order in which the values of one index are added depends
-// on the indices alone, or does not matter: the bits are the same whenever the program runs on a device;
-// halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
+// ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the transpose of Take, and
+// NumPy's add.at. Indices are Int32 or Int64, of any shape; negative ones count from the end, and equal ones add.
+// values, of a's type, is broadcast to the shape that Take(a, indices, axis) has. The order in which the values of
+// one index are added depends on the indices alone, or does not matter: the bits are the same whenever the program
+// runs on a device; halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are
-// added in any order; all others are sorted by index and added in runs of 32, those of Float32
-// and Complex64 in double precision and rounded once. Where Float32 and Complex64 have few sums
-// in narrow rows, as from 2^24 single elements to 2^16, they are added exactly and rounded once.
+// On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are added in any order;
+// all others are sorted by index and added in runs of 32, those of Float32 and Complex64 in double precision and
+// rounded once. Where Float32 and Complex64 have few sums in narrow rows, as from 2^24 single elements to 2^16, they
+// are added exactly and rounded once.
 func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
 	return compose.ScatterAdd(a.op("ScatterAdd", indices, values), a, indices, values, axis)
 }
 
-// SearchSorted returns, for each element of values, the index, Int64, at which it can be put
-// into a without breaking its order: the number of elements of a below it; with right also
-// those equal to it. a has one axis, is in ascending order with NaN last, as Sort leaves it,
-// and has the type of values, a real one or Bool; its order is not checked. Operands of two
-// types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
+// SearchSorted returns, for each element of values, the index, Int64, at which it can be put into a without breaking
+// its order: the number of elements of a below it; with right also those equal to it. a has one axis, is in ascending
+// order with NaN last, as Sort leaves it, and has the type of values, a real one or Bool; its order is not checked.
+// Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
 func (a *Array) SearchSorted(values *Array, right bool) *Array {
 	return compose.SearchSorted(a.op("SearchSorted", values), a, values, right)
 }
@@ -270,6 +260,14 @@ func (a *Array) Std(axes ...int) *Array { return compose.Std(a.op("Std"), a, axe
 
 // SwapAxes returns a view with two axes exchanged.
 func (a *Array) SwapAxes(i, j int) *Array { return compose.SwapAxes(a.op("SwapAxes"), a, i, j) }
+
+// Take returns the elements of a along an axis at indices, Int32 or Int64, whose axes stand in place of that axis.
+// Negative indices count from the end. One outside the axis is ErrShape. On a GPU the kernel finds it: the first copy
+// to the host of anything computed from the result returns the error, and Into, CopyFrom and writes in place that
+// depend on the result wait for this check, and write nothing if it fails.
+func (a *Array) Take(indices *Array, axis int) *Array {
+	return compose.Take(a.op("Take", indices), a, indices, axis)
+}
 
 // TakeAlongAxis returns, for each index, the element of a at it along an axis, and at the
 // index's own place along the others, along which the two are broadcast: what ArgMax with

@@ -157,7 +157,7 @@ func (o *node) refersTo(match func(*contents) bool) int {
 		if match(in.of) {
 			n++
 		}
-		if s := in.of.node; s != nil && s.state <= running && !o.repeats(i) {
+		if s := in.of.node; s != nil && s.state <= running && o.earlier(i) < 0 {
 			n += s.refersTo(match)
 		}
 	}
@@ -189,9 +189,6 @@ func (in *operand) conjugate() (operand, bool) {
 	out.step, out.view.Layout = false, lay
 	return out, true
 }
-
-// repeats reports whether the i-th operand is the same contents as an earlier one.
-func (o *node) repeats(i int) bool { return o.earlier(i) >= 0 }
 
 // earlier returns the index of the first operand with the contents of the i-th one, or -1 if that is the i-th.
 func (o *node) earlier(i int) int {

@@ -75,7 +75,7 @@ func (n *node) Deferred() bool {
 		if c.mem != nil && c.lost(&in.view) {
 			return true
 		}
-		if step := in.pendingStep(); step != nil && !n.repeats(i) && step.Deferred() {
+		if step := in.pendingStep(); step != nil && n.earlier(i) < 0 && step.Deferred() {
 			return true
 		}
 	}
@@ -157,7 +157,7 @@ func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*n
 			n.leaves++
 			continue
 		case i < steps:
-			why := s.obstacle(n, c.node, &a.lay, size, n.repeats(i)) // an earlier operand that is stored by now is not pending
+			why := s.obstacle(n, c.node, &a.lay, size, n.earlier(i) >= 0) // an earlier operand that is stored by now is not pending
 			if why == "" {
 				in.step = true
 				n.depth, n.headed = max(n.depth, c.node.depth+1), n.headed || c.node.begins()

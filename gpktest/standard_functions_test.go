@@ -223,25 +223,32 @@ var standardProducts = map[string]standardCall{
 	"linalg.solve":             func(x, y, _ *gpk.Array, _ *standardArguments) any { return linalg.Solve(x, y) },
 	"linalg.matrix_norm":       func(x, _, _ *gpk.Array, p *standardArguments) any { return linalg.MatrixNorm(x, float64(p.Q)) },
 	"linalg.matrix_power":      func(x, _, _ *gpk.Array, p *standardArguments) any { return linalg.MatrixPower(x, p.N) },
-	"fft.fft":                  transform(fft.FFT),
-	"fft.ifft":                 transform(fft.IFFT),
-	"fft.irfft":                transform(fft.IRFFT),
-	"fft.hfft":                 transform(fft.HFFT),
-	"fft.rfft":                 transform(fft.RFFT),
-	"fft.ihfft":                transform(fft.IHFFT),
-	"fft.fftn":                 func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.FFTN(x, fft.Norm(p.Mode)) },
-	"fft.ifftn":                func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.IFFTN(x, fft.Norm(p.Mode)) },
-	"fft.irfftn":               func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.IRFFTN(x, fft.Norm(p.Mode)) },
-	"fft.rfftn":                func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.RFFTN(x, fft.Norm(p.Mode)) },
-	"fft.fftfreq":              func(_, _, _ *gpk.Array, p *standardArguments) any { return fft.FFTFreq(p.Dt.DType, p.N, float64(p.Q)) },
-	"fft.rfftfreq":             func(_, _, _ *gpk.Array, p *standardArguments) any { return fft.RFFTFreq(p.Dt.DType, p.N, float64(p.Q)) },
-	"fft.fftshift":             func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.FFTShift(x, p.Axes...) },
-	"fft.ifftshift":            func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.IFFTShift(x, p.Axes...) },
-}
-
-// transform is a transform of one axis.
-func transform(f func(x *gpk.Array, opts ...fft.Option) *gpk.Array) standardCall {
-	return func(x, _, _ *gpk.Array, p *standardArguments) any { return f(x, fft.Axes(p.Axis), fft.Norm(p.Mode)) }
+	"fft.fft": func(x, _, _ *gpk.Array, p *standardArguments) any {
+		return fft.FFT(x, fft.Axes(p.Axis), fft.Norm(p.Mode))
+	},
+	"fft.ifft": func(x, _, _ *gpk.Array, p *standardArguments) any {
+		return fft.IFFT(x, fft.Axes(p.Axis), fft.Norm(p.Mode))
+	},
+	"fft.irfft": func(x, _, _ *gpk.Array, p *standardArguments) any {
+		return fft.IRFFT(x, fft.Axes(p.Axis), fft.Norm(p.Mode))
+	},
+	"fft.hfft": func(x, _, _ *gpk.Array, p *standardArguments) any {
+		return fft.HFFT(x, fft.Axes(p.Axis), fft.Norm(p.Mode))
+	},
+	"fft.rfft": func(x, _, _ *gpk.Array, p *standardArguments) any {
+		return fft.RFFT(x, fft.Axes(p.Axis), fft.Norm(p.Mode))
+	},
+	"fft.ihfft": func(x, _, _ *gpk.Array, p *standardArguments) any {
+		return fft.IHFFT(x, fft.Axes(p.Axis), fft.Norm(p.Mode))
+	},
+	"fft.fftn":      func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.FFTN(x, fft.Norm(p.Mode)) },
+	"fft.ifftn":     func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.IFFTN(x, fft.Norm(p.Mode)) },
+	"fft.irfftn":    func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.IRFFTN(x, fft.Norm(p.Mode)) },
+	"fft.rfftn":     func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.RFFTN(x, fft.Norm(p.Mode)) },
+	"fft.fftfreq":   func(_, _, _ *gpk.Array, p *standardArguments) any { return fft.FFTFreq(p.Dt.DType, p.N, float64(p.Q)) },
+	"fft.rfftfreq":  func(_, _, _ *gpk.Array, p *standardArguments) any { return fft.RFFTFreq(p.Dt.DType, p.N, float64(p.Q)) },
+	"fft.fftshift":  func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.FFTShift(x, p.Axes...) },
+	"fft.ifftshift": func(x, _, _ *gpk.Array, p *standardArguments) any { return fft.IFFTShift(x, p.Axes...) },
 }
 
 // ofEigh returns the eigenvalues w and V diag(w) V^H, because the signs of eigenvectors are free.

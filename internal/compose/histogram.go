@@ -11,11 +11,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Histogram returns the number of elements of a, of a real type, in each of bins intervals of
-// one width between lo and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its
-// lower edge, and the last one hi too. NaN and elements outside are in none. With lo = hi the
-// range is lo - 1/2 to hi + 1/2. Elements are compared as Float64. Fewer than one interval is
-// ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
+// Histogram returns the number of elements of a, of a real type, in each of bins intervals of one width between lo
+// and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its lower edge, and the last one hi too. NaN
+// and elements outside are in none. With lo = hi the range is lo - 1/2 to hi + 1/2. Elements are compared as Float64.
+// Fewer than one interval is ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
 //
 //gpk:row In order along an axis | int64, float64 | real types | the number of elements in intervals of one width between two bounds, and the edges
 func Histogram[A Operand](o Operation[A], a A, bins int, lo, hi float64) (counts, edges A) {
@@ -45,11 +44,10 @@ func HistogramDensity[A Operand](o Operation[A], a A, bins int, lo, hi float64) 
 	return o.Elementwise(expr.Div, o.Elementwise(expr.Div, o.Cast(counts, dtype.Float64), width), total), edges
 }
 
-// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one
-// fewer than edges, which has one axis and real elements in ascending order. Each interval
-// holds its lower edge, and the last one its upper edge too. Fewer than two edges, and edges
-// that do not ascend, or are NaN, are ErrShape; the latter is found as an index of Take outside
-// its axis.
+// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one fewer than edges,
+// which has one axis and real elements in ascending order. Each interval holds its lower edge, and the last one its
+// upper edge too. Fewer than two edges, and edges that do not ascend, or are NaN, are ErrShape; the latter is found
+// as an index of Take outside its axis.
 //
 //gpk:row In order along an axis | int64 | real types | the number of elements in the intervals between edges
 func HistogramEdges[A Operand](o Operation[A], a, edges A) A {
@@ -73,12 +71,11 @@ func HistogramEdges[A Operand](o Operation[A], a, edges A) A {
 	return guarded(o, counts, o.Reduce(expr.All, rises, nil), layout.Errorf("edges that do not ascend"))
 }
 
-// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum
-// of those of the elements, Float64. a, of an integer type, has one axis. The result has as
-// many numbers as the largest element asks for, and at least minLength; BinCount waits for the
-// largest element, as Nonzero does for a number. weights, at most one array, has a real type
-// and the shape of a; it is added as ScatterAdd adds. A negative element, weights of another
-// shape and a negative minLength are ErrShape.
+// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum of those of the
+// elements, Float64. a, of an integer type, has one axis. The result has as many numbers as the largest element asks
+// for, and at least minLength; BinCount waits for the largest element, as Nonzero does for a number. weights, at most
+// one array, has a real type and the shape of a; it is added as ScatterAdd adds. A negative element, weights of
+// another shape and a negative minLength are ErrShape.
 //
 //gpk:row In order along an axis | int64; float64 with weights | integers | the number of elements equal to 0, 1, …, or the sum of their weights; waits for the largest element
 func BinCount[A Operand](o Operation[A], a A, minLength int, weights ...A) A {

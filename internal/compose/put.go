@@ -10,12 +10,11 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis,
-// and at the index's own place along the others, is that of values: the inverse of
-// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its
-// shape along the others; negative ones count from the end. values is an *Array of a's type,
-// broadcast to the shape of the indices, or a number. Where indices name an element twice, the
-// last in row-major order counts. An index outside the axis is ErrShape, found as that of Take.
+// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis, and at the index's own
+// place along the others, is that of values: the inverse of TakeAlongAxis. Indices, Int32 or Int64, have as many axes
+// as a, and are broadcast to its shape along the others; negative ones count from the end. values is an *Array of a's
+// type, broadcast to the shape of the indices, or a number. Where indices name an element twice, the last in
+// row-major order counts. An index outside the axis is ErrShape, found as that of Take.
 //
 //gpk:row To other places | the same | all | a copy with values at indices along an axis, each at its own place along the others; the last of equal indices counts
 func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int) A {

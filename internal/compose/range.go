@@ -10,11 +10,10 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Index returns a view with one index for each of the leading axes: an int, whose axis the
-// view lacks; gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or
-// gpk.All, all of an axis. Axes without an index are whole: x.Index(gpk.Range(2, gpk.End),
-// gpk.All, 3). Negative numbers count from the end. An int outside its axis, more indices
-// than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
+// Index returns a view with one index for each of the leading axes: an int, whose axis the view lacks;
+// gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or gpk.All, all of an axis. Axes without an
+// index are whole: x.Index(gpk.Range(2, gpk.End), gpk.All, 3). Negative numbers count from the end. An int outside
+// its axis, more indices than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
 //
 //gpk:row To other places | the same | all | a view of an index, a range or all of each leading axis, as Python's x[2:, :, 3]
 func Index[A Operand](o Operation[A], a A, index ...any) A {

@@ -10,18 +10,17 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the
-// transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape; negative
-// ones count from the end, and equal ones add. values, of a's type, is broadcast to the shape
-// that Take(a, indices, axis) has. The order in which the values of one index are added depends
-// on the indices alone, or does not matter: the bits are the same whenever the program runs on a device;
-// halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
+// ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the transpose of Take, and
+// NumPy's add.at. Indices are Int32 or Int64, of any shape; negative ones count from the end, and equal ones add.
+// values, of a's type, is broadcast to the shape that Take(a, indices, axis) has. The order in which the values of
+// one index are added depends on the indices alone, or does not matter: the bits are the same whenever the program
+// runs on a device; halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
 // ErrShape, found as that of Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are
-// added in any order; all others are sorted by index and added in runs of 32, those of Float32
-// and Complex64 in double precision and rounded once. Where Float32 and Complex64 have few sums
-// in narrow rows, as from 2^24 single elements to 2^16, they are added exactly and rounded once.
+// On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are added in any order;
+// all others are sorted by index and added in runs of 32, those of Float32 and Complex64 in double precision and
+// rounded once. Where Float32 and Complex64 have few sums in narrow rows, as from 2^24 single elements to 2^16, they
+// are added exactly and rounded once.
 //
 //gpk:row To other places | the same | all but bool | a copy with values added at indices along an axis; equal indices add, in an order of the indices alone
 func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {

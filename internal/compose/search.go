@@ -9,11 +9,10 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// SearchSorted returns, for each element of values, the index, Int64, at which it can be put
-// into a without breaking its order: the number of elements of a below it; with right also
-// those equal to it. a has one axis, is in ascending order with NaN last, as Sort leaves it,
-// and has the type of values, a real one or Bool; its order is not checked. Operands of two
-// types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
+// SearchSorted returns, for each element of values, the index, Int64, at which it can be put into a without breaking
+// its order: the number of elements of a below it; with right also those equal to it. a has one axis, is in ascending
+// order with NaN last, as Sort leaves it, and has the type of values, a real one or Bool; its order is not checked.
+// Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
 //
 //gpk:row In order along an axis | int64 | real types, bool | the index in a sorted array at which each value keeps the order, before or behind equal elements
 func SearchSorted[A Operand](o Operation[A], a, values A, right bool) A {

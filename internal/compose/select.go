@@ -11,11 +11,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// IndexSelect returns the parts of a at indices along an axis, or those where a mask is true.
-// indices has one axis. Of type Int32 or Int64 it is Take, and negative ones count from the
-// end. Of type Bool it is a mask of the length of the axis, and the length of the result is
-// the number of elements that are true: IndexSelect waits for it as Nonzero does. A mask of
-// another length is ErrShape, and any other type ErrDType.
+// IndexSelect returns the parts of a at indices along an axis, or those where a mask is true. indices has one axis.
+// Of type Int32 or Int64 it is Take, and negative ones count from the end. Of type Bool it is a mask of the length of
+// the axis, and the length of the result is the number of elements that are true: IndexSelect waits for it as Nonzero
+// does. A mask of another length is ErrShape, and any other type ErrDType.
 //
 //gpk:row To other places | the same | all | the parts of an axis at indices, or where a mask of its length is true
 func IndexSelect[A Operand](o Operation[A], a, indices A, axis int) A {
@@ -35,11 +34,10 @@ func IndexSelect[A Operand](o Operation[A], a, indices A, axis int) A {
 	return take(o, a, indices, d, nil)
 }
 
-// MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order
-// along one axis: NumPy's a[mask]. A mask with fewer axes is one of the leading axes of a; the
-// result has their place in one axis, and the others. The length is the number of elements of
-// the mask that are true: MaskedSelect waits for it as Nonzero does. A mask whose shape is not
-// that of the leading axes of a is ErrShape.
+// MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order along one axis:
+// NumPy's a[mask]. A mask with fewer axes is one of the leading axes of a; the result has their place in one axis,
+// and the others. The length is the number of elements of the mask that are true: MaskedSelect waits for it as
+// Nonzero does. A mask whose shape is not that of the leading axes of a is ErrShape.
 //
 //gpk:row To other places | the same | all | the elements where a mask is true, along one axis
 func MaskedSelect[A Operand](o Operation[A], a, mask A) A {

@@ -6,17 +6,15 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Take returns the elements of x along an axis at indices, Int32 or Int64. The shape of the
-// result is x's with the shape of indices in place of the axis. Negative indices count from
-// the end. An index outside the axis is ErrShape. On a GPU the kernel finds it, and the
-// first copy to the host of anything computed from the result returns the error. Into,
-// CopyFrom and writes in place that depend on the result wait for this check, and write
-// nothing if it fails.
-func Take[A Operand](o Operation[A], x, indices A, axis int) A {
+// Take returns the elements of a along an axis at indices, Int32 or Int64, whose axes stand in place of that axis.
+// Negative indices count from the end. One outside the axis is ErrShape. On a GPU the kernel finds it: the first copy
+// to the host of anything computed from the result returns the error, and Into, CopyFrom and writes in place that
+// depend on the result wait for this check, and write nothing if it fails.
+func Take[A Operand](o Operation[A], a, indices A, axis int) A {
 	if err := o.Check(); err != nil {
 		return o.Failed(err)
 	}
-	return take(o, x, indices, axis, nil)
+	return take(o, a, indices, axis, nil)
 }
 
 // take is Take as a step. outside, if not nil, is the cause of the error for an index outside
