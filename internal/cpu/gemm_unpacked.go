@@ -19,7 +19,7 @@ const (
 
 	// sharedWork is the number of multiplications above which a product uses workers that are
 	// spinning. Up to serialWork it wakes no thread. With one such worker 128 x 10 x 256 and
-	// 256 x 10 x 128 in float32 take 0.58 to 0.67 of the time (a Xeon, minima of 6,000 runs).
+	// 256 x 10 x 128 in float32 take 0.57 to 0.67 of the time (a Xeon, minima of 6,000 runs).
 	sharedWork = serialWork / 4
 )
 
