@@ -11,7 +11,8 @@ import (
 
 // share is the part of one rank in a Gram matrix. K is cut into tiles of side by side entries. Rows
 // of tiles are dealt to the rows of a grid of ranks, and columns of tiles to its columns. So a
-// rank needs the states of about 1/rows + 1/columns of the samples.
+// rank needs the states of about 1/rows + 1/columns of the samples. In a grid of one row, the tiles
+// of a symmetric K are dealt one by one (gather).
 //
 // A rank's samples are gathered into compact sets, whose tiles are whole tiles of K. For a
 // symmetric K there is one set: the union of the rows and columns of the rank's tiles.
@@ -25,7 +26,7 @@ type share struct {
 	sets         [2][]int       // the compact sets of x and y, as numbers of tiles of samples
 	index        map[[2]int]int // the rank's tiles, numbered row by row
 	loads        []load         // the work of every rank
-	states       []bitset       // by rank, the tiles of x, then of a different y, whose states it builds
+	states       []bitset       // by rank, the tiles of samples of x, then of those of a different y, whose states it builds
 	record       *record        // the finished tiles, or nil
 }
 
@@ -111,24 +112,37 @@ func (p *share) below(t int) int64 {
 // extent returns the number of samples of tile t of a set of n.
 func (p *share) extent(t, n int) int { return min(p.side, n-t*p.side) }
 
-// deal deals n tiles to ranks: the heaviest first, each to the rank with the least weight so far.
+// deal deals n tiles to ranks: the heaviest first, each to the rank with the least weight so far, the first of several.
 func deal(n, ranks int, weight func(i int) int64) []int {
 	order, to, load := make([]int, n), make([]int, n), make([]int64, ranks)
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
+	heap := make([]int, ranks) // of ranks, the next one first
+	for r := range heap {
+		heap[r] = r
+	}
+	before := func(a, b int) bool { return load[a] < load[b] || load[a] == load[b] && a < b }
 	for _, i := range order {
-		least := slices.Index(load, slices.Min(load))
-		to[i] = least
-		load[least] += weight(i)
+		to[i] = heap[0]
+		load[heap[0]] += weight(i)
+		for at, child := 0, 1; child < ranks; at, child = child, 2*child+1 {
+			if child+1 < ranks && before(heap[child+1], heap[child]) {
+				child++
+			}
+			if !before(heap[child], heap[at]) {
+				break
+			}
+			heap[at], heap[child] = heap[child], heap[at]
+		}
 	}
 	return to
 }
 
-// maxEvened bounds the tiles times the ranks of a matrix whose tiles are dealt one by one. With more tiles, the deal of
-// columns alone is even.
-const maxEvened = 1 << 22
+// maxEvened bounds the number of tiles in a square K whose tiles on and above the diagonal are dealt one by one. A larger
+// K has over 1,448 columns of tiles, whose deal alone is even among up to 700 ranks.
+const maxEvened = 1 << 21
 
 // gather deals the tiles, and sets those of the rank and the samples that they need.
 func (p *share) gather() {
@@ -140,7 +154,7 @@ func (p *share) gather() {
 	// In a grid of one row or column, every rank builds nearly all states of a symmetric K. So each of its tiles can
 	// go to any rank.
 	var even []int
-	if p.symmetric && min(p.grid[0], p.grid[1]) == 1 && int64(rows)*int64(cols)*int64(p.ranks) <= maxEvened {
+	if p.symmetric && min(p.grid[0], p.grid[1]) == 1 && rows*cols <= maxEvened {
 		var weights []int64
 		for i := range rows {
 			for j := i; j < cols; j++ {

@@ -1,6 +1,7 @@
 package quantum
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -160,6 +161,45 @@ func TestBalance(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestBalanceOfManyRanks has fewer than two columns of tiles a rank. Dealt by columns, one rank has up to 3.8 times the mean.
+func TestBalanceOfManyRanks(t *testing.T) {
+	k := compiled(t, entangled(), Auto)
+	for _, n := range []int{12_200, 12_500, 24_000} {
+		p, err := k.newPart(n, 0, Options{}, 0, 251, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most, all := int64(0), int64(0)
+		for _, l := range p.loads {
+			most, all = max(most, l.pairs), all+l.pairs
+		}
+		if even := float64(most) * 251 / float64(all); even > 1.02 {
+			t.Errorf("%d samples on 251 ranks: one has %.3f times the mean", n, even)
+		}
+	}
+}
+
+// TestDeal compares with a search for the rank with the least weight.
+func TestDeal(t *testing.T) {
+	rng := testrand.New(t)
+	for range 1000 {
+		weights, load := make([]int64, rng.IntN(80)), make([]int64, 1+rng.IntN(20))
+		order := make([]int, len(weights))
+		for i := range weights {
+			weights[i], order[i] = rng.Int64N(6), i
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[b], weights[a]) })
+		want := make([]int, len(weights))
+		for _, i := range order {
+			want[i] = slices.Index(load, slices.Min(load))
+			load[want[i]] += weights[i]
+		}
+		if got := deal(len(weights), len(load), func(i int) int64 { return weights[i] }); !slices.Equal(got, want) {
+			t.Fatalf("%v on %d ranks: %v, want %v", weights, len(load), got, want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestMPI(t *testing.T) {
 		logged(t, "", nil, "apt-get", "-qq", "update")
 		logged(t, "", []string{"DEBIAN_FRONTEND=noninteractive"}, "apt-get", "-qq", "install", "-y", "--no-install-recommends", "openmpi-bin")
 	}
-	expected := []string{"TestOpenMPI", "TestStoppedMPI", "TestMissingMPI", "TestRefusedMPI"}
+	expected := []string{"TestOpenMPI", "TestKilledMPI", "TestMissingMPI", "TestRefusedMPI"}
 	args := []string{"-timeout", "10m", "-run", "MPI$", "./dist"}
 	openMPI, why := mpiWheel(t, "openmpi", "5.0.11")
 	mpich, why2 := mpiWheel(t, "mpich", "5.0.2")

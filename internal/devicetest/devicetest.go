@@ -1,5 +1,6 @@
-// Package devicetest has the functions of package device that are for gpk's tests and
-// benchmarks. Each is documented where it is defined, under the same name in lower case.
+// Package devicetest has what gpk's tests and benchmarks need of package device: functions
+// that device does not export, documented where they are defined, under the same name in
+// lower case, and short ways to open the CPU.
 package devicetest
 
 import (
