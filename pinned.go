@@ -2,6 +2,7 @@ package gpk
 
 import (
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
@@ -31,4 +32,4 @@ func Pinned[T Elem](n int) (s []T, free func(), err error) {
 }
 
 // maxPinned bounds the number of bytes, so that it fits an int.
-const maxPinned = 1 << 46
+const maxPinned = min(1<<46, math.MaxInt)

@@ -39,7 +39,7 @@ func TestPinned(t *testing.T) {
 	} else {
 		free()
 	}
-	for _, n := range []int{-1, math.MaxInt, math.MaxInt / 4} {
+	for _, n := range []int{-1, math.MaxInt, math.MaxInt/2 + 1, math.MaxInt/4 + 1} { // 4 times these do not fit an int
 		_, free, err := gpk.Pinned[float32](n)
 		var oe *gpk.OpError
 		if !errors.As(err, &oe) || !errors.Is(err, gpk.ErrShape) || free != nil {

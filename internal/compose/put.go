@@ -30,7 +30,7 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	}
 	shape := a.Shape()
 	shape[d] = indices.Shape()[d]
-	v, err := valuesOf(o, a.DType(), values)
+	v, err := valuesOf(o, a, values)
 	if err != nil {
 		return o.Failed(err)
 	}
@@ -73,8 +73,9 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	return reshape(o, o.Elementwise(expr.Where, w.hit, put, flat(a, a.Size())), a.Shape()...)
 }
 
-// valuesOf returns values, an array of type dt or a number that dt holds, as an array.
-func valuesOf[A Operand](o Operation[A], dt dtype.DType, values any) (A, error) {
+// valuesOf returns values, an array of a's type on a's device or a number that the type holds, as an array.
+func valuesOf[A Operand](o Operation[A], a A, values any) (A, error) {
+	dt := a.DType()
 	v, ok := values.(A)
 	if !ok {
 		v = filled(o, dt, values, nil)
@@ -83,6 +84,9 @@ func valuesOf[A Operand](o Operation[A], dt dtype.DType, values any) (A, error) 
 	err := v.Err()
 	if err == nil && v.DType() != dt {
 		err = fmt.Errorf("%w: values of %v in an array of %v; Cast one", dtype.ErrDType, v.DType(), dt)
+	}
+	if err == nil && v.Device() != a.Device() {
+		err = fmt.Errorf("%w: values on %v in an array on %v; move one with To", device.ErrDevice, v.Device(), a.Device())
 	}
 	return v, err
 }
