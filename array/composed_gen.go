@@ -88,9 +88,9 @@ func (a *Array) Flatten() *Array { return compose.Flatten(a.op("Flatten"), a) }
 // Flip returns a view in which the named axes run backwards; no axes means all.
 func (a *Array) Flip(axes ...int) *Array { return compose.Flip(a.op("Flip"), a, axes...) }
 
-// Histogram returns the number of elements of a, of a real type, in each of bins intervals of one width between lo
-// and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its lower edge, and the last one hi too. NaN
-// and elements outside are in none. With lo = hi the range is lo - 1/2 to hi + 1/2. Elements are compared as Float64.
+// Histogram divides lo to hi into bins intervals of equal width. It returns the number of elements of a, of a real
+// type, in each, as Int64, and the bins + 1 edges, as Float64. An interval includes its lower edge, and the last one
+// also hi. NaN and elements outside are not counted. With lo = hi the range is lo - 1/2 to hi + 1/2. Elements are compared as Float64.
 // Fewer than one interval is ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
 func (a *Array) Histogram(bins int, lo, hi float64) (counts, edges *Array) {
 	return compose.Histogram(a.op("Histogram"), a, bins, lo, hi)
@@ -138,9 +138,9 @@ func (a *Array) LogSumExp(axes ...int) *Array {
 }
 
 // MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order along one axis:
-// NumPy's a[mask]. A mask with fewer axes is one of the leading axes of a; the result has their place in one axis,
-// and the others. The length is the number of elements of the mask that are true: MaskedSelect waits for it as
-// Nonzero does. A mask whose shape is not that of the leading axes of a is ErrShape.
+// NumPy's a[mask]. The shape of the mask must be that of the leading axes of a, else the result is ErrShape. One axis
+// of the result replaces these; the other axes of a follow. Its length is the number of true elements of the mask,
+// for which MaskedSelect waits as Nonzero does.
 func (a *Array) MaskedSelect(mask *Array) *Array {
 	return compose.MaskedSelect(a.op("MaskedSelect", mask), a, mask)
 }
@@ -213,12 +213,12 @@ func (a *Array) Roll(shift int, axes ...int) *Array {
 	return compose.Roll(a.op("Roll"), a, shift, axes...)
 }
 
-// ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the transpose of Take, and
-// NumPy's add.at. Indices are Int32 or Int64, of any shape; negative ones count from the end, and equal ones add.
-// values, of a's type, is broadcast to the shape that Take(a, indices, axis) has. The order in which the values of
-// one index are added depends on the indices alone, or does not matter: the bits are the same whenever the program
-// runs on a device; halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
-// ErrShape, found as that of Take. Bool is ErrDType.
+// ScatterAdd returns a copy of a in which values are added to the elements at indices along an axis. It is the
+// transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape. Negative ones count from the end.
+// All values of an index that occurs several times are added, in an order that depends on the indices alone or does
+// not matter: on one device the bits are the same in every run. values, of a's type, is broadcast to the shape of
+// Take(a, indices, axis). Halves are computed in Float32 and rounded once, integers wrap. An index outside the axis
+// is ErrShape, found as that of Take. Bool is ErrDType.
 //
 // On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are added in any order;
 // all others are sorted by index and added in runs of 32, those of Float32 and Complex64 in double precision and

@@ -2,11 +2,10 @@ package array
 
 import "github.com/gpk-go/gpk/device"
 
-// Settled reports whether all arrays are stored on one device, and none carries an error or
-// depends on a check that runs on the device and has not been read yet, such as that of an
-// index of Take. If that check fails, results computed from the array fail too. A package
-// that computes several callers' arrays together uses it to keep the error of one from the
-// others. Eval the arrays first.
+// Settled reports whether all arrays are stored on one device and carry no error. It is false
+// while the device may still report one, such as an index of Take outside its axis: everything
+// computed from that array would fail. A package that computes the arrays of several callers
+// together uses it, so that the error of one does not reach the others. Eval the arrays first.
 func Settled(as ...*Array) bool {
 	return storedTogether(as, func(m *memory) bool { return !m.buf.State().Uncertain() })
 }

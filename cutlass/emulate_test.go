@@ -26,7 +26,7 @@ func emulated(t *testing.T, name string, flags ...string) string {
 	}
 	compiler, err := exec.LookPath("g++")
 	if err != nil {
-		t.Skipf("the kernels of testdata/emulate/%s.cpp were NOT tested: %v", name, err)
+		t.Skipf("NOT RUN: the kernels of testdata/emulate/%s.cpp on the host: %v", name, err)
 	}
 	program := filepath.Join(t.TempDir(), name)
 	build := exec.Command(compiler, append(flags, "-std=c++17", "-O2", "-U_FORTIFY_SOURCE", "-Wall", "-Wno-unknown-pragmas",

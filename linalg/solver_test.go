@@ -183,7 +183,7 @@ func triangular(a *gpk.Array) *gpk.Array { _, r := QR(a); return r }
 func TestSolverRefused(t *testing.T) {
 	withSolver(t)
 	if onDevice != "" {
-		t.Skip("NOT RUN: only the fake library fails when it is asked to")
+		t.Skip("NOT RUN on a GPU: cuSOLVER does not fail on request; the fake library does, in a run without a GPU")
 	}
 	r := random(t)
 	a := rounded(gpk.Float64, []int{2}, positive(r, gpk.Float64, "random", 20), positive(r, gpk.Float64, "random", 20))

@@ -224,7 +224,7 @@ func want(t *testing.T, a *gpk.Array, values ...float32) {
 	}
 }
 
-// activations are the operations that the names of ParseActivation stand for.
+// activations maps each name that ParseActivation accepts to its operation.
 var activations = map[string]func(*gpk.Array) *gpk.Array{
 	"linear": func(x *gpk.Array) *gpk.Array { return x }, "relu": (*gpk.Array).ReLU, "gelu": (*gpk.Array).GELU,
 	"gelu_new": (*gpk.Array).GELUTanh, "silu": (*gpk.Array).SiLU,

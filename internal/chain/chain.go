@@ -30,7 +30,7 @@ func (c *Call) fail(err error) *operror.OpError {
 	return &operror.OpError{Op: c.Name, Site: c.Site.String(), Err: err}
 }
 
-// wrap gives an error the name of the call unless it has one.
+// wrap returns err as an error of the call. It returns an error that names an operation unchanged.
 func (c *Call) wrap(err error) error {
 	if operror.Named(err) {
 		return err

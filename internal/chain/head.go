@@ -29,10 +29,10 @@ type Head struct {
 	where   epiloguePlace
 }
 
-// headLeaf is a leaf that stands for the product, and the element at which it begins.
+// headLeaf is a leaf of the program that reads the product.
 type headLeaf struct {
-	n      uint8
-	offset int
+	n      uint8 // of the leaf
+	offset int   // of its first element in the product
 }
 
 // epiloguePlace says which kernel computes the chain behind a product.
@@ -58,7 +58,7 @@ func (c *Chain) HeadLeaf(lay *layout.Layout) (fused.Ref, error) {
 	return r, nil
 }
 
-// wrap gives an error the product's name unless it has one.
+// wrap returns err as an error of the product. It returns an error that names an operation unchanged.
 func (h *Head) wrap(err error) error {
 	if err == nil || operror.Named(err) {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Histogram returns the number of elements of a, of a real type, in each of bins intervals of one width between lo
-// and hi, Int64, and the bins + 1 edges, Float64. Each interval holds its lower edge, and the last one hi too. NaN
-// and elements outside are in none. With lo = hi the range is lo - 1/2 to hi + 1/2. Elements are compared as Float64.
+// Histogram divides lo to hi into bins intervals of equal width. It returns the number of elements of a, of a real
+// type, in each, as Int64, and the bins + 1 edges, as Float64. An interval includes its lower edge, and the last one
+// also hi. NaN and elements outside are not counted. With lo = hi the range is lo - 1/2 to hi + 1/2. Elements are compared as Float64.
 // Fewer than one interval is ErrShape; bounds that are not finite, and lo above hi, are ErrUnsupported.
 //
 //gpk:row In order along an axis | int64, float64 | real types | the number of elements in intervals of one width between two bounds, and the edges

@@ -10,12 +10,12 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// ScatterAdd returns a copy of a to whose parts at indices along an axis values are added: the transpose of Take, and
-// NumPy's add.at. Indices are Int32 or Int64, of any shape; negative ones count from the end, and equal ones add.
-// values, of a's type, is broadcast to the shape that Take(a, indices, axis) has. The order in which the values of
-// one index are added depends on the indices alone, or does not matter: the bits are the same whenever the program
-// runs on a device; halves are computed in Float32 and rounded once, integers wrap. An index outside the axis is
-// ErrShape, found as that of Take. Bool is ErrDType.
+// ScatterAdd returns a copy of a in which values are added to the elements at indices along an axis. It is the
+// transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape. Negative ones count from the end.
+// All values of an index that occurs several times are added, in an order that depends on the indices alone or does
+// not matter: on one device the bits are the same in every run. values, of a's type, is broadcast to the shape of
+// Take(a, indices, axis). Halves are computed in Float32 and rounded once, integers wrap. An index outside the axis
+// is ErrShape, found as that of Take. Bool is ErrDType.
 //
 // On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are added in any order;
 // all others are sorted by index and added in runs of 32, those of Float32 and Complex64 in double precision and

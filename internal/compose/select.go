@@ -35,9 +35,9 @@ func IndexSelect[A Operand](o Operation[A], a, indices A, axis int) A {
 }
 
 // MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order along one axis:
-// NumPy's a[mask]. A mask with fewer axes is one of the leading axes of a; the result has their place in one axis,
-// and the others. The length is the number of elements of the mask that are true: MaskedSelect waits for it as
-// Nonzero does. A mask whose shape is not that of the leading axes of a is ErrShape.
+// NumPy's a[mask]. The shape of the mask must be that of the leading axes of a, else the result is ErrShape. One axis
+// of the result replaces these; the other axes of a follow. Its length is the number of true elements of the mask,
+// for which MaskedSelect waits as Nonzero does.
 //
 //gpk:row To other places | the same | all | the elements where a mask is true, along one axis
 func MaskedSelect[A Operand](o Operation[A], a, mask A) A {

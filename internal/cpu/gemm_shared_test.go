@@ -10,11 +10,11 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestSpinningWorkersShareProducts computes products that are too small to wake a thread for. They
-// are divided only if workers spin, into no more parts than that, and with the same bits.
+// TestSpinningWorkersShareProducts computes products that are too small to wake a thread for. The caller computes one
+// part, and each spinning worker may compute another. The number of parts does not change the bits.
 func TestSpinningWorkersShareProducts(t *testing.T) {
 	if use32.mulUnpacked == nil {
-		t.Skip("no kernel for operands that are not packed")
+		t.Skip("NOT RUN: this processor has no kernel for operands that are not packed, so no product is divided this way")
 	}
 	rng := testrand.New(t)
 	x, y := make([]float32, 1<<15), make([]float32, 1<<15)

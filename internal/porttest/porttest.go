@@ -16,9 +16,9 @@ const (
 	portCount = 10000
 )
 
-// FreeAddress returns a loopback address at which nothing listens. It keeps no listener open, so another program may
-// take the address before the test does. That is unlikely: the port is random, the system gives it to no outgoing
-// connection, and on Linux the host is random too.
+// FreeAddress returns a loopback address at which nothing listens. Another program may take the address before the
+// test does, because FreeAddress keeps no listener open. That is unlikely: the port is random and, unless the system
+// is configured otherwise, outgoing connections do not get it. On Linux the host is random too.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	var err error

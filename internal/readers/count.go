@@ -1,7 +1,7 @@
 // Package readers counts who may still read some elements, and which of them.
 //
-// What belongs here: the counts, and the parts that are read. What does not: what reads, when it
-// ends, and locking (package array).
+// What belongs here: the number of readers, and the parts that they read. What does not: the
+// readers themselves, the decision that one has ended, and locking (package array).
 package readers
 
 import (
@@ -83,7 +83,7 @@ func (c *Count[S]) Len() int {
 func (c *Count[S]) Scopes() iter.Seq[S] {
 	return func(yield func(S) bool) {
 		for _, r := range c.scoped {
-			if !yield(r.scope) {
+			if r.n != 0 && !r.scope.Ended() && !yield(r.scope) {
 				return
 			}
 		}

@@ -23,6 +23,23 @@ func numbers(xs []*item) (out []int) {
 	return out
 }
 
+// TestQueueIsBounded: a queue whose oldest item is started whenever it says so lists at most Max items.
+func TestQueueIsBounded(t *testing.T) {
+	var q Queue[item, *item]
+	var kept []*item
+	for i := range 5 * Max {
+		x := &item{n: i}
+		kept = append(kept, x)
+		if oldest := q.Add(x); oldest != nil {
+			oldest.ended = true
+		}
+		if len(q.items) > Max {
+			t.Fatalf("%d items are listed after %d", len(q.items), i)
+		}
+	}
+	runtime.KeepAlive(kept)
+}
+
 // TestQueue: a full queue names its oldest item that waits, does not count deferred ones, and
 // lists those that were dropped no more.
 func TestQueue(t *testing.T) {

@@ -74,8 +74,8 @@ func sameKind(a, b any) bool {
 	return number(a) && number(b) || reflect.TypeOf(a) == reflect.TypeOf(b)
 }
 
-// TestMutated sets every field of a file to null, another type, and what is too large or
-// negative. Either the error names the field, or the field can be so and the tokenizer works.
+// TestMutated sets every field of a file to null, to values of other types, and to numbers that are too large or
+// negative. The result must be an error that names the field, or a tokenizer that works.
 func TestMutated(t *testing.T) {
 	for name, file := range map[string]string{"WordPiece": shortWordPiece, "BPE": shortBPE} {
 		var root map[string]any

@@ -109,7 +109,7 @@ func TestRoundTrip(t *testing.T) {
 // TestRoundTripSweep has every code point alone and between letters. With NFC, the normal form comes back.
 func TestRoundTripSweep(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the sweep of all code points was NOT run: -short")
+		t.Skip("NOT RUN with -short: the sweep of all code points")
 	}
 	kinds := roundTrips(t)
 	kinds["qwen2"] = fixture(t, "qwen2")
