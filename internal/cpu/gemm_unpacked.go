@@ -16,11 +16,6 @@ const (
 	unpackedRows  = 16        // the smallest share of a goroutine
 	unpackedRow   = 1 << 13   // elements of B if A has one row: a few dependent chains of additions are slow
 	unpackedSteps = 32        // the shortest k if C is larger than the cache
-
-	// sharedWork is the number of multiplications above which a product uses workers that are
-	// spinning. Up to serialWork it wakes no thread. With one such worker 128 x 10 x 256 and
-	// 256 x 10 x 128 in float32 take 0.57 to 0.67 of the time (a Xeon, minima of 6,000 runs).
-	sharedWork = serialWork / 4
 )
 
 // gemmUnpacked computes C = A B if B is small enough, and reports whether it did. It takes
@@ -33,20 +28,16 @@ func (v *variant[T]) gemmUnpacked(m, n, k int, a, b Operand, c *T, ldc int) bool
 	if !v.fitsUnpacked(m, n, k) || min(m, n) <= maxVectors && (n < m || b.CS != 1) {
 		return false
 	}
-	work, workers := m*n*k, 1
-	switch {
-	case work > serialWork:
+	workers := 1
+	if m*n*k > serialWork {
 		workers = min(runtime.GOMAXPROCS(0), ceilDiv(m, unpackedRows))
-	case work > sharedWork:
-		workers = min(1+sharedWorkers.spinning(), ceilDiv(m, unpackedRows))
 	}
 	if workers == 1 {
 		v.multiplyUnpacked(m, n, k, a, b, c, ldc)
 		return true
 	}
 	grain := unpackedRows
-	if b.CS != 1 || work <= serialWork {
-		// Every part packs B, or a further part would wake a thread.
+	if b.CS != 1 { // otherwise every goroutine would pack B
 		grain = ceilDiv(m, workers)
 	}
 	Parallel(m, grain, func(lo, hi int) {

@@ -83,12 +83,6 @@ func (p *workerPool) next() *job {
 	}
 }
 
-// spinning returns the number of idle workers, at most GOMAXPROCS - 1. They may be claimed or
-// end at any time.
-func (p *workerPool) spinning() int {
-	return min(int(p.idle.Load()), runtime.GOMAXPROCS(0)-1)
-}
-
 // claim decrements the number of idle workers. It reports false at zero.
 func (p *workerPool) claim() bool {
 	for {
