@@ -7,8 +7,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// narrowLeast is the number of elements from which a GPU sorts a line by radix (by_radix in cutlass/src/sort.cuh). A
-// CPU gains from about there too.
+// narrowLeast is the number of elements from which a GPU sorts a line by radix (by_radix in cutlass/src/sort.cuh). On
+// a CPU Unique takes 0.5 to 0.9 of the time from there on, and UniqueAll, which sorts indices too, gains nothing.
 const narrowLeast = 1 << 17
 
 // narrowed are integers of 64 bits as their distances from the smallest one. Distances below 2^16 or 2^32 are
