@@ -41,7 +41,7 @@ func init() {
 		{name: "parallel", peer: "nccl_bench.py", about: "a layer in tensor parallel, on one GPU and on all, or on one rank and on two on the CPU", cases: parallelCases},
 		{name: "fft", peer: "linalg_bench.py", about: "Fourier transforms", cases: fourierCases},
 		{name: "linalg", peer: "linalg_bench.py", about: "factorizations and systems of equations", cases: factorCases},
-		{name: "index", peer: "index_bench.py", about: "selections, additions and sorts by random indices", cases: indexCases},
+		{name: "index", peer: "index_bench.py", about: "selections, additions and sorts by random indices, cumulative sums", cases: indexCases},
 		{name: "einsum", peer: "index_bench.py", about: "contractions of 16-bit arrays", cases: einsumCases},
 		{name: "programs", peer: "programs.py", about: "whole programs, beside their twins in NumPy", cases: programCases},
 	}

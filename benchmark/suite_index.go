@@ -25,10 +25,11 @@ var indexList = []indexCase{
 	{"scatter_add", 1 << 24, 1 << 16, 1},
 	{"unique", 1 << 24, 1 << 16, 1},
 	{"unique_all", 1 << 24, 1 << 16, 1},
+	{"cumsum", 1, 1, 1 << 26},
 }
 
-// indexCases are selections, additions and sorts by random indices. -sizes is the number of indices, rows
-// and columns.
+// indexCases are selections, additions and sorts by random indices, and the cumulative sums of a row. -sizes
+// is the number of indices, rows and columns.
 func indexCases(o options, _ bool) ([]benchCase, error) {
 	ns, err := o.cubesOr("index")
 	if err != nil {
@@ -112,6 +113,17 @@ var indexOps = map[string]struct {
 			return out
 		},
 	},
+	"cumsum": {
+		func(x, _, _ *gpk.Array) arrays { return arrays{x.CumSum(1)} },
+		func(_ indexCase, h indexInputs) []float64 {
+			out, sum := make([]float64, len(h.table.re)), 0.0
+			for k, v := range h.table.re {
+				sum += v
+				out[k] = sum
+			}
+			return out
+		},
+	},
 	"unique": {
 		func(_, _, i *gpk.Array) arrays { return arrays{i.Unique()} },
 		func(_ indexCase, h indexInputs) []float64 { return slices.Sorted(maps.Keys(counted(h.indices))) },
@@ -141,7 +153,7 @@ func counted(list []int64) map[float64]float64 {
 
 func (c indexCase) measure(r *runner) ([]result, error) {
 	op, p, h := indexOps[c.op], mustPrecision("fp32"), c.inputs(r)
-	if c.op != "scatter_add" {
+	if c.op != "scatter_add" && c.op != "cumsum" {
 		p.bound = 0 // a selection is exact
 	}
 	var as, last arrays

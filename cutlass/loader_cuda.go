@@ -179,6 +179,7 @@ type entries struct {
 	layerEntries
 	factorEntries
 	scatterEntries
+	scanEntries
 }
 
 // load loads a library that has been checked and resolves every entry point.
@@ -247,6 +248,8 @@ func load(path string) (*Library, error) {
 		{"gpk_factor", &e.factor},
 		{"gpk_scatter_add_workspace", &e.scatterAddSpace},
 		{"gpk_scatter_add", &e.scatterAdd},
+		{"gpk_cum_sum_workspace", &e.cumSumSpace},
+		{"gpk_cum_sum", &e.cumSum},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

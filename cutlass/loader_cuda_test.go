@@ -247,6 +247,9 @@ func TestEntries(t *testing.T) {
 		{"gpk_scatter_add", func(code int) error {
 			return lib.ScatterAdd(code, stream, &ScatterAdd{dtype.Complex64, dtype.Int64, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true})
 		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 8, 1}},
+		{"gpk_cum_sum", func(code int) error {
+			return lib.CumSum(code, stream, &CumSum{dtype.Complex64, s(1), s(2), s(3), 4, 5, 6, 7})
+		}, []int64{1, 10, 2, 1, 2, 3, 4, 5, 6, 7}},
 	}...) {
 		c.check(t, record)
 		var e *Error
@@ -268,6 +271,9 @@ func TestEntries(t *testing.T) {
 	}
 	if n, err := lib.ReduceWorkspace(0, expr.Op(1), dtype.Float64, dtype.Float16, s(4), 5); n != 102030405 || err != nil {
 		t.Errorf("ReduceWorkspace: %d, %v", n, err)
+	}
+	if n, err := lib.CumSumWorkspace(0, &CumSum{Type: dtype.Complex64, Shape: s(4)}); n != 20410 || err != nil {
+		t.Errorf("CumSumWorkspace: %d, %v", n, err)
 	}
 	if n, err := lib.SortWorkspace(0, dtype.Float16, s(4), 5); n != 3020405 || err != nil {
 		t.Errorf("SortWorkspace: %d, %v", n, err)

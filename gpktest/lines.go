@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/ops"
 )
@@ -174,6 +175,40 @@ func lineReference(op expr.Op, x []complex128, gamma, beta tensor, acc float64) 
 		}
 	}
 	return want, tol
+}
+
+// testLongSums compares the cumulative sums of long lines, bit for bit, with those of the same line among
+// many, backwards in memory, and cut short: the order of the additions depends only on an element's index.
+func testLongSums(t *testing.T, s *suite) {
+	lengths, lines := []int{8191, 8192, 8193, 4 * 8192, 50_003}, 3
+	if s.dev.Kind() != device.CPU {
+		lengths, lines = append(lengths, 9_000_001), 300
+	}
+	for _, dt := range []gpk.DType{gpk.Float32, gpk.Float64, gpk.BFloat16, gpk.Complex64, gpk.Complex128, gpk.Int32, gpk.Uint64, gpk.Bool} {
+		for _, n := range lengths {
+			x := s.random(dt, n)
+			a := x.array()
+			sums := a.CumSum(0)
+			what := name(expr.CumSum, dt, n)
+			s.lined(t, what, expr.CumSum, evaluate(t, sums), x, 0, tensor{}, tensor{})
+			equal(t, what+" backwards", evaluate(t, backwards(evaluated(t, backwards(a, 0)), 0).CumSum(0)), read(t, sums))
+			cut := n - s.rng.IntN(n/2)
+			equal(t, what+" cut short", evaluate(t, a.Slice(0, 0, cut).CumSum(0)), read(t, sums.Slice(0, 0, cut)))
+			if n < 1<<20 {
+				many := a.BroadcastTo(lines, n).CumSum(1)
+				equal(t, what+" among many", evaluate(t, many.Slice(0, lines-1, lines).Reshape(n)), read(t, sums))
+				many.Free()
+			}
+		}
+	}
+}
+
+// evaluated is a copy of a in memory of its own.
+func evaluated(t *testing.T, a *gpk.Array) *gpk.Array {
+	t.Helper()
+	c := a.Clone()
+	noError(t, gpk.Eval(c))
+	return c
 }
 
 // testKeepDims compares every reduction that keeps its axes with the one that does not, and

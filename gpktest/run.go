@@ -42,6 +42,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Ternary", testTernary},
 		{"Reductions", testReductions},
 		{"Lines", testLines},
+		{"LongSums", testLongSums},
 		{"Ranks", testRanks},
 		{"Attention", testAttention},
 		{"AttentionBits", testAttentionBits},

@@ -10,7 +10,8 @@ import torch
 from torch_bench import DEV, clock, emit
 
 INDEX = [("index_select", 1 << 20, 1 << 20, 64), ("index_select", 1 << 24, 1 << 20, 1), ("gather", 1 << 16, 1 << 16, 512),
-         ("scatter_add", 1 << 20, 1 << 16, 64), ("scatter_add", 1 << 24, 1 << 16, 1), ("unique", 1 << 24, 1 << 16, 1), ("unique_all", 1 << 24, 1 << 16, 1)]
+         ("scatter_add", 1 << 20, 1 << 16, 64), ("scatter_add", 1 << 24, 1 << 16, 1), ("unique", 1 << 24, 1 << 16, 1), ("unique_all", 1 << 24, 1 << 16, 1),
+         ("cumsum", 1, 1, 1 << 26)]
 EINSUM = [("ij,jk->ik", dict(i=4096, j=4096, k=4096)), ("ij,kj->ik", dict(i=4096, j=4096, k=4096)), ("bij,bjk->bik", dict(b=64, i=512, j=512, k=512)),
           ("bhqd,bhkd->bhqk", dict(b=8, h=16, q=1024, k=1024, d=64)), ("bhqk,bhkd->bhqd", dict(b=8, h=16, q=1024, k=1024, d=64)),
           ("bqhd,bkhd->bhqk", dict(b=8, h=16, q=1024, k=1024, d=64)), ("ijk,jkl->il", dict(i=2048, j=64, k=64, l=2048)),
@@ -23,7 +24,8 @@ def index():
         i = torch.randint(cols if op == "gather" else rows, (n, cols) if op == "gather" else (n,), device=DEV)
         y = torch.randn(n, cols, device=DEV) if op == "scatter_add" else None
         f = {"index_select": lambda: torch.index_select(x, 0, i), "gather": lambda: torch.gather(x, 1, i), "scatter_add": lambda: torch.index_add(x, 0, i, y),
-             "unique": lambda: torch.unique(i), "unique_all": lambda: torch.unique(i, return_inverse=True, return_counts=True)}[op]
+             "unique": lambda: torch.unique(i), "unique_all": lambda: torch.unique(i, return_inverse=True, return_counts=True),
+             "cumsum": lambda: torch.cumsum(x, 1)}[op]
         emit(f"Index/op={op}/dtype=fp32/n={n}/rows={rows}/cols={cols}", clock(f))
         del x, i, y
         torch.cuda.empty_cache()

@@ -7,6 +7,7 @@
 #include "lines.cuh"
 #include "ops.cuh"
 #include "ops_reduce.cuh"
+#include "scan.cuh"
 
 namespace gpk {
 namespace {
@@ -567,23 +568,6 @@ int result_type(int op, int type) {
 
 // ---- along an axis
 
-struct Lines {
-  char const* x;
-  char* dst;
-  int64_t lines, n, x_step, dst_step;  // *_step: elements between neighbours of a line
-  char const *gamma, *beta;
-  double eps;
-  int dims;  // the other dimensions, innermost first
-  int64_t outer_n[GPK_MAX_DIMS], x_stride[GPK_MAX_DIMS], dst_stride[GPK_MAX_DIMS];
-
-  __device__ int64_t x_at(int64_t line) const {
-    return dims == 1 ? line * x_stride[0] : far_offset(dims, outer_n, x_stride, line);
-  }
-  __device__ int64_t dst_at(int64_t line) const {
-    return dims == 1 ? line * dst_stride[0] : far_offset(dims, outer_n, dst_stride, line);
-  }
-};
-
 // A line is read once, held in registers by a team of threads (Blocks: by a cluster of blocks with a team each) and
 // written once. Half types stay half in registers.
 template <int op, class T, int Team, int Held, bool Blocks>
@@ -843,59 +827,6 @@ int line(Lines const& p, uint64_t stream) {
   return launch(line_any<op, T>, static_cast<unsigned>(p.lines), any_threads, stream, p);
 }
 
-template <class A>
-__device__ A from_below(A v, int distance) {
-  if constexpr (is_complex<A>) {
-    return {__shfl_up_sync(~0u, v.re, distance), __shfl_up_sync(~0u, v.im, distance)};
-  } else {
-    return __shfl_up_sync(~0u, v, distance);
-  }
-}
-
-// Cumulative sums of a line, in the type that products accumulate in. A block processes a line, a thread `run`
-// neighbours at a time, and carries the sum of all earlier elements.
-template <class T>
-__global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Lines const p) {
-  begin();
-  using A = typename wide<T>::type;
-  using R = typename wide<T>::result;
-  constexpr int run = 4;
-  __shared__ __align__(16) char bytes[warps * sizeof(A)];
-  A* const totals = reinterpret_cast<A*>(bytes);
-  T const* const x = reinterpret_cast<T const*>(p.x) + p.x_at(blockIdx.x);
-  R* const dst = reinterpret_cast<R*>(p.dst) + p.dst_at(blockIdx.x);
-  int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  A const zero = convert<A>(static_cast<uint8_t>(0));
-  A carry = zero;
-  for (int64_t base = 0; base < p.n; base += threads * run) {
-    int64_t const first = base + threadIdx.x * run;
-    A v[run];
-#pragma unroll
-    for (int e = 0; e < run; ++e) {
-      v[e] = first + e < p.n ? convert<A>(x[(first + e) * p.x_step]) : zero;
-      if (e > 0) v[e] = plus(v[e - 1], v[e]);
-    }
-    A total = v[run - 1];
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-      A const below = from_below(total, d);
-      if (lane >= d) total = plus(below, total);
-    }
-    if (lane == 31) totals[warp] = total;
-    __syncthreads();
-    A before = carry;
-    for (int w = 0; w < warp; ++w) before = plus(before, totals[w]);
-    A const below = from_below(total, 1);
-    if (lane > 0) before = plus(before, below);
-#pragma unroll
-    for (int e = 0; e < run; ++e) {
-      if (first + e < p.n) dst[(first + e) * p.dst_step] = convert<R>(plus(before, v[e]));
-    }
-    for (int w = 0; w < warps; ++w) carry = plus(carry, totals[w]);
-    __syncthreads();
-  }
-}
-
 }  // namespace
 
 template <class T>
@@ -1002,25 +933,12 @@ int gpk_line(int device, uint64_t stream, int op, int x_type, int dst_type, int 
   if (ndim < 1 || ndim > GPK_MAX_DIMS) return GPK_ERR_ARGUMENT;
   if (dst_type != (op == op_cum_sum ? sum_type(x_type) : x_type)) return GPK_ERR_UNSUPPORTED;
   Lines p = {};
-  p.x = reinterpret_cast<char const*>(x);
-  p.dst = reinterpret_cast<char*>(dst);
+  int code = make_lines(&p, ndim, shape, x, x_strides, dst, dst_strides);
   p.gamma = reinterpret_cast<char const*>(gamma);
   p.beta = reinterpret_cast<char const*>(beta);
   p.eps = eps;
-  p.n = shape[ndim - 1];
-  p.x_step = x_strides[ndim - 1];
-  p.dst_step = dst_strides[ndim - 1];
-  p.lines = 1;
-  for (int d = ndim - 2; d >= 0; --d) {
-    if (shape[d] < 0) return GPK_ERR_ARGUMENT;
-    p.lines *= shape[d];
-    p.outer_n[p.dims] = shape[d];
-    p.x_stride[p.dims] = x_strides[d];
-    p.dst_stride[p.dims++] = dst_strides[d];
-  }
-  if (p.n < 0) return GPK_ERR_ARGUMENT;
-  if (p.n == 0 || p.lines == 0) return GPK_OK;
-  int const code = set_device(device);
+  if (code != GPK_OK || p.n == 0 || p.lines == 0) return code;
+  code = set_device(device);
   if (code != GPK_OK) return code;
   if (op == op_cum_sum) {
     if (p.lines > INT32_MAX) return GPK_ERR_ARGUMENT;
@@ -1028,7 +946,7 @@ int gpk_line(int device, uint64_t stream, int op, int x_type, int dst_type, int 
       if constexpr (__is_same(decltype(v), uint64_t)) {
         return GPK_ERR_UNSUPPORTED;
       } else {
-        return launch(cum_sum<decltype(v)>, static_cast<unsigned>(p.lines), threads, stream, p);
+        return launch(cum_sum<decltype(v)>, static_cast<unsigned>(p.lines), threads, stream, Scan{p});
       }
     });
   }

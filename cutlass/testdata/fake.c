@@ -5,6 +5,7 @@
 #include "gpk.h"
 #include "gpk_attention.h"
 #include "gpk_factor.h"
+#include "gpk_scan.h"
 #include "gpk_scatter.h"
 #include "gpk_layers.h"
 #include "gpk_stack.h"
@@ -276,5 +277,16 @@ int gpk_scatter_add(gpk_scatter_add_args const* a) {
   uint64_t const stream = a->stream;
   RECORD(a->size == sizeof *a, a->n, a->count, a->width, a->x, a->places, a->values, a->flags, a->dst, a->workspace, a->workspace_bytes, a->type,
          a->index_type, a->splat);
+  return a->device;
+}
+
+int64_t gpk_cum_sum_workspace(gpk_cum_sum_args const* a) {
+  return a->device != 0 ? -a->device : a->size == sizeof *a ? a->ndim * 10000 + a->shape[1] * 100 + a->type : -1;
+}
+
+int gpk_cum_sum(gpk_cum_sum_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->type, a->ndim, at(a->shape, a->ndim), at(a->x_strides, a->ndim), at(a->dst_strides, a->ndim), a->x, a->dst,
+         a->workspace, a->workspace_bytes);
   return a->device;
 }

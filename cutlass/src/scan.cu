@@ -1,0 +1,96 @@
+// scan.cu: cumulative sums of few long lines, by many blocks a line.
+//
+// The first kernel computes the totals of the chunks, the second adds them up from left to right, and the third
+// computes the sums of each chunk from there (scan.cuh). x is read twice.
+#include "gpk_scan.h"
+#include "scan.cuh"
+
+namespace gpk {
+namespace {
+
+constexpr int64_t few_lines = 256;   // from there on, a block a line occupies the GPU
+constexpr int64_t least_chunks = 4;  // with fewer, one block is as fast as three launches
+
+struct Totals {
+  char* totals;
+  int64_t chunks;  // per line
+};
+
+// Replaces each chunk's total by the sum of all before it. A block processes a line; one thread adds, because the
+// order of the additions is that of one block that goes through the line.
+template <class A>
+__global__ void __launch_bounds__(threads) sum_totals(__grid_constant__ Totals const p) {
+  begin();
+  constexpr int many = 4 * threads;
+  __shared__ __align__(16) char bytes[many * sizeof(A)];
+  A* const part = reinterpret_cast<A*>(bytes);
+  A* const totals = reinterpret_cast<A*>(p.totals) + blockIdx.x * p.chunks;
+  A before = convert<A>(static_cast<uint8_t>(0));
+  for (int64_t first = 0; first < p.chunks; first += many) {
+    int const n = p.chunks - first < many ? static_cast<int>(p.chunks - first) : many;
+    for (int i = threadIdx.x; i < n; i += threads) part[i] = totals[first + i];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+#pragma unroll 8
+      for (int i = 0; i < n; ++i) {
+        A const total = part[i];
+        part[i] = before;
+        before = plus(before, total);
+      }
+    }
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += threads) totals[first + i] = part[i];
+    __syncthreads();
+  }
+}
+
+int64_t chunks_of(int64_t n) { return (n + scan_chunk - 1) / scan_chunk; }
+
+}  // namespace
+}  // namespace gpk
+
+using namespace gpk;
+
+int64_t gpk_cum_sum_workspace(gpk_cum_sum_args const* a) {
+  if (a == nullptr || a->size != sizeof *a || a->ndim < 1 || a->ndim > GPK_MAX_DIMS) return -GPK_ERR_ARGUMENT;
+  if (size_of(a->type) == 0) return -GPK_ERR_UNSUPPORTED;
+  int64_t lines = 1;
+  for (int d = 0; d < a->ndim - 1; ++d) {
+    if (a->shape[d] < 0) return -GPK_ERR_ARGUMENT;
+    if (a->shape[d] >= few_lines) return 0;
+    lines *= a->shape[d];
+    if (lines >= few_lines) return 0;
+  }
+  int64_t const n = a->shape[a->ndim - 1], chunks = n < 0 ? 0 : chunks_of(n);
+  if (chunks < least_chunks || lines * chunks > INT32_MAX) return 0;
+  return lines * chunks * static_cast<int64_t>(sizeof(c128));  // the widest sum
+}
+
+int gpk_cum_sum(gpk_cum_sum_args const* a) {
+  int64_t const need = gpk_cum_sum_workspace(a);
+  if (need < 0) return static_cast<int>(-need);
+  if (need == 0 || a->workspace_bytes < need || a->workspace % 16 != 0) return GPK_ERR_ARGUMENT;
+  Scan s = {};
+  int code = make_lines(&s.lines, a->ndim, a->shape, a->x, a->x_strides, a->dst, a->dst_strides);
+  if (code != GPK_OK || s.lines.lines == 0) return code;
+  code = set_device(a->device);
+  if (code != GPK_OK) return code;
+  s.totals = reinterpret_cast<char*>(a->workspace);
+  s.chunks = chunks_of(s.lines.n);
+  unsigned const grid = static_cast<unsigned>(s.lines.lines * s.chunks);
+  return by_type(a->type == GPK_U64 ? GPK_I64 : a->type, [&](auto v) -> int {
+    using T = decltype(v);
+    if constexpr (__is_same(T, uint64_t)) {
+      return GPK_ERR_UNSUPPORTED;
+    } else {
+      s.only_total = true;
+      int code = launch(cum_sum<T>, grid, threads, a->stream, s);
+      if (code != GPK_OK) return code;
+      Totals const totals = {s.totals, s.chunks};
+      code = launch(sum_totals<typename wide<T>::type>, static_cast<unsigned>(s.lines.lines), threads, a->stream, totals);
+      if (code != GPK_OK) return code;
+      s.only_total = false;
+      return launch(cum_sum<T>, grid, threads, a->stream, s);
+    }
+  });
+}
