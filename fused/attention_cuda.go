@@ -81,13 +81,7 @@ func (a *Attention) runKernel(s *device.Stream, name string) error {
 // this check.
 func (k *attentionKernel) checked(s *device.Stream) (*deferred.Error, error) {
 	rows, fail := k.a.Problem().Queries, k.a.Fail
-	failure, flags, err := k.dev.NewDeferredError(s, func(flags [2]int64) error {
-		err := flaggedOffsets(flags, rows)
-		if err != nil && fail != nil {
-			err = fail(err)
-		}
-		return err
-	})
+	failure, flags, err := k.dev.NewDeferredError(s, func(flags [2]int64) error { return failedBy(fail, flaggedOffsets(flags, rows)) })
 	if err != nil {
 		return nil, err
 	}

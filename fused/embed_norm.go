@@ -174,13 +174,9 @@ func (e *EmbedNorm) reads() []*device.Buffer {
 func (e *EmbedNorm) width() int { return e.Tables[0].Layout.Shape[1] }
 func (e *EmbedNorm) lines() int { return e.Dst.Layout.Size() / e.width() }
 
-// outside returns the error of an id outside its table.
-func (e *EmbedNorm) outside(table int, id int64) error {
-	err := layout.Errorf("id %d lies outside table %d, which has %d rows", id, table, e.Tables[table].Layout.Shape[0])
-	if e.Fail != nil {
-		return e.Fail(err)
-	}
-	return err
+// outsideTable returns the error of an id outside a table.
+func outsideTable(fail func(error) error, table, rows int, id int64) error {
+	return failedBy(fail, layout.Errorf("id %d lies outside table %d, which has %d rows", id, table, rows))
 }
 
 // Start implements device.Work, on the CPU.
@@ -192,7 +188,7 @@ func (e *EmbedNorm) Start(int, uint64) error {
 			tables[i].IDs, tables[i].IDType = id.Ptr(), id.DType
 		}
 		if id, ok := tables[i].CheckRows(e.lines()); !ok {
-			return e.outside(i, id)
+			return outsideTable(e.Fail, i, t.Layout.Shape[0], id)
 		}
 	}
 	cpu.EmbedNorm(e.Dst.DType, e.lines(), e.width(), tables, hostAddress(e.Gamma), hostAddress(e.Beta), e.Eps, e.Dst.Ptr())
@@ -213,11 +209,16 @@ func (e *EmbedNorm) kernelFits() bool {
 func (e *EmbedNorm) runChecked(s *device.Stream) error {
 	dev := s.Device()
 	k := &embedNormKernel{EmbedNorm: *e, dev: dev}
+	fail, rows := e.Fail, make([]int, len(e.Tables)) // without e's buffers
+	for i, t := range e.Tables {
+		rows[i] = t.Layout.Shape[0]
+	}
 	failure, flags, err := dev.NewDeferredError(s, func(flags [2]int64) error {
 		if flags[0] == 0 {
 			return nil
 		}
-		return e.outside(int(flags[0]>>48)-1, flags[0]<<16>>16)
+		table := int(flags[0]>>48) - 1
+		return outsideTable(fail, table, rows[table], flags[0]<<16>>16)
 	})
 	if err != nil {
 		return err

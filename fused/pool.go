@@ -115,9 +115,9 @@ func (p *Pool) runChecked(s *device.Stream, reads []*device.Buffer) error {
 // checked starts the kernel with a check of the offsets, and returns the deferred error of
 // this check.
 func (p *Pool) checked(s *device.Stream, reads []*device.Buffer) (*deferred.Error, error) {
-	dev := s.Device()
+	dev, rows, fail := s.Device(), p.X.Layout.Shape[0], p.Fail
 	k := &poolKernel{Pool: *p, dev: dev}
-	failure, flags, err := dev.NewDeferredError(s, func(flags [2]int64) error { return p.failed(pooledOffsets(flags[0], p.X.Layout.Shape[0])) })
+	failure, flags, err := dev.NewDeferredError(s, func(flags [2]int64) error { return failedBy(fail, pooledOffsets(flags[0], rows)) })
 	if err != nil {
 		return nil, err
 	}
@@ -129,9 +129,10 @@ func (p *Pool) checked(s *device.Stream, reads []*device.Buffer) (*deferred.Erro
 	return failure, nil
 }
 
-func (p *Pool) failed(err error) error {
-	if err != nil && p.Fail != nil {
-		return p.Fail(err)
+// failedBy returns fail(err), or err if it is nil or there is no such function.
+func failedBy(fail func(error) error, err error) error {
+	if err != nil && fail != nil {
+		return fail(err)
 	}
 	return err
 }
@@ -150,7 +151,7 @@ func pooledOffsets(flag int64, rows int) error {
 func (p *Pool) Start(int, uint64) error {
 	offsets := unsafe.Slice((*int32)(p.Offsets.Ptr()), p.Offsets.Layout.Size())
 	if err := checkOffsets(offsets, p.X.Layout.Shape[0]); err != nil || p.Dst.Layout.Size() == 0 {
-		return p.failed(err)
+		return failedBy(p.Fail, err)
 	}
 	work := cpu.Pool{
 		Type: p.X.DType, X: p.X.Ptr(), Dst: p.Dst.Ptr(), Pitch: p.X.Layout.Strides[0], N: p.X.Layout.Shape[1],

@@ -128,6 +128,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Memory", testMemory},
 		{"Goroutines", testGoroutines},
 		{"Temporaries", testTemporaries},
+		{"Dropped", testDropped},
 		{"Streams", testStreams},
 		{"Overlap", testOverlap},
 		{"Random", testRandom},

@@ -59,8 +59,9 @@ func (t *takeCall) start(s *device.Stream, axis int, fail func(error) error) err
 	if t.length == 0 {
 		return layout.Errorf("indices into axis %d, which has length 0", axis)
 	}
+	length := t.length // t has buffers, which judge may not refer to
 	judge := func(flags [2]int64) error {
-		if err := indexError(flags, axis, t.length); err != nil {
+		if err := indexError(flags, axis, length); err != nil {
 			return fail(err)
 		}
 		return nil
