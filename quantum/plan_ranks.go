@@ -111,7 +111,8 @@ func (p Plan) Link(r Rates) float64 {
 
 // MeasureRates measures the rates of this process. It computes kernels of random samples on the
 // device d, with tiles as large as those of p, several times, and takes the smallest times. This
-// takes a few tenths of a second. It writes to o.Output if that is set. The errors are those of Gram.
+// takes a few tenths of a second, and up to about a second for long states on a GPU. It writes to
+// o.Output if that is set. The errors are those of Gram.
 func MeasureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o Options) (Rates, error) {
 	s := callsite.Here()
 	r, err := measureRates(ctx, c, d, p, o)
@@ -126,10 +127,14 @@ func measureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o O
 	if err := d.Err(); err != nil {
 		return least, err
 	}
-	n := min(max(4*p.Ranks.Side, 64), max((64<<20)>>min(c.Qubits(), 24), 32))
+	gpu := d.Kind() == device.CUDA
+	n, passes := measuredSamples(p.Ranks.Side, c.Qubits(), gpu), 1
+	if gpu {
+		passes = 2 // the first one loads kernels and allocates memory
+	}
 	x := gpk.NewRNG(1).Uniform(gpk.Float64, 0, 2*math.Pi, n, max(c.Features(), 1)).To(d)
 	o.Tile, o.Group, o.Shard, o.File, o.Progress = 2*min(p.Ranks.Side, n), nil, Shard{}, "", nil
-	for began := time.Now(); ; {
+	for began := time.Now(); ; passes-- {
 		r, err := Gram(ctx, c, x, nil, o)
 		if err != nil {
 			return least, err
@@ -137,8 +142,22 @@ func measureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o O
 		r.K.Free()
 		least.State = min(least.State, r.Report.States.Seconds()/float64(n))
 		least.Pair = min(least.Pair, (r.Report.Product+r.Report.Copy).Seconds()/float64(r.Report.Pairs))
-		if time.Since(began) > 200*time.Millisecond {
+		if passes <= 1 && time.Since(began) > 200*time.Millisecond {
 			return least, nil
 		}
 	}
+}
+
+// measuredSamples is the number of samples with which measureRates computes a kernel, whose tiles have the given
+// side. On the CPU it bounds the amplitudes of all states. On a GPU a kernel has four tiles in a row, or two if they are
+// longer than 8,192 samples: a kernel that computes the whole product of a tile on the diagonal, as in Double, takes
+// nearly twice as long for an entry of that tile, and short tiles leave a part of the GPU idle. A single tile of 1,024
+// samples on the diagonal predicted 1.66 times the seconds of Double with 16 qubits, whose tiles have 2,048
+// (benchmark/results/gram-ranks_h100x2_2026-11-25.txt).
+func measuredSamples(side, qubits int, gpu bool) int {
+	n := min(max(4*side, 64), max((64<<20)>>min(qubits, 24), 32))
+	if gpu {
+		n = max(n, min(4*side, max(2*side, 16<<10)))
+	}
+	return n
 }
