@@ -23,14 +23,19 @@ type RankPlan struct {
 	Written     int64  // bytes of K that this rank writes or keeps
 	Rebuilt     int64  // states beyond this rank's fair share, which other ranks build too
 	Exchanged   int64  // bytes that this rank would receive if other ranks sent it those states
+	Received    int64  // bytes of states that this rank receives, because two GPUs exchange states instead of building all
 	MostSamples int64  // the largest Samples of any rank
 	MostPairs   int64  // the largest Pairs of any rank
 }
 
 // String describes the share in one line.
 func (p RankPlan) String() string {
-	return fmt.Sprintf("rank %d of %d, in a grid of %d x %d: %d tiles of %d, %d pairs (at most %d a rank), %s of K; it builds %d states (at most %d a rank), %d of them again; receiving those would move %s",
-		p.Rank, p.Ranks, p.Grid[0], p.Grid[1], p.Tiles, p.Side, p.Pairs, p.MostPairs, bytesize.Format(p.Written), p.Samples, p.MostSamples, p.Rebuilt, bytesize.Format(p.Exchanged))
+	s := fmt.Sprintf("rank %d of %d, in a grid of %d x %d: %d tiles of %d, %d pairs (at most %d a rank), %s of K; it builds %d states (at most %d a rank)",
+		p.Rank, p.Ranks, p.Grid[0], p.Grid[1], p.Tiles, p.Side, p.Pairs, p.MostPairs, bytesize.Format(p.Written), p.Samples, p.MostSamples)
+	if p.Received > 0 {
+		return s + fmt.Sprintf(" and receives the others, %s", bytesize.Format(p.Received))
+	}
+	return s + fmt.Sprintf(", %d of them again; receiving those would move %s", p.Rebuilt, bytesize.Format(p.Exchanged))
 }
 
 // planPart plans the memory of a rank's part, and describes its share.
@@ -76,6 +81,9 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 			gpk.ErrOutOfMemory, pt.side, pt.side, asked, bytesize.Format(p.Budget))
 	case o.File == "" && len(pt.index) > 1:
 		k.overlap(&p, n, m, o)
+	}
+	if pt.paired != nil {
+		k.planExchange(&p, pt, o)
 	}
 	if p.PeakBytes > p.Budget || need > p.Workspace {
 		return p, fmt.Errorf("%w: its tiles take %s and products of %d by %d samples %s (Tile is %d; a smaller one takes less); the budget is %s",
