@@ -48,6 +48,9 @@ func init() {
 	hook.CheckOnce = (*Buffer).checkOnce
 	hook.Closed = (*Stream).isClosed
 	hook.Call = (*Device).call
+	hook.Sequence = (*Stream).sequence
+	hook.WaitSequence = (*Stream).waitSequence
+	hook.Follow = (*Stream).follow
 	hook.Observe = func(o Observer) (stop func(), err error) {
 		x, err := observe(o)
 		if err != nil {

@@ -81,6 +81,10 @@ func (c *Comm) Device() *device.Device {
 	return c.r.device
 }
 
+// Direct reports whether NCCL moves arrays from GPU to GPU. Otherwise they are copied through the host. It is the same on
+// all ranks.
+func (c *Comm) Direct() bool { return c != nil && c.gpu != nil }
+
 // check returns the error of a Comm that is none, or whose group has failed.
 func (c *Comm) check() error {
 	if c == nil || c.r == nil {

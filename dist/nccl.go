@@ -11,6 +11,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist/internal/control"
 	"github.com/gpk-go/gpk/internal/deferred"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/nccl"
 )
 
@@ -25,8 +26,8 @@ type gpuComm struct {
 
 	mu      sync.Mutex
 	failure error          // why the communicator was aborted
-	last    *device.Event  // after the work that was enqueued last; nil: none was
-	stream  *device.Stream // of that work
+	stream  *device.Stream // of the work that was enqueued last; nil: none was
+	last    uint64         // the number of that work on the stream
 	current *batch         // the batch of the next results; nil: a new one
 	open    map[*batch]bool
 	compare *comparison // of the Comm that uses it
@@ -79,15 +80,20 @@ func (g *gpuComm) watch() {
 
 // complete reports whether all work that was enqueued is done.
 func (g *gpuComm) complete() bool {
-	g.mu.Lock()
-	last := g.last
-	g.mu.Unlock()
-	if last == nil {
-		return true
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	return last.Synchronize(ctx) == nil
+	return g.waitLast(ctx) == nil
+}
+
+// waitLast waits for all work that was enqueued, and whatever else is on its stream by now.
+func (g *gpuComm) waitLast(ctx context.Context) error {
+	g.mu.Lock()
+	stream, last := g.stream, g.last
+	g.mu.Unlock()
+	if stream == nil {
+		return nil
+	}
+	return deviceapi.WaitSequence(ctx, stream, last)
 }
 
 // markTime is how long abort waits for locks before it aborts. A launch holds the device's lock while the stream's
@@ -217,30 +223,21 @@ func (g *gpuComm) follow(s *device.Stream) error {
 	if g.failure != nil {
 		return g.failure
 	}
-	if g.last == nil || g.stream == s {
+	if g.stream == nil || g.stream == s {
 		return nil
 	}
-	return s.Wait(g.last)
+	return deviceapi.Follow(s, g.stream, g.last)
 }
 
-// note records an event after the enqueued work, and attaches the batch's deferred error to its results.
+// note marks the enqueued work as the last one, and attaches the batch's deferred error to its results. It records no
+// event, which would be a call of the driver: waitLast has one recorded.
 func (g *gpuComm) note(s *device.Stream, results ...*device.Buffer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.last == nil {
-		e, err := s.Device().NewEvent()
-		if err != nil {
-			return err
-		}
-		g.last = e
-	}
-	if err := s.Record(g.last); err != nil {
-		return err
-	}
 	if g.failure != nil {
 		g.current = nil // the batch may not have failed: it was complete
 	}
-	g.stream = s
+	g.stream, g.last = s, deviceapi.Sequence(s)
 	if g.current == nil {
 		b := &batch{failure: g.failure} // the communicator may have been aborted meanwhile
 		b.err = deferred.New(func() (found, failed error) { return g.resolve(b) }, func(*deferred.Error) {})
@@ -263,9 +260,8 @@ func (g *gpuComm) resolve(b *batch) (found, failed error) {
 	if g.current == b {
 		g.current = nil // later results belong to another batch
 	}
-	last := g.last
 	g.mu.Unlock()
-	if err := last.Synchronize(context.Background()); err != nil {
+	if err := g.waitLast(context.Background()); err != nil {
 		return nil, err
 	}
 	g.mu.Lock()
@@ -285,13 +281,8 @@ func (g *gpuComm) resolve(b *batch) (found, failed error) {
 
 // wait waits for all work that was enqueued.
 func (g *gpuComm) wait(ctx context.Context) error {
-	g.mu.Lock()
-	last := g.last
-	g.mu.Unlock()
-	if last != nil {
-		if err := last.Synchronize(ctx); err != nil {
-			return err
-		}
+	if err := g.waitLast(ctx); err != nil {
+		return err
 	}
 	return g.err()
 }

@@ -30,7 +30,7 @@ func TestNCCLJoin(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			log := fakeNCCL(t, func(*device.Device) bool { return c.has })
 			errs := joined(t, 3, func(ctx context.Context, comm *Comm) error {
-				if used := comm.gpu != nil; used != c.used {
+				if used := comm.Direct(); used != c.used {
 					return fmt.Errorf("NCCL is used: %v", used)
 				}
 				x := gpk.Full(gpk.Float32, comm.Rank()+1, 5)

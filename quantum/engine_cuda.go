@@ -182,6 +182,28 @@ func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, 
 	return nil
 }
 
+// check prepares the samples lo … hi-1 as build does, which notes angles that are not finite, and builds no states.
+func (d *deviceCode) check(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64) error {
+	step := max(int(d.most/d.slotBytes()), 1)
+	for at := lo; at < hi; at += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := min(step, hi-at)
+		slots, err := d.dev.Alloc(int64(n)*int64(d.stride)*int64(d.dt.Size()), s)
+		if err != nil {
+			return err
+		}
+		angles, err := d.prepare(s, x, at, at+n, notes, noteAt, slots, d.stride, 1)
+		slots.Free()
+		if err != nil {
+			return err
+		}
+		angles.Free()
+	}
+	return nil
+}
+
 // buildSome builds states at the address to, which is inside dst.
 func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer, to uint64) error {
 	n := hi - lo

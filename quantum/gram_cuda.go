@@ -28,19 +28,21 @@ type cudaGram struct {
 	points  [2]*device.Buffer
 	blocks  [2][]*device.Buffer // per slot: the states in every block of the kernel, as rows
 	norms   [2]*device.Buffer   // for Normalize
+	received
 
 	long   bool           // do not use fusedSmallGram
 	small  bool           // fusedSmallGram has computed K
 	planes *device.Buffer // planes of fusedSmallGram
 
-	side      int // maximum rows and columns of a tile
-	streams   []*device.Stream
-	rooms     []*device.Buffer // workspaces, one per stream
-	notes     *device.Buffer   // notes, followed by the codes
-	noteBytes int              // bytes of the notes alone
-	tiles     int              // number of tiles started
-	result    *device.Buffer
-	out       *tileWriter // used if K is not on the device
+	side        int // maximum rows and columns of a tile
+	streams     []*device.Stream
+	firstStream int              // of those that compute tiles
+	rooms       []*device.Buffer // workspaces, one per stream
+	notes       *device.Buffer   // notes, followed by the codes
+	noteBytes   int              // bytes of the notes alone
+	tiles       int              // number of tiles started
+	result      *device.Buffer
+	out         *tileWriter // used if K is not on the device
 
 	building  []timed
 	uploads   []timed
@@ -100,7 +102,11 @@ func (g *cudaGram) run(poison bool) error {
 			return err
 		}
 	}
-	if err := g.computeTiles(g); err != nil {
+	compute := func() error { return g.computeTiles(g) }
+	if g.plan.exchange {
+		compute = g.computePaired
+	}
+	if err := compute(); err != nil {
 		return err
 	}
 	return g.finish()

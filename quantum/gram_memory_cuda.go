@@ -107,7 +107,10 @@ func (g *cudaGram) allocate(poison bool) error {
 		}
 	}
 	g.streams = []*device.Stream{g.s}
-	for len(g.streams) < j.plan.streams {
+	if j.plan.exchange {
+		g.firstStream = 1
+	}
+	for len(g.streams) < j.plan.streams+g.firstStream {
 		s, err := g.dev.NewStream()
 		if err != nil {
 			return err
@@ -131,6 +134,10 @@ func (g *cudaGram) release() {
 	}
 	for _, b := range g.owned {
 		b.Free()
+	}
+	if g.received.states != nil {
+		g.received.free()
+		g.blocks[1] = nil
 	}
 	for i := range g.blocks {
 		for _, b := range g.blocks[i] {

@@ -34,6 +34,7 @@ type Plan struct {
 
 	symmetric     bool
 	side          int   // rows and columns of a product on a GPU; 0: half a tile
+	exchange      bool  // two ranks on GPUs exchange states
 	streams       int   // number of streams for products on a GPU
 	workers       int   // goroutines that build states and multiply on the CPU
 	slots         int64 // bytes of angles and slots at once

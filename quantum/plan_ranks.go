@@ -23,14 +23,19 @@ type RankPlan struct {
 	Written     int64  // bytes of K that this rank writes or keeps
 	Rebuilt     int64  // states beyond this rank's fair share, which other ranks build too
 	Exchanged   int64  // bytes that this rank would receive if other ranks sent it those states
+	Received    int64  // bytes of states that this rank receives, because two GPUs exchange states instead of building all
 	MostSamples int64  // the largest Samples of any rank
 	MostPairs   int64  // the largest Pairs of any rank
 }
 
 // String describes the share in one line.
 func (p RankPlan) String() string {
-	return fmt.Sprintf("rank %d of %d, in a grid of %d x %d: %d tiles of %d, %d pairs (at most %d a rank), %s of K; it builds %d states (at most %d a rank), %d of them again; receiving those would move %s",
-		p.Rank, p.Ranks, p.Grid[0], p.Grid[1], p.Tiles, p.Side, p.Pairs, p.MostPairs, bytesize.Format(p.Written), p.Samples, p.MostSamples, p.Rebuilt, bytesize.Format(p.Exchanged))
+	s := fmt.Sprintf("rank %d of %d, in a grid of %d x %d: %d tiles of %d, %d pairs (at most %d a rank), %s of K; it builds %d states (at most %d a rank)",
+		p.Rank, p.Ranks, p.Grid[0], p.Grid[1], p.Tiles, p.Side, p.Pairs, p.MostPairs, bytesize.Format(p.Written), p.Samples, p.MostSamples)
+	if p.Received > 0 {
+		return s + fmt.Sprintf(" and receives the others, %s", bytesize.Format(p.Received))
+	}
+	return s + fmt.Sprintf(", %d of them again; receiving those would move %s", p.Rebuilt, bytesize.Format(p.Exchanged))
 }
 
 // planPart plans the memory of a rank's part, and describes its share.
@@ -77,6 +82,9 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 	case o.File == "" && len(pt.index) > 1:
 		k.overlap(&p, n, m, o)
 	}
+	if pt.paired != nil {
+		k.planExchange(&p, pt, o)
+	}
 	if p.PeakBytes > p.Budget || need > p.Workspace {
 		return p, fmt.Errorf("%w: its tiles take %s and products of %d by %d samples %s (Tile is %d; a smaller one takes less); the budget is %s",
 			gpk.ErrOutOfMemory, bytesize.Format(kept), pt.side, pt.side, bytesize.Format(need), asked, bytesize.Format(p.Budget))
@@ -111,7 +119,8 @@ func (p Plan) Link(r Rates) float64 {
 
 // MeasureRates measures the rates of this process. It computes kernels of random samples on the
 // device d, with tiles as large as those of p, several times, and takes the smallest times. This
-// takes a few tenths of a second. It writes to o.Output if that is set. The errors are those of Gram.
+// takes a few tenths of a second, and up to about a second for long states on a GPU. It writes to
+// o.Output if that is set. The errors are those of Gram.
 func MeasureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o Options) (Rates, error) {
 	s := callsite.Here()
 	r, err := measureRates(ctx, c, d, p, o)
@@ -126,10 +135,14 @@ func measureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o O
 	if err := d.Err(); err != nil {
 		return least, err
 	}
-	n := min(max(4*p.Ranks.Side, 64), max((64<<20)>>min(c.Qubits(), 24), 32))
+	gpu := d.Kind() == device.CUDA
+	n, passes := measuredSamples(p.Ranks.Side, c.Qubits(), gpu), 1
+	if gpu {
+		passes = 2 // the first one loads kernels and allocates memory
+	}
 	x := gpk.NewRNG(1).Uniform(gpk.Float64, 0, 2*math.Pi, n, max(c.Features(), 1)).To(d)
 	o.Tile, o.Group, o.Shard, o.File, o.Progress = 2*min(p.Ranks.Side, n), nil, Shard{}, "", nil
-	for began := time.Now(); ; {
+	for began := time.Now(); ; passes-- {
 		r, err := Gram(ctx, c, x, nil, o)
 		if err != nil {
 			return least, err
@@ -137,8 +150,22 @@ func measureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o O
 		r.K.Free()
 		least.State = min(least.State, r.Report.States.Seconds()/float64(n))
 		least.Pair = min(least.Pair, (r.Report.Product+r.Report.Copy).Seconds()/float64(r.Report.Pairs))
-		if time.Since(began) > 200*time.Millisecond {
+		if passes <= 1 && time.Since(began) > 200*time.Millisecond {
 			return least, nil
 		}
 	}
+}
+
+// measuredSamples is the number of samples with which measureRates computes a kernel, whose tiles have the given
+// side. On the CPU it bounds the amplitudes of all states. On a GPU a kernel has four tiles in a row, or two if they are
+// longer than 8,192 samples: a kernel that computes the whole product of a tile on the diagonal, as in Double, takes
+// nearly twice as long for an entry of that tile, and short tiles leave a part of the GPU idle. A single tile of 1,024
+// samples on the diagonal predicted 1.66 times the seconds of Double with 16 qubits, whose tiles have 2,048
+// (benchmark/results/gram-ranks_h100x2_2026-11-25.txt).
+func measuredSamples(side, qubits int, gpu bool) int {
+	n := min(max(4*side, 64), max((64<<20)>>min(qubits, 24), 32))
+	if gpu {
+		n = max(n, min(4*side, max(2*side, 16<<10)))
+	}
+	return n
 }

@@ -53,7 +53,8 @@ func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) e
 	if err := g.waitFor(g.tiles - max(ahead, len(g.streams))); err != nil {
 		return err
 	}
-	s := g.streams[g.tiles%maxNotes%len(g.streams)]
+	streams := g.streams[g.firstStream:]
+	s := streams[g.tiles%maxNotes%len(streams)]
 	t, err := g.target(s, i, r, j, c)
 	if err != nil {
 		return err

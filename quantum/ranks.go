@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/gpk-go/gpk"
@@ -169,11 +170,10 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 	}
 	j.plan, j.part = plan, p
 	var run runFile
-	agreed := func() error { return nil }
 	if o.Group != nil && o.File == "" && j.dev.Kind() == device.CUDA {
-		agreed = j.agreeMeanwhile(c, p)
+		j.agreed = j.agreeMeanwhile(c, p)
 	} else if run, err = j.describe(c, p); err == nil && o.Group != nil {
-		err = j.agree(run)
+		_, err = j.agree(run)
 	}
 	if err != nil {
 		return nil, err
@@ -192,11 +192,13 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 		return nil, fmt.Errorf("%w: a Shard without a File to write", gpk.ErrUnsupported)
 	}
 	r, err = j.runPart(ctx, e, against, begun)
-	if wrong := agreed(); wrong != nil {
-		if err == nil {
-			freeTiles(r.Tiles)
+	if j.agreed != nil {
+		if _, wrong := j.agreed(); wrong != nil {
+			if err == nil {
+				freeTiles(r.Tiles)
+			}
+			return nil, wrong
 		}
-		return nil, wrong
 	}
 	return j.settle(r, err)
 }
@@ -221,17 +223,17 @@ func (j *job) runPart(ctx context.Context, e engine, against bool, begun time.Ti
 
 // agreeMeanwhile starts to compare the arguments of the ranks, which takes as long as a part of a small matrix on a
 // GPU. The function that it returns waits for the result.
-func (j *job) agreeMeanwhile(c *Circuit, p *share) (wait func() error) {
+func (j *job) agreeMeanwhile(c *Circuit, p *share) (wait func() (exchange bool, err error)) {
 	whole := *j
-	done := make(chan error, 1)
-	go func() {
+	wait = sync.OnceValues(func() (bool, error) {
 		run, err := whole.describe(c, p)
-		if err == nil {
-			err = whole.agree(run)
+		if err != nil {
+			return false, err
 		}
-		done <- err
-	}()
-	return func() error { return <-done }
+		return whole.agree(run)
+	})
+	go func() { _, _ = wait() }()
+	return wait
 }
 
 // settle records the tiles that a rank has computed, and completes the file if the rank was the last.
@@ -293,8 +295,9 @@ func gatherOf[T gpk.Elem](j *job, mine []T) ([]T, error) {
 	return gpk.ToSlice[T](j.options.Group.AllGather(gpk.FromSlice(mine).To(j.dev), 0))
 }
 
-// agree returns an error if the arguments of the ranks differ.
-func (j *job) agree(run runFile) error {
+// agree returns an error if the arguments of the ranks differ, and reports whether all of them can exchange states: their
+// memory may differ.
+func (j *job) agree(run runFile) (exchange bool, err error) {
 	parts := []struct {
 		what string
 		of   digest
@@ -310,19 +313,26 @@ func (j *job) agree(run runFile) error {
 	for _, p := range parts {
 		mine = append(mine, p.of[:]...)
 	}
+	able := uint8(0)
+	if j.plan.exchange {
+		able = 1
+	}
+	mine = append(mine, able)
 	all, err := gatherOf(j, mine)
 	if err != nil {
-		return err
+		return false, err
 	}
+	exchange = true
 	for rank := range len(all) / len(mine) {
 		for i, p := range parts {
 			at := i * len(p.of)
 			if theirs := all[rank*len(mine)+at:][:len(p.of)]; string(theirs) != string(all[at:][:len(p.of)]) {
-				return fmt.Errorf("%w: rank %d calls Gram with %s than rank 0", gpk.ErrUnsupported, rank, p.what)
+				return false, fmt.Errorf("%w: rank %d calls Gram with %s than rank 0", gpk.ErrUnsupported, rank, p.what)
 			}
 		}
+		exchange = exchange && all[(rank+1)*len(mine)-1] == 1
 	}
-	return nil
+	return exchange, nil
 }
 
 // exchange waits for the other ranks of a group, and completes the report.

@@ -28,6 +28,7 @@ type share struct {
 	loads        []load         // the work of every rank
 	states       []bitset       // by rank, the tiles of samples of x, then of those of a different y, whose states it builds
 	record       *record        // the finished tiles, or nil
+	paired       *pairing       // two ranks that exchange states, or nil
 }
 
 // The largest number of tiles in a row and of samples of a K that ranks compute.
@@ -64,6 +65,9 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int, gpu bool) (*share
 	}
 	p.down = deal(rows, p.grid[0], func(i int) int64 { return int64(p.extent(i, p.n)) * (2*int64(p.m) - p.below(i)) })
 	p.across = deal(cols, p.grid[1], func(j int) int64 { return int64(p.extent(j, p.m)) * (1 + p.below(j)) })
+	if o.pairs(gpu) {
+		p.pair(k, o)
+	}
 	p.gather()
 	return p, nil
 }
@@ -154,7 +158,9 @@ func (p *share) gather() {
 	// In a grid of one row or column, every rank builds nearly all states of a symmetric K. So each of its tiles can
 	// go to any rank.
 	var even []int
-	if p.symmetric && min(p.grid[0], p.grid[1]) == 1 && rows*cols <= maxEvened {
+	if p.paired != nil {
+		even = p.dealPaired(cols)
+	} else if p.symmetric && min(p.grid[0], p.grid[1]) == 1 && rows*cols <= maxEvened {
 		var weights []int64
 		for i := range rows {
 			for j := i; j < cols; j++ {
@@ -172,6 +178,13 @@ func (p *share) gather() {
 			}
 			p.assign(i, j, owner)
 			number++
+		}
+	}
+	if p.paired != nil { // the states of all samples come to each rank
+		for _, s := range p.states {
+			for t := range rows {
+				s.add(t)
+			}
 		}
 	}
 	for t := range rows {

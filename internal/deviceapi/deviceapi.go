@@ -57,6 +57,17 @@ func Call(d *device.Device, s *device.Stream, reads, writes []*device.Buffer, f 
 	return call(d, s, reads, writes, f)
 }
 
+// Sequence returns the number of pieces of work that have been put on a stream of a GPU.
+func Sequence(s *device.Stream) uint64 { return sequence(s) }
+
+// WaitSequence waits until the first seq pieces of work on a stream are done, or until ctx ends.
+func WaitSequence(ctx context.Context, s *device.Stream, seq uint64) error {
+	return waitSequence(s, ctx, seq)
+}
+
+// Follow makes later work on s wait for the first seq pieces of work on another stream of its device.
+func Follow(s, other *device.Stream, seq uint64) error { return follow(s, other, seq) }
+
 // Collect runs a garbage collection and returns the buffers that it found dropped to the
 // pool.
 func Collect(d *device.Device) { collect(d) }
@@ -146,6 +157,9 @@ var (
 	fresh             = hook.Fresh.(func(*device.Buffer) bool)
 	checkOnce         = hook.CheckOnce.(func(*device.Buffer, any, func() (*deferred.Error, error)) (*deferred.Error, bool, error))
 	call              = hook.Call.(func(*device.Device, *device.Stream, []*device.Buffer, []*device.Buffer, func(uint64) error) error)
+	sequence          = hook.Sequence.(func(*device.Stream) uint64)
+	waitSequence      = hook.WaitSequence.(func(*device.Stream, context.Context, uint64) error)
+	follow            = hook.Follow.(func(*device.Stream, *device.Stream, uint64) error)
 	closed            = hook.Closed.(func(*device.Stream) bool)
 	collect           = hook.Collect.(func(*device.Device))
 	newEvents         = hook.NewEvents.(func(*device.Device, int) ([]device.Event, error))

@@ -29,5 +29,8 @@ var (
 	CheckOnce         any
 	Closed            any
 	Call              any
+	Sequence          any
+	WaitSequence      any
+	Follow            any
 	Observe           any
 )

@@ -1,0 +1,110 @@
+package quantum
+
+// pairing is how two ranks on GPUs share a symmetric K: each builds the states of its half of the samples and receives
+// those of the other half.
+//
+//	K = | A  B |    rank 0 computes A and some tiles of B, rank 1 computes C and the others
+//	    |    C |
+//
+// A and C need no states of the other rank. So they are computed while the states move.
+type pairing struct {
+	mid int // samples of rank 0, whole tiles; the tiles of A and C end there
+	n   int
+}
+
+// exchanging reports whether arrays move between the GPUs of the ranks without the host.
+func exchanging(r Ranks) bool {
+	d, ok := r.(interface{ Direct() bool })
+	return ok && d.Direct()
+}
+
+// pairs reports whether two ranks exchange states. It depends on the arguments of Gram and on the group alone, so it is
+// the same on both. Norms would be computed from all states.
+func (o *Options) pairs(gpu bool) bool {
+	return gpu && o.Group != nil && o.File == "" && !o.Normalize && o.Group.Size() == 2 && exchanging(o.Group)
+}
+
+// leastPaired is the estimated time of a rank's tiles, in seconds, from which on two ranks exchange states. Before they do,
+// they compare their arguments, which takes some milliseconds. On two H200s K of 20,000 samples and 10 qubits took 6.6 ms
+// with an exchange and 5.7 without, and 18.8 and 19.8 ms with 12 qubits
+// (benchmark/results/gram-exchange_h200x2_2026-11-28.txt). A test lowers it.
+var leastPaired = 0.01
+
+// pair divides the samples between two ranks, if that is worth while and their work is equal within a twentieth.
+func (p *share) pair(k *kernel, o Options) {
+	rows := (p.n + p.side - 1) / p.side
+	if !p.symmetric || rows < 2 || k.tileSeconds(o.Precision, p.n, p.n)/4 < leastPaired {
+		return
+	}
+	p.paired = &pairing{mid: (rows + 1) / 2 * p.side, n: p.n}
+	var load [2]int64
+	number := 0
+	owners := p.dealPaired(rows)
+	for i := range rows {
+		for j := i; j < rows; j++ {
+			load[owners[number]] += p.pairs(i, j)
+			number++
+		}
+	}
+	if 20*max(load[0], load[1]) > 21*(load[0]+load[1])/2 { // few tiles, of which the last is short
+		p.paired = nil
+	}
+}
+
+// own returns the samples whose states a rank builds.
+func (p *pairing) own(rank int) (lo, hi int) {
+	if rank == 0 {
+		return 0, p.mid
+	}
+	return p.mid, p.n
+}
+
+// dealPaired returns the rank of every tile on and above the diagonal, row by row: A to rank 0, C to rank 1, and each of B,
+// in the order of its rows, to the rank with the least work.
+func (p *share) dealPaired(cols int) (owners []int) {
+	half := p.paired.mid / p.side
+	var load [2]int64
+	for i := range cols {
+		for j := i; j < cols; j++ {
+			switch {
+			case j < half:
+				load[0] += p.pairs(i, j)
+			case i >= half:
+				load[1] += p.pairs(i, j)
+			}
+		}
+	}
+	for i := range cols {
+		for j := i; j < cols; j++ {
+			rank := 0
+			switch {
+			case i >= half:
+				rank = 1
+			case j < half:
+			default:
+				if load[1] < load[0] {
+					rank = 1
+				}
+				load[rank] += p.pairs(i, j)
+			}
+			owners = append(owners, rank)
+		}
+	}
+	return owners
+}
+
+// planExchange plans the memory for the exchange, unless it does not fit: a rank's own states, padded to those of rank 0,
+// and those of all samples.
+func (k *kernel) planExchange(p *Plan, pt *share, o Options) {
+	more := saturated(int64(3*pt.paired.mid-pt.n), k.stateBytes(o.Precision))
+	more += 2 * int64(len(k.blocks)) * roundingWaste(more)
+	if p.Keep != KeepAll || len(k.blocks) == 0 || p.PeakBytes+more > p.Budget {
+		return
+	}
+	lo, hi := pt.paired.own(pt.rank)
+	p.exchange = true
+	p.States, p.PeakBytes = p.States+more, p.PeakBytes+more
+	r := &p.Ranks
+	r.Samples, r.MostSamples, r.Rebuilt, r.Exchanged = int64(hi-lo), int64(pt.paired.mid), 0, 0
+	r.Received = saturated(int64(pt.n-(hi-lo)), k.stateBytes(o.Precision))
+}
