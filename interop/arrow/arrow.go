@@ -17,9 +17,14 @@ import (
 // FromArray returns an array [n] on the default device with a copy of the n elements of a
 // primitive array or of a boolean one.
 func FromArray(x apache.Array) *gpk.Array {
-	a, err := fromArray(x)
+	return converted("FromArray", x, fromArray)
+}
+
+// converted returns the array that from makes of x, or one that carries its error as that of op.
+func converted[X any](op string, x X, from func(X) (*gpk.Array, error)) *gpk.Array {
+	a, err := from(x)
 	if err != nil {
-		return gpkarray.Failed(site.Fail("arrow", "FromArray", err))
+		return gpkarray.Failed(site.Fail("arrow", op, err))
 	}
 	return a
 }
@@ -114,11 +119,7 @@ func dataOf(a *gpk.Array) (*array.Data, error) {
 
 // FromTensor returns an array on the default device with a copy of a tensor's elements.
 func FromTensor(t tensor.Interface) *gpk.Array {
-	a, err := fromTensor(t)
-	if err != nil {
-		return gpkarray.Failed(site.Fail("arrow", "FromTensor", err))
-	}
-	return a
+	return converted("FromTensor", t, fromTensor)
 }
 
 func fromTensor(t tensor.Interface) (*gpk.Array, error) {
