@@ -16,8 +16,11 @@ var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e s
 	mantissa erfMax logErfc logErfcRest erfR*11 erfG*19 erfMid
 	pow*8 third thirdRest fifth fifthRest rootHalf`)
 
-func smooth64AVX2(c *build.Context)   { smooth64Functions(c, false, "AVX2") }
-func smooth64AVX512(c *build.Context) { smooth64Functions(c, true, "AVX512") }
+// smooth64Loops writes the functions with AVX2 and with AVX-512.
+func smooth64Loops(c *build.Context) {
+	smooth64Functions(c, false, "AVX2")
+	smooth64Functions(c, true, "AVX512")
+}
 
 func smooth64Functions(c *build.Context, wide bool, suffix string) {
 	begin := func(name string) smooth64 {
