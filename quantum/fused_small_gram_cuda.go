@@ -51,7 +51,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	x, at := &g.sources[0], &p.codes[0]
 	words := p.notes / 8
 	done := false
-	err := g.timed(productTime, g.s, func() error {
+	err := g.timed(&g.started, g.s, func() error {
 		return launchOn(g.dev, g.s, []*device.Buffer{x.buf}, []*device.Buffer{g.result, g.notes, g.planes}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 			var err error
 			done, err = lib.QuantumClosedWhole(ordinal, stream, cutlass.QuantumClosedWhole{

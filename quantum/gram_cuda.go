@@ -96,7 +96,7 @@ func (g *cudaGram) run(poison bool) error {
 		return g.finish()
 	}
 	if g.hasBegin() {
-		if err := g.timed(statesTime, g.s, g.begin); err != nil {
+		if err := g.timed(&g.building, g.s, g.begin); err != nil {
 			return err
 		}
 	}
@@ -177,7 +177,7 @@ func (g *cudaGram) buildStates(b stateBlock) error {
 		g.blocks[b.slot] = make([]*device.Buffer, len(g.codes))
 	}
 	set, states := g.set(b.of), g.blocks[b.slot]
-	return g.timed(statesTime, g.s, func() error {
+	return g.timed(&g.building, g.s, func() error {
 		for i, d := range g.codes {
 			need := int64(b.hi-b.lo) * (int64(d.states().Size()) << d.qubits)
 			if states[i] != nil && states[i].Size() < need {
@@ -213,14 +213,7 @@ func (g *cudaGram) buildStates(b stateBlock) error {
 
 // cuts implements tileEngine.
 func (g *cudaGram) cuts(_ *samples, lo, hi int) []int {
-	if g.part != nil {
-		return g.part.cuts(lo, hi)
-	}
-	var at []int
-	for ; lo < hi; lo += g.side {
-		at = append(at, lo)
-	}
-	return append(at, hi)
+	return cut(lo, hi, g.side)
 }
 
 // scalarOf converts a number to an operand.

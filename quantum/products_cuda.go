@@ -58,7 +58,7 @@ func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) e
 	if err != nil {
 		return err
 	}
-	err = g.timed(productTime, s, func() error {
+	err = g.timed(&g.started, s, func() error {
 		whole := t
 		if triangle {
 			whole.mirror, whole.mirrorAt, whole.ldMirror = t.view.Buffer, t.view.Addr(), t.view.Layout.Strides[0]
