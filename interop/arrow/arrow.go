@@ -44,11 +44,7 @@ func fromArray(x apache.Array) (*gpk.Array, error) {
 		a := gpk.FromSlice(data)
 		return a, a.Err()
 	}
-	c, err := carrierOf(x.DataType())
-	if err != nil {
-		return nil, err
-	}
-	raw, err := values(x.Data(), c.dtype().Size())
+	c, raw, err := carried(x.Data())
 	if err != nil {
 		return nil, err
 	}
@@ -56,17 +52,18 @@ func fromArray(x apache.Array) (*gpk.Array, error) {
 	return a, a.Err()
 }
 
-// values returns the memory of the elements of data, size bytes each.
-func values(data apache.ArrayData, size int) ([]byte, error) {
-	n := data.Len()
-	buffers := data.Buffers()
-	if n == 0 {
-		return nil, nil
+// carried returns the carrier and the memory of the elements of data.
+func carried(data apache.ArrayData) (carrier, []byte, error) {
+	c, err := carrierOf(data.DataType())
+	n, buffers := data.Len(), data.Buffers()
+	if err != nil || n == 0 {
+		return c, nil, err
 	}
+	size := c.dtype().Size()
 	if n < 0 || len(buffers) < 2 || buffers[1] == nil || data.Offset() < 0 || data.Offset()+n > buffers[1].Len()/size {
-		return nil, fmt.Errorf("%w: %d elements from number %d on lie outside their memory", gpk.ErrShape, n, data.Offset())
+		return nil, nil, fmt.Errorf("%w: %d elements from number %d on lie outside their memory", gpk.ErrShape, n, data.Offset())
 	}
-	return buffers[1].Bytes()[data.Offset()*size:][:n*size], nil
+	return c, buffers[1].Bytes()[data.Offset()*size:][:n*size], nil
 }
 
 // ToArray waits and returns a new Arrow array with the elements of an array of one axis.
@@ -126,11 +123,7 @@ func fromTensor(t tensor.Interface) (*gpk.Array, error) {
 	if t == nil {
 		return nil, errNil
 	}
-	c, err := carrierOf(t.DataType())
-	if err != nil {
-		return nil, err
-	}
-	raw, err := values(t.Data(), c.dtype().Size())
+	c, raw, err := carried(t.Data())
 	if err != nil {
 		return nil, err
 	}
