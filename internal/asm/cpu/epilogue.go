@@ -29,10 +29,7 @@ func epilogueRows(c *build.Context, wide bool, suffix string) {
 	v.row(func(x vector) vector { return x })
 	asm.Return(c)
 
-	for _, f := range []struct {
-		name string
-		of   func(v activation, x vector) vector
-	}{
+	for _, f := range []mapping[activation]{
 		{"geluRow", activation.gelu},
 		{"geluTanhRow", activation.geluTanh},
 		{"siluRow", activation.silu},

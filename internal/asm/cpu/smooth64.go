@@ -27,10 +27,7 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		asm.Function(c, name+suffix)
 		return smooth64{fused{doubles{c: c, wide: wide, table: asm.Variable(c, "smooth64Table"), constants: smooth64Constants}}}
 	}
-	for _, f := range []struct {
-		name string
-		of   func(v smooth64, x vector) vector
-	}{
+	for _, f := range []mapping[smooth64]{
 		{"exp64", smooth64.exp},
 		{"expm164", smooth64.expm1},
 		{"log64", smooth64.log},
