@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/enum"
 )
 
 // The bounds of a program.
@@ -40,12 +41,7 @@ const (
 var classNames = [...]string{Dense: "dense", Single: "single", Row: "row", Column: "column", Strided: "strided"}
 
 // String returns the class in a word.
-func (c Class) String() string {
-	if int(c) < len(classNames) {
-		return classNames[c]
-	}
-	return fmt.Sprintf("Class(%d)", uint8(c))
-}
+func (c Class) String() string { return enum.Name(c, "Class", classNames[:]...) }
 
 // Leaf is an array that a program reads.
 type Leaf struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/enum"
 )
 
 // Kind is the shape rule of an operation.
@@ -27,12 +28,7 @@ const (
 var kindNames = [...]string{Unary: "unary", Binary: "binary", Reduction: "reduction", Ternary: "ternary", Line: "along an axis", Order: "in order", Move: "to other places"}
 
 // String returns the rule in one to three words.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return fmt.Sprintf("Kind(%d)", uint8(k))
-}
+func (k Kind) String() string { return enum.Name(k, "Kind", kindNames[:]...) }
 
 // Row describes one operation. Methods, dispatch, the conformance suite and the
 // documentation read it.

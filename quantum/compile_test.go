@@ -34,14 +34,7 @@ func TestStatesRandom(t *testing.T) {
 			q, features := 1+rng.IntN(5), 1+rng.IntN(3)
 			c := randomCircuit(rng, q, rng.IntN(30), features, kinds)
 			x := randomSamples(rng, 2, features)
-			a, err := States(context.Background(), c, arrayOf(x, features), gpk.Complex128)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := gpk.ToSlice[complex128](a)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := amplitudes(t, c, arrayOf(x, features), gpk.Complex128)
 			for i := range x {
 				for b, want := range referenceState(c, x[i]) {
 					if d := cmplx.Abs(got[i<<q+b] - want); !(d < 1e-12) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/internal/callsite"
+	"github.com/gpk-go/gpk/internal/enum"
 )
 
 // Embedding is how BasicEntangler encodes a sample in the qubits.
@@ -19,15 +20,7 @@ const (
 )
 
 // String returns ry or ryrz.
-func (e Embedding) String() string {
-	switch e {
-	case RY:
-		return "ry"
-	case RYRZ:
-		return "ryrz"
-	}
-	return fmt.Sprintf("Embedding(%d)", uint8(e))
-}
+func (e Embedding) String() string { return enum.Name(e, "Embedding", "ry", "ryrz") }
 
 // EntanglerOptions are BasicEntangler's options for the embedding.
 type EntanglerOptions struct {

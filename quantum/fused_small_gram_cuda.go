@@ -51,7 +51,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	x, at := &g.sources[0], &p.codes[0]
 	words := p.notes / 8
 	done := false
-	err := g.timed(productTime, g.s, func() error {
+	err := g.timed(&g.started, g.s, func() error {
 		return launchOn(g.dev, g.s, []*device.Buffer{x.buf}, []*device.Buffer{g.result, g.notes, g.planes}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 			var err error
 			done, err = lib.QuantumClosedWhole(ordinal, stream, cutlass.QuantumClosedWhole{
@@ -82,7 +82,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 // haveDirectWires reports whether the direct kernel turns samples into planes, and K is a
 // product of dot products.
 func (c *gramCodes) haveDirectWires() bool {
-	return !(c.wires == nil || c.wires.nSlots == 0 || !c.dot || !c.wires.direct)
+	return c.wires != nil && c.wires.nSlots > 0 && c.dot && c.wires.direct
 }
 
 // isSmallGram reports whether K is a symmetric float32 matrix of single wires in one tile

@@ -119,28 +119,13 @@ func TestGoldenState(t *testing.T) {
 	_, s := goldenFile(t)
 	c := BasicEntangler(s.Weights, EntanglerOptions{Embedding: embedding(t, s.Embedding)})
 	x := gpk.FromSlice(s.X, 1, s.Qubits)
-	a, err := States(context.Background(), c, x, gpk.Complex128)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := gpk.ToSlice[complex128](a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := States(context.Background(), c, x, gpk.Complex64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	single, err := gpk.ToSlice[complex64](b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got, single := amplitudes(t, c, x, gpk.Complex128), amplitudes(t, c, x, gpk.Complex64)
 	for i, w := range s.Amplitudes {
 		want := complex(w[0], w[1])
 		if d := cmplx.Abs(got[i] - want); !(d <= 1e-14) {
 			t.Errorf("amplitude %d is %v, want %v", i, got[i], want)
 		}
-		if d := cmplx.Abs(complex128(single[i]) - want); !(d <= 5e-7) {
+		if d := cmplx.Abs(single[i] - want); !(d <= 5e-7) {
 			t.Errorf("complex64 amplitude %d is %v, want %v", i, single[i], want)
 		}
 	}

@@ -140,7 +140,7 @@ func sumSquares[T number](v []T) float64 {
 // the first consist of whole strips and panels.
 func (g *cpuGram[T]) cuts(of *samples, lo, hi int) []int {
 	if g.part != nil {
-		return g.part.cuts(lo, hi)
+		return cut(lo, hi, g.side)
 	}
 	const whole = 96 // a multiple of every micro-kernel's tile
 	at := []int{lo}

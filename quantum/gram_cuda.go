@@ -98,7 +98,7 @@ func (g *cudaGram) run(poison bool) error {
 		return g.finish()
 	}
 	if g.hasBegin() {
-		if err := g.timed(statesTime, g.s, g.begin); err != nil {
+		if err := g.timed(&g.building, g.s, g.begin); err != nil {
 			return err
 		}
 	}
@@ -157,9 +157,11 @@ func (g *cudaGram) begin() error {
 		if g.points[set], err = g.alloc(int64(pitch) * int64(g.wires.stride) * int64(g.dt.Size())); err != nil {
 			return err
 		}
-		if err := g.wires.points(g.s, x, g.notes, g.noteAt(set, len(g.codes)), g.points[set], pitch); err != nil {
+		angles, err := g.wires.prepare(g.s, x, 0, x.n, g.notes, g.noteAt(set, len(g.codes)), g.points[set], 1, pitch)
+		if err != nil {
 			return err
 		}
+		angles.Free()
 	}
 	return nil
 }
@@ -181,7 +183,7 @@ func (g *cudaGram) buildStates(b stateBlock) error {
 		g.blocks[b.slot] = make([]*device.Buffer, len(g.codes))
 	}
 	set, states := g.set(b.of), g.blocks[b.slot]
-	return g.timed(statesTime, g.s, func() error {
+	return g.timed(&g.building, g.s, func() error {
 		for i, d := range g.codes {
 			need := int64(b.hi-b.lo) * (int64(d.states().Size()) << d.qubits)
 			if states[i] != nil && states[i].Size() < need {
@@ -217,14 +219,7 @@ func (g *cudaGram) buildStates(b stateBlock) error {
 
 // cuts implements tileEngine.
 func (g *cudaGram) cuts(_ *samples, lo, hi int) []int {
-	if g.part != nil {
-		return g.part.cuts(lo, hi)
-	}
-	var at []int
-	for ; lo < hi; lo += g.side {
-		at = append(at, lo)
-	}
-	return append(at, hi)
+	return cut(lo, hi, g.side)
 }
 
 // scalarOf converts a number to an operand.

@@ -5,12 +5,6 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// Kinds of measured time.
-const (
-	statesTime = iota
-	productTime
-)
-
 // timed is the work between two events.
 type timed struct{ from, to *device.Event }
 
@@ -40,10 +34,10 @@ func (g *cudaGram) event(s *device.Stream) (*device.Event, error) {
 	return e, s.Record(e)
 }
 
-// timed runs f between two events on s. Work that directly follows building or copying
+// timed runs f between two events on s, and appends these to times. Work that directly follows building or copying
 // reuses the last event of that as its first. Tiles after the first one may have waited for
 // other tiles.
-func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) (err error) {
+func (g *cudaGram) timed(times *[]timed, s *device.Stream, f func() error) (err error) {
 	t := timed{from: g.edge}
 	if t.from == nil || s != g.s || g.tiles > 0 {
 		if t.from, err = g.event(s); err != nil {
@@ -57,13 +51,8 @@ func (g *cudaGram) timed(kind int, s *device.Stream, f func() error) (err error)
 	if t.to, err = g.event(s); err != nil {
 		return err
 	}
-	switch kind {
-	case statesTime:
-		g.building = append(g.building, t)
-	case productTime:
-		g.started = append(g.started, t)
-	}
-	if kind != productTime && s == g.s {
+	*times = append(*times, t)
+	if times != &g.started && s == g.s {
 		g.edge = t.to
 	}
 	return nil

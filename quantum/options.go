@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/enum"
 )
 
 // Precision is the accuracy of a Gram matrix.
@@ -21,7 +22,7 @@ const (
 )
 
 // String returns standard, fast or double.
-func (p Precision) String() string { return name(p, "Precision", "standard", "fast", "double") }
+func (p Precision) String() string { return enum.Name(p, "Precision", "standard", "fast", "double") }
 
 // Path is the method by which a Gram matrix is computed.
 type Path uint8
@@ -35,7 +36,7 @@ const (
 )
 
 // String returns auto, product or general.
-func (p Path) String() string { return name(p, "Path", "auto", "product", "general") }
+func (p Path) String() string { return enum.Name(p, "Path", "auto", "product", "general") }
 
 // Keep says whether states stay in memory.
 type Keep uint8
@@ -49,14 +50,7 @@ const (
 )
 
 // String returns auto, all or recompute.
-func (k Keep) String() string { return name(k, "Keep", "auto", "all", "recompute") }
-
-func name[T ~uint8](v T, kind string, names ...string) string {
-	if int(v) < len(names) {
-		return names[v]
-	}
-	return fmt.Sprintf("%s(%d)", kind, v)
-}
+func (k Keep) String() string { return enum.Name(k, "Keep", "auto", "all", "recompute") }
 
 // Options are the options of Gram. The zero value is a good choice.
 type Options struct {

@@ -59,7 +59,7 @@ func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) e
 	if err != nil {
 		return err
 	}
-	err = g.timed(productTime, s, func() error {
+	err = g.timed(&g.started, s, func() error {
 		whole := t
 		if triangle {
 			whole.mirror, whole.mirrorAt, whole.ldMirror = t.view.Buffer, t.view.Addr(), t.view.Layout.Strides[0]
@@ -118,15 +118,9 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i,
 			D: to, A: rows, B: cols, Precision: g.precision(), ConjB: !code.real, AbsSquare: !square,
 			Symmetric: triangle, Upper: true, Normwise: true, Measure: g.options.Autotune,
 		}
-		done := false
-		if !square {
-			done, err = g.factor(s, a, b, to, k, i, j, triangle)
-		}
-		switch {
-		case done || err != nil:
-		case inPieces(g.dt, width):
+		if inPieces(g.dt, width) {
 			err = g.pieces(s, p)
-		default:
+		} else {
 			g.launches++
 			err = p.Run(s)
 		}

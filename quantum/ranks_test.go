@@ -21,25 +21,33 @@ import (
 	"github.com/gpk-go/gpk/interop/npy"
 )
 
-// rankCases are kernels of every kind.
-func rankCases(t *testing.T) map[string]struct {
+// rankCase is a Gram matrix that ranks compute together.
+type rankCase struct {
 	c    *Circuit
 	x, y *gpk.Array
 	o    Options
-} {
+}
+
+// eachRankCase runs a test for kernels of every kind, with the result of one rank.
+func eachRankCase(t *testing.T, f func(t *testing.T, q rankCase, whole *Result)) {
+	t.Helper()
 	rng := testrand.New(t)
 	x, y := arrayOf(randomSamples(rng, 233, 3), 3), arrayOf(randomSamples(rng, 71, 3), 3)
-	return map[string]struct {
-		c    *Circuit
-		x, y *gpk.Array
-		o    Options
-	}{
+	for name, q := range map[string]rankCase{
 		"symmetric":    {entangled(), x, nil, Options{Tile: 50}},
 		"double":       {entangled(), x, nil, Options{Tile: 34, Precision: Double, Jitter: 0.25}},
 		"against y":    {entangled(), x, y, Options{Tile: 34, Normalize: true}},
 		"recomputed":   {entangled(), x, nil, Options{Tile: 20, Keep: Recompute, MemoryBudget: 1 << 24, Normalize: true}},
 		"product":      {ringCZ(3, false), x, nil, Options{Tile: 50}},
 		"product of y": {ringCZ(3, false), x, y, Options{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			whole, err := Gram(t.Context(), q.c, q.x, q.y, q.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f(t, q, whole)
+		})
 	}
 }
 
@@ -68,62 +76,56 @@ func ranksOn(t *testing.T, d *device.Device, n int) *dist.Group {
 // TestGroup checks that the tiles and the file of four ranks have the bits of one rank.
 func TestGroup(t *testing.T) {
 	onCPU(t)
-	for name, q := range rankCases(t) {
-		t.Run(name, func(t *testing.T) {
-			whole, err := Gram(t.Context(), q.c, q.x, q.y, q.o)
+	eachRankCase(t, func(t *testing.T, q rankCase, whole *Result) {
+		want := bitsOf(t, whole.K)
+		n, m := whole.Plan.Samples[0], whole.Plan.Samples[1]
+		got := make([]uint64, n*m)
+		var mu sync.Mutex
+		file := filepath.Join(t.TempDir(), "K.npy")
+		err := ranksOn(t, testDevice(t), 4).Run(t.Context(), func(ctx context.Context, c *dist.Comm) error {
+			o := q.o
+			o.Group = c
+			r, err := Gram(ctx, q.c, q.x, q.y, o)
 			if err != nil {
-				t.Fatal(err)
-			}
-			want := bitsOf(t, whole.K)
-			n, m := whole.Plan.Samples[0], whole.Plan.Samples[1]
-			got := make([]uint64, n*m)
-			var mu sync.Mutex
-			file := filepath.Join(t.TempDir(), "K.npy")
-			err = ranksOn(t, testDevice(t), 4).Run(t.Context(), func(ctx context.Context, c *dist.Comm) error {
-				o := q.o
-				o.Group = c
-				r, err := Gram(ctx, q.c, q.x, q.y, o)
-				if err != nil {
-					return err
-				}
-				if p := r.Plan.Ranks; p.Pairs != r.Report.Pairs || p.Written != tileBytes(r.Tiles) || p.Tiles != len(r.Tiles) || r.Report.Peak[0].Bytes > r.Plan.States {
-					return fmt.Errorf("planned %+v, states %d, but the report is\n%v", p, r.Plan.States, r.Report)
-				}
-				mu.Lock()
-				for _, tile := range r.Tiles {
-					width := tile.K.Shape()[1]
-					for i, v := range bitsOf(t, tile.K) {
-						row, col := tile.Row+i/width, tile.Col+i%width
-						got[row*m+col] = v
-						if q.y == nil {
-							got[col*m+row] = v
-						}
-					}
-					tile.K.Free()
-				}
-				mu.Unlock()
-				mean, std := statisticsBounds(&whole.Report, q.o.Precision, testDevice(t).Kind(), q.y == nil, n, m)
-				if d := r.Report.OffDiagonalMean - whole.Report.OffDiagonalMean; !(math.Abs(d) <= mean) {
-					return fmt.Errorf("a mean of %v, not %v: off by %.3g, and at most %.3g is allowed", r.Report.OffDiagonalMean, whole.Report.OffDiagonalMean, d, mean)
-				}
-				if d := r.Report.OffDiagonalStd - whole.Report.OffDiagonalStd; !(math.Abs(d) <= std) {
-					return fmt.Errorf("a deviation of %v, not %v: off by %.3g, and at most %.3g is allowed", r.Report.OffDiagonalStd, whole.Report.OffDiagonalStd, d, std)
-				}
-				o.File = file
-				if r, err = Gram(ctx, q.c, q.x, q.y, o); err == nil && (!r.Complete || r.K != nil || r.Tiles != nil) {
-					err = errors.New("a file, and something else")
-				}
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
 			}
-			if !slices.Equal(got, want) {
-				t.Error("the tiles have other bits than K of one rank")
+			if p := r.Plan.Ranks; p.Pairs != r.Report.Pairs || p.Written != tileBytes(r.Tiles) || p.Tiles != len(r.Tiles) || r.Report.Peak[0].Bytes > r.Plan.States {
+				return fmt.Errorf("planned %+v, states %d, but the report is\n%v", p, r.Plan.States, r.Report)
 			}
-			checkFile(t, file, want)
+			mu.Lock()
+			for _, tile := range r.Tiles {
+				width := tile.K.Shape()[1]
+				for i, v := range bitsOf(t, tile.K) {
+					row, col := tile.Row+i/width, tile.Col+i%width
+					got[row*m+col] = v
+					if q.y == nil {
+						got[col*m+row] = v
+					}
+				}
+				tile.K.Free()
+			}
+			mu.Unlock()
+			mean, std := statisticsBounds(&whole.Report, q.o.Precision, testDevice(t).Kind(), q.y == nil, n, m)
+			if d := r.Report.OffDiagonalMean - whole.Report.OffDiagonalMean; !(math.Abs(d) <= mean) {
+				return fmt.Errorf("a mean of %v, not %v: off by %.3g, and at most %.3g is allowed", r.Report.OffDiagonalMean, whole.Report.OffDiagonalMean, d, mean)
+			}
+			if d := r.Report.OffDiagonalStd - whole.Report.OffDiagonalStd; !(math.Abs(d) <= std) {
+				return fmt.Errorf("a deviation of %v, not %v: off by %.3g, and at most %.3g is allowed", r.Report.OffDiagonalStd, whole.Report.OffDiagonalStd, d, std)
+			}
+			o.File = file
+			if r, err = Gram(ctx, q.c, q.x, q.y, o); err == nil && (!r.Complete || r.K != nil || r.Tiles != nil) {
+				err = errors.New("a file, and something else")
+			}
+			return err
 		})
-	}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want) {
+			t.Error("the tiles have other bits than K of one rank")
+		}
+		checkFile(t, file, want)
+	})
 }
 
 // statisticsBounds bounds the difference of the mean and of the deviation of the same entries of K between two
@@ -216,56 +218,50 @@ func TestShards(t *testing.T) {
 		t.Skip("NOT RUN: ranks compute on CPUs")
 	}
 	onCPU(t)
-	for name, q := range rankCases(t) {
-		t.Run(name, func(t *testing.T) {
-			whole, err := Gram(t.Context(), q.c, q.x, q.y, q.o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			file := filepath.Join(t.TempDir(), "K.npy")
-			const shards = 3
-			var left []int
-			for i := range shards {
-				left = append(left, i)
-			}
-			pairs, calls := int64(0), 0
-			for ; len(left) > 0 && calls < 200; calls++ {
-				o := q.o
-				o.File, o.Shard = file, Shard{left[0], shards}
-				left = left[1:]
-				if _, err := os.Stat(file); err == nil {
-					t.Fatal("the file has its final name too early")
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				done := int64(0)
-				o.Progress = func(p Progress) { // ends the run after one or two tiles
-					if done = p.Done; done > 0 && calls%3 != 0 {
-						cancel()
-					}
-				}
-				r, err := Gram(ctx, q.c, q.x, q.y, o)
-				cancel()
-				pairs += done
-				switch {
-				case errors.Is(err, context.Canceled):
-					left = append(left, o.Shard.Index)
-				case err != nil:
-					t.Fatal(err)
-				case r.Complete != (len(left) == 0):
-					t.Errorf("call %d: complete %v with %v left", calls, r.Complete, left)
-				}
-			}
-			if pairs != whole.Report.Pairs {
-				t.Errorf("%d pairs in %d calls, want %d", pairs, calls, whole.Report.Pairs)
-			}
-			checkFile(t, file, bitsOf(t, whole.K))
+	eachRankCase(t, func(t *testing.T, q rankCase, whole *Result) {
+		file := filepath.Join(t.TempDir(), "K.npy")
+		const shards = 3
+		var left []int
+		for i := range shards {
+			left = append(left, i)
+		}
+		pairs, calls := int64(0), 0
+		for ; len(left) > 0 && calls < 200; calls++ {
 			o := q.o
-			o.File, o.Shard = file, Shard{0, shards}
-			if _, err := Gram(t.Context(), q.c, q.x, q.y, o); !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), "is there already") {
-				t.Errorf("a shard of a finished file: %v", err)
+			o.File, o.Shard = file, Shard{left[0], shards}
+			left = left[1:]
+			if _, err := os.Stat(file); err == nil {
+				t.Fatal("the file has its final name too early")
 			}
-		})
-	}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := int64(0)
+			o.Progress = func(p Progress) { // ends the run after one or two tiles
+				if done = p.Done; done > 0 && calls%3 != 0 {
+					cancel()
+				}
+			}
+			r, err := Gram(ctx, q.c, q.x, q.y, o)
+			cancel()
+			pairs += done
+			switch {
+			case errors.Is(err, context.Canceled):
+				left = append(left, o.Shard.Index)
+			case err != nil:
+				t.Fatal(err)
+			case r.Complete != (len(left) == 0):
+				t.Errorf("call %d: complete %v with %v left", calls, r.Complete, left)
+			}
+		}
+		if pairs != whole.Report.Pairs {
+			t.Errorf("%d pairs in %d calls, want %d", pairs, calls, whole.Report.Pairs)
+		}
+		checkFile(t, file, bitsOf(t, whole.K))
+		o := q.o
+		o.File, o.Shard = file, Shard{0, shards}
+		if _, err := Gram(t.Context(), q.c, q.x, q.y, o); !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), "is there already") {
+			t.Errorf("a shard of a finished file: %v", err)
+		}
+	})
 }
 
 // TestRanksDiffer checks that every rank gets an error that names the rank whose arguments differ.

@@ -244,3 +244,18 @@ func worst(got []float64, want [][]float64) float64 {
 	}
 	return w
 }
+
+// amplitudes are the states of the samples x, one after the other, as complex128.
+func amplitudes(t *testing.T, c *Circuit, x *gpk.Array, dt gpk.DType) []complex128 {
+	t.Helper()
+	s, err := States(t.Context(), c, x, dt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Free()
+	got, err := gpk.ToSlice[complex128](s.Cast(gpk.Complex128))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

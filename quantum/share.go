@@ -313,14 +313,6 @@ func (p *share) left() (n int64) {
 	return n
 }
 
-// cuts returns the compact set's indices from lo to hi at which tiles begin, followed by hi.
-func (p *share) cuts(lo, hi int) (at []int) {
-	for ; lo < hi; lo += p.side {
-		at = append(at, lo)
-	}
-	return append(at, hi)
-}
-
 // compact returns the samples of a compact set, and frees s.
 func (p *share) compact(s *samples, set int) (*samples, error) {
 	out := &samples{name: s.name, features: s.features, n: p.size(set), number: func(i int) int { return p.at(set, i) }}

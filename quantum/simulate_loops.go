@@ -101,8 +101,13 @@ var (
 
 // loops returns the assembly for T, or nil if there is none.
 func loops[T number]() *stateLoops[T] {
+	return (*stateLoops[T])(choose[T](unsafe.Pointer(loops32), unsafe.Pointer(loops64)))
+}
+
+// choose returns single for float32 and double for float64.
+func choose[T number](single, double unsafe.Pointer) unsafe.Pointer {
 	if unsafe.Sizeof(*new(T)) == 4 {
-		return (*stateLoops[T])(unsafe.Pointer(loops32))
+		return single
 	}
-	return (*stateLoops[T])(unsafe.Pointer(loops64))
+	return double
 }

@@ -180,8 +180,5 @@ var (
 
 // kernels returns the assembly for T, or nil if there is none.
 func kernels[T number]() *tileKernels[T] {
-	if unsafe.Sizeof(*new(T)) == 4 {
-		return (*tileKernels[T])(unsafe.Pointer(kernels32))
-	}
-	return (*tileKernels[T])(unsafe.Pointer(kernels64))
+	return (*tileKernels[T])(choose[T](unsafe.Pointer(kernels32), unsafe.Pointer(kernels64)))
 }

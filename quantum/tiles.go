@@ -155,6 +155,14 @@ func (d *tileDriver) multiply(e tileEngine, a, b stateBlock) error {
 	return nil
 }
 
+// cut returns the indices from lo on, a side apart, and then hi.
+func cut(lo, hi, side int) (at []int) {
+	for ; lo < hi; lo += side {
+		at = append(at, lo)
+	}
+	return append(at, hi)
+}
+
 // maxBuilds is the maximum number of times that a block's states were built.
 func (d *tileDriver) maxBuilds() (n int) {
 	for _, builds := range d.builds {

@@ -160,12 +160,7 @@ func logUnit(u float64) float64 {
 	f := math.Float64frombits(bits&(1<<52-1)+0x3fe6a09e_667f3bcd) - 1
 	s := f / (2 + f)
 	z := s * s
-	p := float64(z*l7) + l6
-	p = float64(z*p) + l5
-	p = float64(z*p) + l4
-	p = float64(z*p) + l3
-	p = float64(z*p) + l2
-	p = float64(z*p) + l1
+	p := horner3(horner3(l7, z, l6, l5, l4), z, l3, l2, l1)
 	p *= z
 	h := float64(float64(0.5*f) * f)
 	x := float64(s*(h+p)) + float64(k*ln2Lo)
@@ -182,17 +177,9 @@ func sinCosQuarter(t float64) (sin, cos float64) {
 		c4, c5, c6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11
 	)
 	z := float64(t * t)
-	p := float64(z*s6) + s5
-	p = float64(z*p) + s4
-	p = float64(z*p) + s3
-	p = float64(z*p) + s2
-	p = float64(z*p) + s1
+	p := horner2(horner3(s6, z, s5, s4, s3), z, s2, s1)
 	sin = t + float64(float64(t*z)*p)
-	q := float64(z*c6) + c5
-	q = float64(z*q) + c4
-	q = float64(z*q) + c3
-	q = float64(z*q) + c2
-	q = float64(z*q) + c1
+	q := horner2(horner3(c6, z, c5, c4, c3), z, c2, c1)
 	cos = (1 - float64(0.5*z)) + float64(float64(z*z)*q)
 	return sin, cos
 }

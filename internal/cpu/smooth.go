@@ -99,12 +99,7 @@ func expParts(v float64) (p, s float64) {
 	}
 	t := float64(v*log2e) + shifter
 	r := v - float64((t-shifter)*ln2)
-	q := float64(expC6*r) + expC5
-	q = float64(q*r) + expC4
-	q = float64(q*r) + expC3
-	q = float64(q*r) + expC2
-	q = float64(q*r) + expC1
-	q = float64(q*r) + expC0
+	q := horner3(horner3(expC6, r, expC5, expC4, expC3), r, expC2, expC1, expC0)
 	p = float64(q*float64(r*r)) + r
 	return p, math.Float64frombits((math.Float64bits(t) + 1023) << 52)
 }
@@ -154,20 +149,26 @@ func nanAtMinusInf(v, x float64) float64 {
 	return math.Float64frombits(math.Float64bits(v) | math.Float64bits(low-low))
 }
 
+// horner3 and horner2 continue the value p of a polynomial at x by its next coefficients. They round every product, as the
+// assembly does.
+func horner3(p, x, c2, c1, c0 float64) float64 {
+	return float64(horner2(p, x, c2, c1)*x) + c0
+}
+
+func horner2(p, x, c1, c0 float64) float64 {
+	p = float64(p*x) + c1
+	return float64(p*x) + c0
+}
+
 // erfF32 returns the error function.
 func erfF32(x float32) float32 {
 	v := float64(x)
 	a := math.Abs(v)
 	if a < 1 {
 		z := a * a
-		p := float64(erfC8*z) + erfC7
-		p = float64(p*z) + erfC6
-		p = float64(p*z) + erfC5
-		p = float64(p*z) + erfC4
-		p = float64(p*z) + erfC3
-		p = float64(p*z) + erfC2
-		p = float64(p*z) + erfC1
-		p = float64(p*z) + erfC0
+		p := horner3(erfC8, z, erfC7, erfC6, erfC5)
+		p = horner3(p, z, erfC4, erfC3, erfC2)
+		p = horner2(p, z, erfC1, erfC0)
 		return float32(v * p)
 	}
 	return float32(math.Copysign(1-erfcOf(min(a, erfcMax)), v))
@@ -178,19 +179,11 @@ func erfcOf(a float64) float64 {
 	b := float64(2*a) + 1
 	q := 1 / ((a + 3) * b)
 	t := (a - 3) * b * q
-	p := float64(erfcC13*t) + erfcC12
-	p = float64(p*t) + erfcC11
-	p = float64(p*t) + erfcC10
-	p = float64(p*t) + erfcC9
-	p = float64(p*t) + erfcC8
-	p = float64(p*t) + erfcC7
-	p = float64(p*t) + erfcC6
-	p = float64(p*t) + erfcC5
-	p = float64(p*t) + erfcC4
-	p = float64(p*t) + erfcC3
-	p = float64(p*t) + erfcC2
-	p = float64(p*t) + erfcC1
-	p = float64(p*t) + erfcC0
+	p := horner3(erfcC13, t, erfcC12, erfcC11, erfcC10)
+	p = horner3(p, t, erfcC9, erfcC8, erfcC7)
+	p = horner3(p, t, erfcC6, erfcC5, erfcC4)
+	p = horner2(p, t, erfcC3, erfcC2)
+	p = horner2(p, t, erfcC1, erfcC0)
 	return p * ((a + 3) * q) * expOf(-(a * a))
 }
 
@@ -225,10 +218,7 @@ const (
 func logOf(n, f float64) float64 {
 	s := f / (f + 2)
 	z := s * s
-	p := float64(logC4*z) + logC3
-	p = float64(p*z) + logC2
-	p = float64(p*z) + logC1
-	p = float64(p*z) + logC0
+	p := horner2(horner2(logC4, z, logC3, logC2), z, logC1, logC0)
 	return float64(n*ln2) + (float64(float64(s*z)*p) + float64(2*s))
 }
 
@@ -273,14 +263,10 @@ func sinQuarter(x float64, quarter uint64) float64 {
 	z := r * r
 	var v float64
 	if q&1 == 0 {
-		p := float64(sinC3*z) + sinC2
-		p = float64(p*z) + sinC1
-		p = float64(p*z) + sinC0
+		p := horner3(sinC3, z, sinC2, sinC1, sinC0)
 		v = (float64(p*z) + 1) * r
 	} else {
-		p := float64(cosC3*z) + cosC2
-		p = float64(p*z) + cosC1
-		p = float64(p*z) + cosC0
+		p := horner3(cosC3, z, cosC2, cosC1, cosC0)
 		v = float64(float64(p*z)*z) + (1 - float64(0.5*z))
 	}
 	if q&2 != 0 {

@@ -149,24 +149,14 @@ func sinQuarter64(x float64, quarter uint64) float64 {
 	z := r * r
 	var v float64
 	if q&1 == 0 {
-		p := float64(sin64C6*z) + sin64C5
-		p = float64(p*z) + sin64C4
-		p = float64(p*z) + sin64C3
-		p = float64(p*z) + sin64C2
-		p = float64(p*z) + sin64C1
-		p = float64(p*z) + sin64C0
+		p := horner3(horner3(sin64C6, z, sin64C5, sin64C4, sin64C3), z, sin64C2, sin64C1, sin64C0)
 		// sin(r + rest) = sin r + rest cos r
 		v = r + (float64(float64(z*r)*p) + (rest - float64(float64(0.5*z)*rest)))
 		if r == 0 {
 			v = r // keeps -0
 		}
 	} else {
-		p := float64(cos64C6*z) + cos64C5
-		p = float64(p*z) + cos64C4
-		p = float64(p*z) + cos64C3
-		p = float64(p*z) + cos64C2
-		p = float64(p*z) + cos64C1
-		p = float64(p*z) + cos64C0
+		p := horner3(horner3(cos64C6, z, cos64C5, cos64C4, cos64C3), z, cos64C2, cos64C1, cos64C0)
 		// cos(r + rest) = cos r - rest sin r
 		h := 0.5 * z
 		w := 1 - h

@@ -17,9 +17,14 @@ import (
 // FromArray returns an array [n] on the default device with a copy of the n elements of a
 // primitive array or of a boolean one.
 func FromArray(x apache.Array) *gpk.Array {
-	a, err := fromArray(x)
+	return converted("FromArray", x, fromArray)
+}
+
+// converted returns the array that from makes of x, or one that carries its error as that of op.
+func converted[X any](op string, x X, from func(X) (*gpk.Array, error)) *gpk.Array {
+	a, err := from(x)
 	if err != nil {
-		return gpkarray.Failed(site.Fail("arrow", "FromArray", err))
+		return gpkarray.Failed(site.Fail("arrow", op, err))
 	}
 	return a
 }
@@ -39,11 +44,7 @@ func fromArray(x apache.Array) (*gpk.Array, error) {
 		a := gpk.FromSlice(data)
 		return a, a.Err()
 	}
-	c, err := carrierOf(x.DataType())
-	if err != nil {
-		return nil, err
-	}
-	raw, err := values(x.Data(), c.dtype().Size())
+	c, raw, err := carried(x.Data())
 	if err != nil {
 		return nil, err
 	}
@@ -51,17 +52,18 @@ func fromArray(x apache.Array) (*gpk.Array, error) {
 	return a, a.Err()
 }
 
-// values returns the memory of the elements of data, size bytes each.
-func values(data apache.ArrayData, size int) ([]byte, error) {
-	n := data.Len()
-	buffers := data.Buffers()
-	if n == 0 {
-		return nil, nil
+// carried returns the carrier and the memory of the elements of data.
+func carried(data apache.ArrayData) (carrier, []byte, error) {
+	c, err := carrierOf(data.DataType())
+	n, buffers := data.Len(), data.Buffers()
+	if err != nil || n == 0 {
+		return c, nil, err
 	}
+	size := c.dtype().Size()
 	if n < 0 || len(buffers) < 2 || buffers[1] == nil || data.Offset() < 0 || data.Offset()+n > buffers[1].Len()/size {
-		return nil, fmt.Errorf("%w: %d elements from number %d on lie outside their memory", gpk.ErrShape, n, data.Offset())
+		return nil, nil, fmt.Errorf("%w: %d elements from number %d on lie outside their memory", gpk.ErrShape, n, data.Offset())
 	}
-	return buffers[1].Bytes()[data.Offset()*size:][:n*size], nil
+	return c, buffers[1].Bytes()[data.Offset()*size:][:n*size], nil
 }
 
 // ToArray waits and returns a new Arrow array with the elements of an array of one axis.
@@ -114,22 +116,14 @@ func dataOf(a *gpk.Array) (*array.Data, error) {
 
 // FromTensor returns an array on the default device with a copy of a tensor's elements.
 func FromTensor(t tensor.Interface) *gpk.Array {
-	a, err := fromTensor(t)
-	if err != nil {
-		return gpkarray.Failed(site.Fail("arrow", "FromTensor", err))
-	}
-	return a
+	return converted("FromTensor", t, fromTensor)
 }
 
 func fromTensor(t tensor.Interface) (*gpk.Array, error) {
 	if t == nil {
 		return nil, errNil
 	}
-	c, err := carrierOf(t.DataType())
-	if err != nil {
-		return nil, err
-	}
-	raw, err := values(t.Data(), c.dtype().Size())
+	c, raw, err := carried(t.Data())
 	if err != nil {
 		return nil, err
 	}

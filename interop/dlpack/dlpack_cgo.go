@@ -94,26 +94,25 @@ func gpkDLPackRelease(handle C.uintptr_t) {
 // toManaged returns a struct of C for the array's elements.
 func toManaged(a *gpk.Array) (unsafe.Pointer, error) {
 	m := (*managed)(unsafe.Pointer(C.gpk_dlpack_managed(C.int(a.NDim()))))
-	l, err := lend(a, &m.tensor)
-	if err != nil {
-		C.free(unsafe.Pointer(m))
-		return nil, err
-	}
-	*(*cgo.Handle)(unsafe.Pointer(&m.context)) = cgo.NewHandle(l)
-	return unsafe.Pointer(m), nil
+	return lendIn(unsafe.Pointer(m), a, &m.tensor, unsafe.Pointer(&m.context))
 }
 
 // toVersioned is toManaged for the struct with a version.
 func toVersioned(a *gpk.Array) (unsafe.Pointer, error) {
 	m := (*versioned)(unsafe.Pointer(C.gpk_dlpack_versioned(C.int(a.NDim()))))
-	l, err := lend(a, &m.tensor)
+	m.major, m.minor = major, minor
+	return lendIn(unsafe.Pointer(m), a, &m.tensor, unsafe.Pointer(&m.context))
+}
+
+// lendIn fills in the tensor and the context of the struct m, which it frees and does not return if it fails.
+func lendIn(m unsafe.Pointer, a *gpk.Array, t *tensor, context unsafe.Pointer) (unsafe.Pointer, error) {
+	l, err := lend(a, t)
 	if err != nil {
-		C.free(unsafe.Pointer(m))
+		C.free(m)
 		return nil, err
 	}
-	m.major, m.minor = major, minor
-	*(*cgo.Handle)(unsafe.Pointer(&m.context)) = cgo.NewHandle(l)
-	return unsafe.Pointer(m), nil
+	*(*cgo.Handle)(context) = cgo.NewHandle(l)
+	return m, nil
 }
 
 // callDeleter calls a deleter with the struct that it belongs to.

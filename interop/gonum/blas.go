@@ -23,21 +23,13 @@ type Vector interface {
 // of the matrix's elements. A matrix whose Data is too short or whose Stride is
 // below its columns is ErrShape.
 func FromGeneral[G General](g G) *gpk.Array {
-	a, err := of(g).load()
-	if err != nil {
-		return failed("FromGeneral", err)
-	}
-	return a
+	return arrayOf("FromGeneral", of(g).load)
 }
 
 // FromVector returns an array [n] on the default device with a copy of the
 // vector's elements. An Inc below 1 is ErrShape.
 func FromVector[V Vector](v V) *gpk.Array {
-	a, err := of(v).load()
-	if err != nil {
-		return failed("FromVector", err)
-	}
-	return a
+	return arrayOf("FromVector", of(v).load)
 }
 
 // ToGeneral waits and returns a new matrix with the elements of a 2-D array, whose
@@ -45,11 +37,7 @@ func FromVector[V Vector](v V) *gpk.Array {
 func ToGeneral[G General](a *gpk.Array) (G, error) {
 	var g G
 	d, err := of(g).copied(a, 2)
-	if err != nil {
-		return g, named("ToGeneral", err)
-	}
-	d.put(&g)
-	return g, nil
+	return filled(g, "ToGeneral", d, err)
 }
 
 // ToVector waits and returns a new vector with the elements of a 1-D array, whose
@@ -57,31 +45,19 @@ func ToGeneral[G General](a *gpk.Array) (G, error) {
 func ToVector[V Vector](a *gpk.Array) (V, error) {
 	var v V
 	d, err := of(v).copied(a, 1)
-	if err != nil {
-		return v, named("ToVector", err)
-	}
-	d.put(&v)
-	return v, nil
+	return filled(v, "ToVector", d, err)
 }
 
 // ShareGeneral returns an array [rows, columns] over the elements of g, on the
 // CPU. Nothing is copied: see the package comment.
 func ShareGeneral[G General](g G) *gpk.Array {
-	a, err := of(g).share()
-	if err != nil {
-		return failed("ShareGeneral", err)
-	}
-	return a
+	return arrayOf("ShareGeneral", of(g).share)
 }
 
 // ShareVector returns an array [n] over the elements of v, on the CPU. Nothing is
 // copied: see the package comment.
 func ShareVector[V Vector](v V) *gpk.Array {
-	a, err := of(v).share()
-	if err != nil {
-		return failed("ShareVector", err)
-	}
-	return a
+	return arrayOf("ShareVector", of(v).share)
 }
 
 // ViewGeneral starts the array where it has not been started and returns a matrix
@@ -91,22 +67,32 @@ func ShareVector[V Vector](v V) *gpk.Array {
 func ViewGeneral[G General](a *gpk.Array) (G, error) {
 	var g G
 	d, err := of(g).view(a, 2)
-	if err != nil {
-		return g, named("ViewGeneral", err)
-	}
-	d.put(&g)
-	return g, nil
+	return filled(g, "ViewGeneral", d, err)
 }
 
 // ViewVector is ViewGeneral for 1-D arrays, whose elements may lie apart.
 func ViewVector[V Vector](a *gpk.Array) (V, error) {
 	var v V
 	d, err := of(v).view(a, 1)
+	return filled(v, "ViewVector", d, err)
+}
+
+// arrayOf returns the array that make makes, or one that carries its error as that of op.
+func arrayOf(op string, make func() (*gpk.Array, error)) *gpk.Array {
+	a, err := make()
 	if err != nil {
-		return v, named("ViewVector", err)
+		return failed(op, err)
 	}
-	d.put(&v)
-	return v, nil
+	return a
+}
+
+// filled returns the matrix or vector of gonum with the elements of d, or err as that of op.
+func filled[M General | Vector](m M, op string, d matrix, err error) (M, error) {
+	if err != nil {
+		return m, named(op, err)
+	}
+	d.put(&m)
+	return m, nil
 }
 
 // matrix is a dense of some type.

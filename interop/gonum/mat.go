@@ -88,11 +88,7 @@ func FromCMat(m mat.CMatrix) *gpk.Array {
 	if err != nil {
 		return failed("FromCMat", err)
 	}
-	a, err := g.load()
-	if err != nil {
-		return failed("FromCMat", err)
-	}
-	return a
+	return arrayOf("FromCMat", g.load)
 }
 
 // none reports a nil matrix, in an interface or as one.
@@ -112,16 +108,15 @@ func none(m any) bool {
 // empty one: other shapes of size 0 are ErrShape.
 func ToMat(a *gpk.Array) (*mat.Dense, error) {
 	d, err := dense[float64]{}.copied(a, 2)
-	if err != nil {
-		return nil, named("ToMat", err)
-	}
-	return newMat("ToMat", d)
+	return newMat("ToMat", d, err)
 }
 
-// newMat is a matrix over the elements of d.
-func newMat(op string, d matrix) (*mat.Dense, error) {
-	var g blas64.General
-	d.put(&g)
+// newMat is a matrix over the elements of d, or err as that of op.
+func newMat(op string, d matrix, err error) (*mat.Dense, error) {
+	g, err := filled(blas64.General{}, op, d, err)
+	if err != nil {
+		return nil, err
+	}
 	if err := represents(g.Rows, g.Cols); err != nil {
 		return nil, named(op, err)
 	}
@@ -135,11 +130,10 @@ func newMat(op string, d matrix) (*mat.Dense, error) {
 // ToCMat is ToMat for arrays of complex128.
 func ToCMat(a *gpk.Array) (*mat.CDense, error) {
 	d, err := dense[complex128]{}.copied(a, 2)
+	g, err := filled(cblas128.General{}, "ToCMat", d, err)
 	if err != nil {
-		return nil, named("ToCMat", err)
+		return nil, err
 	}
-	var g cblas128.General
-	d.put(&g)
 	if err := represents(g.Rows, g.Cols); err != nil {
 		return nil, named("ToCMat", err)
 	}
@@ -174,11 +168,7 @@ func ShareMat(m *mat.Dense) *gpk.Array {
 	if m == nil {
 		return failed("ShareMat", fmt.Errorf("%w: a nil matrix", gpk.ErrShape))
 	}
-	a, err := rawOf(m).share()
-	if err != nil {
-		return failed("ShareMat", err)
-	}
-	return a
+	return arrayOf("ShareMat", rawOf(m).share)
 }
 
 // ViewMat starts the array where it has not been started and returns a matrix
@@ -186,10 +176,7 @@ func ShareMat(m *mat.Dense) *gpk.Array {
 // ErrUnsupported). Nothing is copied: see the package comment.
 func ViewMat(a *gpk.Array) (*mat.Dense, error) {
 	d, err := dense[float64]{}.view(a, 2)
-	if err != nil {
-		return nil, named("ViewMat", err)
-	}
-	return newMat("ViewMat", d)
+	return newMat("ViewMat", d, err)
 }
 
 // failed returns an array that carries the error of an exported function, with the

@@ -79,10 +79,7 @@ var (
 // three are *tensor.Dense of one element type. Nothing is written when it
 // fails.
 func (e *Engine) MatMul(a, b, prealloc tensor.Tensor) error {
-	p, err := operands(a, b, prealloc)
-	if err == nil {
-		err = p.summable()
-	}
+	p, err := summands(a, b, prealloc)
 	if err != nil {
 		return refused("MatMul", err)
 	}
@@ -100,10 +97,7 @@ func (e *Engine) MatMul(a, b, prealloc tensor.Tensor) error {
 // MatVecMul writes the product of a [m, n] and the vector b, of shape [n],
 // [n, 1] or [1, n], into prealloc, which has m elements.
 func (e *Engine) MatVecMul(a, b, prealloc tensor.Tensor) error {
-	p, err := operands(a, b, prealloc)
-	if err == nil {
-		err = p.summable()
-	}
+	p, err := summands(a, b, prealloc)
 	if err != nil {
 		return refused("MatVecMul", err)
 	}
@@ -162,6 +156,15 @@ func operands(a, b, out tensor.Tensor) (p product, err error) {
 	}
 	p.a, p.b, p.out = dense[0], dense[1], dense[2]
 	return p, nil
+}
+
+// summands returns the operands of a product whose elements are sums.
+func summands(a, b, out tensor.Tensor) (product, error) {
+	p, err := operands(a, b, out)
+	if err == nil {
+		err = p.summable()
+	}
+	return p, err
 }
 
 // vector reports whether a shape is that of n elements in one row or column.

@@ -130,10 +130,7 @@ func testMatMul[T gpk.Elem](t *testing.T) {
 						if fresh.Engine() != tensor.Engine(e) {
 							t.Errorf("the result's engine is %T", fresh.Engine())
 						}
-						got, err := gpk.ToSlice[T](FromDense(fresh))
-						if err != nil {
-							t.Fatal(err)
-						}
+						got := elementsOf[T](t, fresh)
 						compare(t, func(i, j int) T { return got[i*n+j] }, a, b)
 
 						// Into memory of the caller's, poisoned with other values.
@@ -180,10 +177,7 @@ func testMatVecMul[T gpk.Elem](t *testing.T) {
 					if err != nil {
 						t.Fatalf("%s by %v: %v", layout, shape, err)
 					}
-					got, err := gpk.ToSlice[T](FromDense(y))
-					if err != nil {
-						t.Fatal(err)
-					}
+					got := elementsOf[T](t, y)
 					if len(y.Shape()) != 1 {
 						t.Errorf("%s by %v: shape %v", layout, shape, y.Shape())
 					}
@@ -202,14 +196,21 @@ func testMatVecMul[T gpk.Elem](t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := gpk.ToSlice[T](FromDense(y))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := elementsOf[T](t, y)
 			b := matrix[T]{base: wide.base, m: n, n: 1, place: func(i, _ int) int { return i*5 + 3 }}
 			compare(t, func(i, _ int) T { return got[i] }, a, b)
 		})
 	}
+}
+
+// elementsOf returns the elements of a tensor in row-major order.
+func elementsOf[T gpk.Elem](t *testing.T, x *tensor.Dense) []T {
+	t.Helper()
+	got, err := gpk.ToSlice[T](FromDense(x))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
 }
 
 func testOuter[T gpk.Elem](t *testing.T) {
@@ -226,10 +227,7 @@ func testOuter[T gpk.Elem](t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := gpk.ToSlice[T](FromDense(z))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := elementsOf[T](t, z)
 			compare(t, func(i, j int) T { return got[i*n+j] }, a, b)
 		})
 	}

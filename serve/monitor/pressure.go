@@ -1,6 +1,6 @@
 package monitor
 
-import "fmt"
+import "github.com/gpk-go/gpk/internal/enum"
 
 // Pressure says how full a device's memory is.
 type Pressure uint8
@@ -26,17 +26,7 @@ const (
 
 // String returns "low", "moderate", "high" or "critical".
 func (p Pressure) String() string {
-	switch p {
-	case Low:
-		return "low"
-	case Moderate:
-		return "moderate"
-	case High:
-		return "high"
-	case Critical:
-		return "critical"
-	}
-	return fmt.Sprintf("Pressure(%d)", uint8(p))
+	return enum.Name(p, "Pressure", "low", "moderate", "high", "critical")
 }
 
 // pressureOf returns the level of a used part, 0 to 1.

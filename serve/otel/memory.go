@@ -16,11 +16,8 @@ import (
 // see monitor.Monitor.Start. The attribute gpk.monitor is name. A nil meter or m is
 // ErrUnsupported; other errors are the meter's.
 func Monitor(meter metric.Meter, name string, m *monitor.Monitor) (metric.Registration, error) {
-	if err := check(meter, m); err != nil {
+	if err := checkPointer(meter, "Monitor", m); err != nil {
 		return nil, err
-	}
-	if m == nil {
-		return nil, fmt.Errorf("otel: %w: a nil Monitor", gpk.ErrUnsupported)
 	}
 	type snapshot = monitor.Snapshot
 	g := &group[snapshot]{
@@ -44,11 +41,8 @@ func Monitor(meter metric.Meter, name string, m *monitor.Monitor) (metric.Regist
 // Pool registers the counters of d's memory pool. The attribute gpk.device is d's name, such
 // as cuda:0. A nil meter or d is ErrUnsupported; other errors are the meter's.
 func Pool(meter metric.Meter, d *device.Device) (metric.Registration, error) {
-	if err := check(meter, d); err != nil {
+	if err := checkPointer(meter, "Device", d); err != nil {
 		return nil, err
-	}
-	if d == nil {
-		return nil, fmt.Errorf("otel: %w: a nil Device", gpk.ErrUnsupported)
 	}
 	type stats = device.PoolStats
 	g := &group[stats]{
@@ -66,4 +60,12 @@ func Pool(meter metric.Meter, d *device.Device) (metric.Registration, error) {
 	counter(g, "gpk.pool.collections", "{collection}", "Garbage collections that the pool asked for.", func(s stats) uint64 { return s.Collections })
 	counter(g, "gpk.pool.waits", "{request}", "Requests that waited for a garbage collection.", func(s stats) uint64 { return s.Waits })
 	return g.register()
+}
+
+// checkPointer refuses a nil meter and a nil source, which is a pointer to a type of that name.
+func checkPointer[S any](meter metric.Meter, name string, source *S) error {
+	if err := check(meter, source); err != nil || source != nil {
+		return err
+	}
+	return fmt.Errorf("otel: %w: a nil %s", gpk.ErrUnsupported, name)
 }

@@ -1,11 +1,11 @@
 package route
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/enum"
 )
 
 // Op describes an operation. What is not known may be 0: see the fields.
@@ -68,9 +68,4 @@ var reasons = [...]string{
 }
 
 // String says the reason in a few words.
-func (r Reason) String() string {
-	if int(r) < len(reasons) {
-		return reasons[r]
-	}
-	return fmt.Sprintf("Reason(%d)", uint8(r))
-}
+func (r Reason) String() string { return enum.Name(r, "Reason", reasons[:]...) }

@@ -1,6 +1,6 @@
 package unified
 
-import "fmt"
+import "github.com/gpk-go/gpk/internal/enum"
 
 // State says which sides of a Buffer hold its contents.
 type State uint8
@@ -14,19 +14,7 @@ const (
 )
 
 // String returns "empty", "host", "device" or "both".
-func (s State) String() string {
-	switch s {
-	case Empty:
-		return "empty"
-	case Host:
-		return "host"
-	case Device:
-		return "device"
-	case Both:
-		return "both"
-	}
-	return fmt.Sprintf("State(%d)", uint8(s))
-}
+func (s State) String() string { return enum.Name(s, "State", "empty", "host", "device", "both") }
 
 // Access says what a program does with the array that Buffer.Device returns.
 type Access uint8
@@ -44,14 +32,4 @@ const (
 )
 
 // String returns "read", "write" or "read-write".
-func (a Access) String() string {
-	switch a {
-	case Read:
-		return "read"
-	case Write:
-		return "write"
-	case ReadWrite:
-		return "read-write"
-	}
-	return fmt.Sprintf("Access(%d)", uint8(a))
-}
+func (a Access) String() string { return enum.Name(a, "Access", "read", "write", "read-write") }

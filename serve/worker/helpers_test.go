@@ -29,6 +29,20 @@ func active[In, Out any](t testing.TB, handle func(*Context, In) (Out, error), o
 	return w
 }
 
+// asked sends the questions 0 … n-1, in order, each from a goroutine of its own that sends the error of its answer.
+func asked[Out any](t *testing.T, w *Worker[int, Out], n int) <-chan error {
+	t.Helper()
+	answers := make(chan error, n)
+	for i := range n {
+		go func() {
+			_, err := w.Ask(t.Context(), i)
+			answers <- err
+		}()
+		synctest.Wait()
+	}
+	return answers
+}
+
 // launched returns a Worker that is Idle, and terminates it at the test's end.
 func launched[In, Out any](t testing.TB, handle func(*Context, In) (Out, error), o Options) *Worker[In, Out] {
 	t.Helper()

@@ -92,14 +92,7 @@ func TestDroppedQuestions(t *testing.T) {
 		onFakeTime(t, fmt.Sprint(policy), func(t *testing.T) {
 			g := newGate()
 			w := launched(t, g.handle, Options{Queue: 1, Policy: policy})
-			answers := make(chan error, 2)
-			for i := range 2 {
-				go func() {
-					_, err := w.Ask(t.Context(), i)
-					answers <- err
-				}()
-				synctest.Wait()
-			}
+			answers := asked(t, w, 2)
 			if err := <-answers; !errors.Is(err, want) {
 				t.Error(err)
 			}

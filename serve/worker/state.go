@@ -1,8 +1,9 @@
 package worker
 
 import (
-	"fmt"
 	"slices"
+
+	"github.com/gpk-go/gpk/internal/enum"
 )
 
 // State is where a Worker is in its life; the package documentation has the transitions.
@@ -31,12 +32,7 @@ var follow = [...][]State{
 var stateNames = [...]string{"created", "idle", "active", "draining", "terminated", "failed"}
 
 // String returns the state's name in lower case.
-func (s State) String() string {
-	if int(s) < len(stateNames) {
-		return stateNames[s]
-	}
-	return fmt.Sprintf("State(%d)", uint8(s))
-}
+func (s State) String() string { return enum.Name(s, "State", stateNames[:]...) }
 
 // precedes reports whether next may follow.
 func (s State) precedes(next State) bool { return slices.Contains(follow[s], next) }

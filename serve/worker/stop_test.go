@@ -35,14 +35,7 @@ func TestDrain(t *testing.T) {
 func TestDrainGivesUp(t *testing.T) {
 	onFakeTime(t, "", func(t *testing.T) {
 		w := active(t, slow, Options{})
-		answers := make(chan error, 5)
-		for i := range 5 {
-			go func() {
-				_, err := w.Ask(t.Context(), i)
-				answers <- err
-			}()
-			synctest.Wait()
-		}
+		answers := asked(t, w, 5)
 		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
 		defer cancel()
 		var e *StopError

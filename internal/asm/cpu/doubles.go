@@ -92,6 +92,12 @@ func (v doubles) write(i instruction, operands ...operand.Op) {
 	method(operands...)
 }
 
+// mapping is a function of the elements of x, by its name.
+type mapping[V any] struct {
+	name string
+	of   func(v V, x vector) vector
+}
+
 // apply writes d = a op b.
 func (v doubles) apply(i instruction, a, b operand.Op) vector {
 	d := v.register()

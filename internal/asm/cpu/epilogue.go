@@ -16,8 +16,11 @@ type activation struct{ doubles }
 var epilogueConstants = constantsOf(`limit rootHalf center one two two52 log2e shift ln2 unbias sign cdf*12 exp*8
 	siluLimit gate cubic`)
 
-func epilogueAVX2(c *build.Context)   { epilogueRows(c, false, "AVX2") }
-func epilogueAVX512(c *build.Context) { epilogueRows(c, true, "AVX512") }
+// epilogue writes the epilogues with AVX2 and with AVX-512.
+func epilogue(c *build.Context) {
+	epilogueRows(c, false, "AVX2")
+	epilogueRows(c, true, "AVX512")
+}
 
 // epilogueRows writes the epilogues of float32 rows: f(alpha x + bias), computed in float64.
 func epilogueRows(c *build.Context, wide bool, suffix string) {
@@ -26,10 +29,7 @@ func epilogueRows(c *build.Context, wide bool, suffix string) {
 	v.row(func(x vector) vector { return x })
 	asm.Return(c)
 
-	for _, f := range []struct {
-		name string
-		of   func(v activation, x vector) vector
-	}{
+	for _, f := range []mapping[activation]{
 		{"geluRow", activation.gelu},
 		{"geluTanhRow", activation.geluTanh},
 		{"siluRow", activation.silu},

@@ -13,27 +13,21 @@ type extreme func(c *build.Context, a, b, d reg.Register)
 // larger and smaller are the extremes of float32.
 var larger, smaller = largerOf(asm.Float32), smallerOf(asm.Float32)
 
-// largerOf returns an extreme that is NaN if one of a and b is NaN, and 0 if they are 0 and -0. VMAXPS and VMAXPD return
-// their second operand if one operand is NaN or both are zeros, so the results of both orders together show these cases.
-func largerOf(f asm.Float) extreme {
-	return func(c *build.Context, a, b, d reg.Register) {
-		nan, swapped := c.YMM(), c.YMM()
-		f.Compare(c, operand.Imm(unordered), a, b, nan)
-		f.Max(c, a, b, swapped)
-		f.Max(c, b, a, d)
-		c.VANDPS(swapped, d, d)
-		c.VORPS(nan, d, d)
-	}
-}
+// largerOf returns an extreme that is NaN if one of a and b is NaN, and 0 if they are 0 and -0.
+func largerOf(f asm.Float) extreme { return extremeFrom(f, f.Max, (*build.Context).VANDPS) }
 
 // smallerOf returns an extreme that is NaN if one of a and b is NaN, and -0 if they are 0 and -0.
-func smallerOf(f asm.Float) extreme {
+func smallerOf(f asm.Float) extreme { return extremeFrom(f, f.Min, (*build.Context).VORPS) }
+
+// extremeFrom makes an extreme of an instruction that returns its second operand if one operand is NaN or both are zeros.
+// The results of both orders together show these cases; join makes one zero of two.
+func extremeFrom(f asm.Float, pick, join asm.Instruction) extreme {
 	return func(c *build.Context, a, b, d reg.Register) {
 		nan, swapped := c.YMM(), c.YMM()
 		f.Compare(c, operand.Imm(unordered), a, b, nan)
-		f.Min(c, a, b, swapped)
-		f.Min(c, b, a, d)
-		c.VORPS(swapped, d, d)
+		pick(c, a, b, swapped)
+		pick(c, b, a, d)
+		join(c, swapped, d, d)
 		c.VORPS(nan, d, d)
 	}
 }

@@ -7,17 +7,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gemmVector512 writes the kernels of matrix times vector with AVX-512. Four rows at a time are four streams from memory. The
-// bits are those of dotAVX32 and axpy4AVX32.
-func gemmVector512(c *build.Context) {
-	for _, f := range asm.Floats {
-		dots512(c, f)
-	}
-	for _, f := range asm.Floats {
-		columns512(c, f)
-	}
-}
-
 // dots512 writes the dot products of a vector with n rows, a multiple of 4.
 func dots512(c *build.Context, f asm.Float) {
 	asm.Function(c, "dots512x"+f.Name)

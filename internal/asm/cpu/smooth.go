@@ -18,10 +18,7 @@ var smoothConstants = constantsOf(`low high log2e shifter ln2 exp*7 bias one abs
 
 // smooth writes the smooth functions of float32.
 func smooth(c *build.Context) {
-	for _, f := range []struct {
-		name string
-		of   func(v smooth32, x vector) vector
-	}{
+	for _, f := range []mapping[smooth32]{
 		{"expm1AVX", smooth32.expm1},
 		{"tanhAVX", smooth32.tanh},
 		{"sigmoidAVX", smooth32.sigmoid},

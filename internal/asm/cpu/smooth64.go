@@ -16,18 +16,18 @@ var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e s
 	mantissa erfMax logErfc logErfcRest erfR*11 erfG*19 erfMid
 	pow*8 third thirdRest fifth fifthRest rootHalf`)
 
-func smooth64AVX2(c *build.Context)   { smooth64Functions(c, false, "AVX2") }
-func smooth64AVX512(c *build.Context) { smooth64Functions(c, true, "AVX512") }
+// smooth64Loops writes the functions with AVX2 and with AVX-512.
+func smooth64Loops(c *build.Context) {
+	smooth64Functions(c, false, "AVX2")
+	smooth64Functions(c, true, "AVX512")
+}
 
 func smooth64Functions(c *build.Context, wide bool, suffix string) {
 	begin := func(name string) smooth64 {
 		asm.Function(c, name+suffix)
 		return smooth64{fused{doubles{c: c, wide: wide, table: asm.Variable(c, "smooth64Table"), constants: smooth64Constants}}}
 	}
-	for _, f := range []struct {
-		name string
-		of   func(v smooth64, x vector) vector
-	}{
+	for _, f := range []mapping[smooth64]{
 		{"exp64", smooth64.exp},
 		{"expm164", smooth64.expm1},
 		{"log64", smooth64.log},

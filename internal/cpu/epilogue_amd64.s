@@ -4,6 +4,257 @@
 
 #include "textflag.h"
 
+// func biasRowAVX2(x *float32, bias *float64, alpha float64, n int)
+// Requires: AVX
+TEXT ·biasRowAVX2(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         bias+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSD alpha+16(FP), Y0
+	XORQ         BX, BX
+
+next:
+	VCVTPS2PD  (AX)(BX*4), Y1
+	VMULPD     Y0, Y1, Y1
+	VADDPD     (CX)(BX*8), Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (AX)(BX*4)
+	ADDQ       $0x04, BX
+	CMPQ       BX, DX
+	JLT        next
+	VZEROUPPER
+	RET
+
+// func geluRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+// Requires: AVX, AVX2
+TEXT ·geluRowAVX2(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         table+24(FP), AX
+	MOVQ         x+0(FP), CX
+	MOVQ         bias+8(FP), DX
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD alpha+16(FP), Y0
+	XORQ         SI, SI
+
+next:
+	VCVTPS2PD  (CX)(SI*4), Y1
+	VMULPD     Y0, Y1, Y1
+	VADDPD     (DX)(SI*8), Y1, Y1
+	VPSLLQ     $0x01, Y1, Y2
+	VPSRLQ     $0x01, Y2, Y2
+	VMOVUPD    (AX), Y3
+	VPSUBQ     Y2, Y3, Y3
+	VMOVMSKPD  Y3, DI
+	TESTL      DI, DI
+	JNZ        out
+	VMULPD     32(AX), Y2, Y2
+	VADDPD     64(AX), Y2, Y3
+	VADDPD     96(AX), Y2, Y4
+	VMOVUPD    96(AX), Y5
+	VMULPD     Y4, Y3, Y6
+	VDIVPD     Y6, Y5, Y5
+	VSUBPD     64(AX), Y2, Y6
+	VMULPD     Y4, Y6, Y4
+	VMULPD     Y5, Y4, Y4
+	VMULPD     Y4, Y4, Y6
+	VMULPD     Y6, Y6, Y7
+	VMULPD     384(AX), Y4, Y8
+	VADDPD     352(AX), Y8, Y8
+	VMULPD     448(AX), Y4, Y9
+	VADDPD     416(AX), Y9, Y9
+	VMULPD     Y9, Y6, Y9
+	VADDPD     Y9, Y8, Y8
+	VMULPD     512(AX), Y4, Y9
+	VADDPD     480(AX), Y9, Y9
+	VMULPD     576(AX), Y4, Y10
+	VADDPD     544(AX), Y10, Y10
+	VMULPD     Y10, Y6, Y10
+	VADDPD     Y10, Y9, Y9
+	VMULPD     640(AX), Y4, Y10
+	VADDPD     608(AX), Y10, Y10
+	VMULPD     704(AX), Y4, Y4
+	VADDPD     672(AX), Y4, Y4
+	VMULPD     Y4, Y6, Y4
+	VADDPD     Y4, Y10, Y4
+	VMULPD     Y4, Y7, Y4
+	VADDPD     Y4, Y9, Y4
+	VMULPD     Y4, Y7, Y4
+	VADDPD     Y4, Y8, Y4
+	VPXOR      Y6, Y6, Y6
+	VMULPD     Y2, Y2, Y2
+	VSUBPD     Y2, Y6, Y2
+	VMULPD     192(AX), Y2, Y6
+	VADDPD     224(AX), Y6, Y6
+	VSUBPD     224(AX), Y6, Y7
+	VMULPD     256(AX), Y7, Y7
+	VSUBPD     Y7, Y2, Y2
+	VMULPD     Y2, Y2, Y7
+	VMULPD     768(AX), Y2, Y8
+	VADDPD     736(AX), Y8, Y8
+	VMULPD     832(AX), Y2, Y9
+	VADDPD     800(AX), Y9, Y9
+	VMULPD     Y9, Y7, Y9
+	VADDPD     Y9, Y8, Y8
+	VMULPD     896(AX), Y2, Y9
+	VADDPD     864(AX), Y9, Y9
+	VMULPD     960(AX), Y2, Y2
+	VADDPD     928(AX), Y2, Y2
+	VMULPD     Y2, Y7, Y2
+	VADDPD     Y2, Y9, Y2
+	VMULPD     Y7, Y7, Y7
+	VMULPD     Y2, Y7, Y2
+	VADDPD     Y2, Y8, Y2
+	VPADDQ     288(AX), Y6, Y6
+	VPSLLQ     $0x34, Y6, Y6
+	VMULPD     Y6, Y2, Y2
+	VMULPD     Y3, Y2, Y2
+	VMULPD     Y5, Y2, Y2
+	VMULPD     Y2, Y4, Y2
+	VPSRLQ     $0x3f, Y1, Y3
+	VPADDQ     160(AX), Y3, Y3
+	VSUBPD     160(AX), Y3, Y3
+	VMOVUPD    96(AX), Y4
+	VSUBPD     Y3, Y4, Y3
+	VMULPD     128(AX), Y2, Y5
+	VSUBPD     Y5, Y4, Y4
+	VMULPD     Y4, Y3, Y3
+	VADDPD     Y3, Y2, Y2
+	VMULPD     Y2, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (CX)(SI*4)
+	ADDQ       $0x04, SI
+	CMPQ       SI, BX
+	JLT        next
+
+out:
+	MOVQ SI, done+40(FP)
+	VZEROUPPER
+	RET
+
+// func geluTanhRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+// Requires: AVX, AVX2
+TEXT ·geluTanhRowAVX2(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         table+24(FP), AX
+	MOVQ         x+0(FP), CX
+	MOVQ         bias+8(FP), DX
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD alpha+16(FP), Y0
+	XORQ         SI, SI
+
+next:
+	VCVTPS2PD  (CX)(SI*4), Y1
+	VMULPD     Y0, Y1, Y1
+	VADDPD     (DX)(SI*8), Y1, Y1
+	VPSLLQ     $0x01, Y1, Y2
+	VPSRLQ     $0x01, Y2, Y2
+	VMOVUPD    (AX), Y3
+	VPSUBQ     Y2, Y3, Y2
+	VMOVMSKPD  Y2, DI
+	TESTL      DI, DI
+	JNZ        out
+	VMULPD     1056(AX), Y1, Y2
+	VMULPD     Y1, Y2, Y2
+	VMULPD     Y1, Y2, Y2
+	VADDPD     Y2, Y1, Y2
+	VMULPD     1024(AX), Y2, Y2
+	VMULPD     192(AX), Y2, Y3
+	VADDPD     224(AX), Y3, Y3
+	VSUBPD     224(AX), Y3, Y4
+	VMULPD     256(AX), Y4, Y4
+	VSUBPD     Y4, Y2, Y2
+	VMULPD     Y2, Y2, Y4
+	VMULPD     768(AX), Y2, Y5
+	VADDPD     736(AX), Y5, Y5
+	VMULPD     832(AX), Y2, Y6
+	VADDPD     800(AX), Y6, Y6
+	VMULPD     Y6, Y4, Y6
+	VADDPD     Y6, Y5, Y5
+	VMULPD     896(AX), Y2, Y6
+	VADDPD     864(AX), Y6, Y6
+	VMULPD     960(AX), Y2, Y2
+	VADDPD     928(AX), Y2, Y2
+	VMULPD     Y2, Y4, Y2
+	VADDPD     Y2, Y6, Y2
+	VMULPD     Y4, Y4, Y4
+	VMULPD     Y2, Y4, Y2
+	VADDPD     Y2, Y5, Y2
+	VPADDQ     288(AX), Y3, Y3
+	VPSLLQ     $0x34, Y3, Y3
+	VMULPD     Y3, Y2, Y2
+	VMOVUPD    96(AX), Y3
+	VADDPD     Y2, Y3, Y2
+	VDIVPD     Y2, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (CX)(SI*4)
+	ADDQ       $0x04, SI
+	CMPQ       SI, BX
+	JLT        next
+
+out:
+	MOVQ SI, done+40(FP)
+	VZEROUPPER
+	RET
+
+// func siluRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
+// Requires: AVX, AVX2
+TEXT ·siluRowAVX2(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         table+24(FP), AX
+	MOVQ         x+0(FP), CX
+	MOVQ         bias+8(FP), DX
+	MOVQ         n+32(FP), BX
+	VBROADCASTSD alpha+16(FP), Y0
+	XORQ         SI, SI
+
+next:
+	VCVTPS2PD  (CX)(SI*4), Y1
+	VMULPD     Y0, Y1, Y1
+	VADDPD     (DX)(SI*8), Y1, Y1
+	VPSLLQ     $0x01, Y1, Y2
+	VPSRLQ     $0x01, Y2, Y2
+	VMOVUPD    992(AX), Y3
+	VPSUBQ     Y2, Y3, Y2
+	VMOVMSKPD  Y2, DI
+	TESTL      DI, DI
+	JNZ        out
+	VPXOR      Y2, Y2, Y2
+	VSUBPD     Y1, Y2, Y2
+	VMULPD     192(AX), Y2, Y3
+	VADDPD     224(AX), Y3, Y3
+	VSUBPD     224(AX), Y3, Y4
+	VMULPD     256(AX), Y4, Y4
+	VSUBPD     Y4, Y2, Y2
+	VMULPD     Y2, Y2, Y4
+	VMULPD     768(AX), Y2, Y5
+	VADDPD     736(AX), Y5, Y5
+	VMULPD     832(AX), Y2, Y6
+	VADDPD     800(AX), Y6, Y6
+	VMULPD     Y6, Y4, Y6
+	VADDPD     Y6, Y5, Y5
+	VMULPD     896(AX), Y2, Y6
+	VADDPD     864(AX), Y6, Y6
+	VMULPD     960(AX), Y2, Y2
+	VADDPD     928(AX), Y2, Y2
+	VMULPD     Y2, Y4, Y2
+	VADDPD     Y2, Y6, Y2
+	VMULPD     Y4, Y4, Y4
+	VMULPD     Y2, Y4, Y2
+	VADDPD     Y2, Y5, Y2
+	VPADDQ     288(AX), Y3, Y3
+	VPSLLQ     $0x34, Y3, Y3
+	VMULPD     Y3, Y2, Y2
+	VMOVUPD    96(AX), Y3
+	VADDPD     Y2, Y3, Y2
+	VDIVPD     Y2, Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMOVUPS    X1, (CX)(SI*4)
+	ADDQ       $0x04, SI
+	CMPQ       SI, BX
+	JLT        next
+
+out:
+	MOVQ SI, done+40(FP)
+	VZEROUPPER
+	RET
+
 // func biasRowAVX512(x *float32, bias *float64, alpha float64, n int)
 // Requires: AVX, AVX512F
 TEXT ·biasRowAVX512(SB), NOSPLIT|NOFRAME, $0-32
