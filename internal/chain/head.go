@@ -134,14 +134,21 @@ func (c *Chain) fits(dst device.View) bool {
 	if c.Ends || h.partial || dst.DType.Size() != h.Product.DType.Size() || !dst.Layout.IsDense() || !slices.Equal(dst.Layout.Shape, h.Layout.Shape) {
 		return false
 	}
-	reads := append([]device.View{h.Product.A, h.Product.B, h.Product.Bias}, c.Views()...)
-	for i := range reads {
-		if reads[i].Buffer != nil && reads[i].Overlaps(dst) {
+	for _, v := range [...]*device.View{&h.Product.A, &h.Product.B, &h.Product.Bias} {
+		if overlaps(v, &dst) {
+			return false
+		}
+	}
+	for i := range c.Views() {
+		if overlaps(&c.Views()[i], &dst) {
 			return false
 		}
 	}
 	return true
 }
+
+// overlaps reports whether an operand, which may be missing, shares memory with the result.
+func overlaps(v, dst *device.View) bool { return v.Buffer != nil && v.Overlaps(*dst) }
 
 // safe reports whether no error is possible between the product and the call that then
 // overwrites it. After such an error the previous elements of dst would be lost.

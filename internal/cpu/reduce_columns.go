@@ -87,17 +87,51 @@ func (r *reduction[A]) sumColumns(w *columnWork[A], p unsafe.Pointer, step, widt
 	for ; lo < hi; lo += r.chunk() {
 		end := min(lo+r.chunk(), hi)
 		w.lanes.n = 0
-		for j := lo; j < min(lo+r.lanes, end); j++ {
-			if r.sameType && step == r.size && j+(chunkRows-1)*r.lanes < end {
+		last := min(lo+r.lanes, end)
+		for j := lo; j < last; j++ {
+			switch {
+			case (j-lo)%chunkRows == 0 && j+chunkRows <= last && step == r.size && r.addLanes(&w.rows, p, j, end, width):
+				w.lanes.push(&w.rows[0], width, logRows)
+				j += chunkRows - 1
+				continue
+			case r.sameType && step == r.size && j+(chunkRows-1)*r.lanes < end:
 				r.addRows(&w.rows[0], p, j, width)
-			} else {
+			default:
 				r.loadRows(&w.rows, p, step, j, end, width)
 			}
-			w.lanes.push(&w.rows[0], width)
+			w.lanes.push(&w.rows[0], width, 0)
 		}
-		w.chunks.push(w.lanes.sum(width), width)
+		w.chunks.push(w.lanes.sum(width), width, 0)
 	}
 	return w.chunks.sum(width)[:width]
+}
+
+// addLanes adds chunkRows lanes, from lane j on, whose rows are contiguous, into the first of rows. It reports
+// false, and does nothing, if there is no kernel for that or if the lanes do not have one or two rows each.
+func (r *reduction[A]) addLanes(rows *[chunkRows]terms[A], p unsafe.Pointer, j, end, width int) bool {
+	n := (end-1-j)/r.lanes + 1
+	if r.kernels.rows == nil || !r.sameType || len(r.summed.axes) > 1 || width%r.kernels.width != 0 || j+chunkRows-1+(n-1)*r.lanes >= end {
+		return false
+	}
+	step, to := r.summed.axes[0].step[0], unsafe.Pointer(rows)
+	from, pitch := unsafe.Add(p, j*step), int(unsafe.Sizeof(rows[0]))
+	switch {
+	case n == 1:
+		r.kernels.rows(to, from, step, width)
+		return true
+	case n == 2 && step == width*r.size: // the rows of all lanes are contiguous
+		r.kernels.add(to, from, unsafe.Add(from, r.lanes*step), chunkRows*width)
+		pitch = step
+	case n == 2:
+		for i := range rows {
+			at := unsafe.Add(from, i*step)
+			r.kernels.add(unsafe.Pointer(&rows[i]), at, unsafe.Add(at, r.lanes*step), width)
+		}
+	default:
+		return false
+	}
+	r.kernels.rows(to, to, pitch, width) // it reads a column before it writes it
+	return true
 }
 
 // addRows adds the chunkRows rows of lane j, which are contiguous and need no conversion.
@@ -160,17 +194,18 @@ type pairwiseColumns[A sum] struct {
 	level   []terms[A]
 }
 
-// push adds a term, which it may overwrite.
-func (t *pairwiseColumns[A]) push(v *terms[A], width int) {
-	l := 0
-	for ; t.n>>l&1 != 0; l++ {
+// push adds the sum of 2^l neighbouring terms, which it may overwrite. The number of terms before it is a multiple
+// of 2^l.
+func (t *pairwiseColumns[A]) push(v *terms[A], width, l int) {
+	n := t.n
+	t.n += 1 << l
+	for ; n>>l&1 != 0; l++ {
 		t.kernels.sum(v, &t.level[l], v, width)
 	}
-	if l == len(t.level) {
+	for len(t.level) <= l {
 		t.level = append(t.level, terms[A]{})
 	}
 	copy(t.level[l][:width], v[:])
-	t.n++
 }
 
 // sum returns the totals, as pairwiseSum.sum does.

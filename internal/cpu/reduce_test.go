@@ -165,14 +165,16 @@ func tree(x []float32, lanes int) float32 {
 // the number of goroutines.
 func TestSumTree(t *testing.T) {
 	rng := testrand.New(t)
-	for _, n := range []int{1, 2, 3, 5, 100, 127, 128, 129, 300, 1000, 1023, 1024, 1025, 2047, 3000, 9999, 32768, 70001} {
-		for _, dt := range []dtype.DType{dtype.Float32, dtype.BFloat16} {
-			const columns = 5
+	for _, n := range []int{1, 2, 3, 5, 100, 127, 128, 129, 250, 256, 300, 1000, 1023, 1024, 1025, 2047, 3000, 9999, 32768, 70001} {
+		for i, dt := range []dtype.DType{dtype.Float32, dtype.BFloat16, dtype.Float32} {
+			columns := []int{5, 5, 24}[i] // 24: the vector code for columns
 			lanes := 512 / dt.Size()
 			values := make([][]float32, columns)
 			flat := dense(dt, []int{columns, n})
 			turned := arrangements[1].make(dt, []int{columns, n})
 			wide := dense(dt, []int{n, columns})
+			apart := dense(dt, []int{n, columns + 8})
+			apart.shape = []int{n, columns}
 			for c := range values {
 				for i := range n {
 					v := convertValue(rng.NormFloat64()*math.Exp2(float64(rng.IntN(20))), dt).(float64)
@@ -180,13 +182,14 @@ func TestSumTree(t *testing.T) {
 					put(dt, flat.at(c*flat.strides[0]+i*flat.strides[1]), v)
 					put(dt, turned.at(c*turned.strides[0]+i*turned.strides[1]), v)
 					put(dt, wide.at(i*columns+c), v)
+					put(dt, apart.at(i*(columns+8)+c), v)
 				}
 			}
 			for _, procs := range []int{1, 3} {
 				for _, x := range []struct {
 					*tensor
 					axes uint32
-				}{{flat, 2}, {turned, 2}, {wide, 1}} {
+				}{{flat, 2}, {turned, 2}, {wide, 1}, {apart, 1}} {
 					old := runtime.GOMAXPROCS(procs)
 					z := dense(dt, []int{columns})
 					err := Reduce(expr.Sum, dt, dt, x.shape, x.axes, x.p(), x.strides, z.p())

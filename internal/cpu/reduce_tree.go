@@ -11,6 +11,7 @@ import (
 // The shape of the tree; see Reduce.
 const (
 	chunkRows   = 8
+	logRows     = 3
 	warpVectors = 32
 	vectorBytes = 16
 )

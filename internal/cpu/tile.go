@@ -11,7 +11,8 @@ import (
 // tileCode is a chain compiled for registers: a tile of tileBytes of results stays in
 // registers through all steps, except for results that a later step reads too. It
 // supports chains in one type, float32 or float64, whose steps are all in tileOps, and
-// gives the bits of the single operations.
+// gives the bits of the single operations. A comparison is supported if only casts to that
+// type read it: the tile then holds its truths as 1 and 0, and the casts do nothing.
 type tileCode struct {
 	steps []tileCodeStep
 	kept  int // results that a later step reads from memory
@@ -48,6 +49,12 @@ const (
 	tileDivInto               // y / x
 	tileMax                   //
 	tileMin                   //
+	tileEq                    // x == y as 1 or 0
+	tileNe                    //
+	tileLt                    //
+	tileLe                    //
+	tileGt                    //
+	tileGe                    //
 	tileNeg                   // from here on unary operations on x
 	tileAbs                   //
 	tileSquare                //
@@ -74,6 +81,12 @@ var tileOps = [expr.Clamp + 1]struct{ op, reversed tileOp }{
 	expr.Maximum: {tileMax, tileMax},
 	expr.Minimum: {tileMin, tileMin},
 	expr.Clamp:   {op: tileMax}, // followed by tileMin
+	expr.Eq:      {tileEq, tileEq},
+	expr.Ne:      {tileNe, tileNe},
+	expr.Lt:      {tileLt, tileGt},
+	expr.Le:      {tileLe, tileGe},
+	expr.Gt:      {tileGt, tileLt},
+	expr.Ge:      {tileGe, tileLe},
 	expr.Neg:     {op: tileNeg},
 	expr.Abs:     {op: tileAbs},
 	expr.Square:  {op: tileSquare},
@@ -116,6 +129,7 @@ func newTileCode(p *expr.Program, room []tileCodeStep) tileCode {
 			add(tileLoad, operand(s.Args[0]))
 		}
 		switch {
+		case s.Op == expr.None: // of truths, which are numbers already
 		case s.N == 1:
 			add(ops.op, expr.Ref{})
 		case from[i] == 1:
@@ -145,14 +159,15 @@ func newTileCode(p *expr.Program, room []tileCodeStep) tileCode {
 func tileOperands(p *expr.Program, t dtype.DType) (from [expr.MaxSteps]int, kept [expr.MaxSteps]bool, ok bool) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		if s.DType != t || s.Op < 0 || int(s.Op) >= len(tileOps) || tileOps[s.Op].op == 0 {
+		ends := s.Op == expr.None && s.DType == t && s.Args[0].Kind == expr.ToStep // a cast of truths, if it is supported
+		if !ends && (s.Op < 0 || int(s.Op) >= len(tileOps) || tileOps[s.Op].op == 0) || s.DType != t && s.DType != dtype.Bool {
 			return from, kept, false
 		}
 		before := expr.Ref{Kind: expr.ToStep, N: uint8(i - 1)}
 		from[i] = -1
 		for j, a := range s.Args[:s.N] {
 			switch {
-			case p.TypeOf(a) != t:
+			case (p.TypeOf(a) != t) != ends: // a cast reads truths, and nothing else does
 				return from, kept, false
 			case a.Kind != expr.ToStep:
 			case from[i] < 0 && a == before && (j == 0 || s.N == 2):

@@ -4,6 +4,22 @@
 
 #include "textflag.h"
 
+DATA tileOnes32<>+0(SB)/4, $0x3f800000
+DATA tileOnes32<>+4(SB)/4, $0x3f800000
+DATA tileOnes32<>+8(SB)/4, $0x3f800000
+DATA tileOnes32<>+12(SB)/4, $0x3f800000
+DATA tileOnes32<>+16(SB)/4, $0x3f800000
+DATA tileOnes32<>+20(SB)/4, $0x3f800000
+DATA tileOnes32<>+24(SB)/4, $0x3f800000
+DATA tileOnes32<>+28(SB)/4, $0x3f800000
+GLOBL tileOnes32<>(SB), RODATA|NOPTR, $32
+
+DATA tileOnes64<>+0(SB)/8, $0x3ff0000000000000
+DATA tileOnes64<>+8(SB)/8, $0x3ff0000000000000
+DATA tileOnes64<>+16(SB)/8, $0x3ff0000000000000
+DATA tileOnes64<>+24(SB)/8, $0x3ff0000000000000
+GLOBL tileOnes64<>(SB), RODATA|NOPTR, $32
+
 // func runTiles(steps *tileStep, n int, bytes int)
 // Requires: AVX
 TEXT ·runTiles(SB), NOSPLIT|NOFRAME, $0-24
@@ -696,6 +712,138 @@ TEXT ·tileMin32<>(SB), NOSPLIT|NOFRAME, $0
 	VORPS   Y9, Y7, Y7
 	RET
 
+// func tileEq32<>()
+// Requires: AVX
+TEXT ·tileEq32<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes32<>+0(SB), Y8
+	VCMPPS  $0x00, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPS  $0x00, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPS  $0x00, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPS  $0x00, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPS  $0x00, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPS  $0x00, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPS  $0x00, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPS  $0x00, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileNe32<>()
+// Requires: AVX
+TEXT ·tileNe32<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes32<>+0(SB), Y8
+	VCMPPS  $0x04, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPS  $0x04, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPS  $0x04, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPS  $0x04, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPS  $0x04, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPS  $0x04, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPS  $0x04, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPS  $0x04, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileLt32<>()
+// Requires: AVX
+TEXT ·tileLt32<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes32<>+0(SB), Y8
+	VCMPPS  $0x11, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPS  $0x11, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPS  $0x11, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPS  $0x11, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPS  $0x11, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPS  $0x11, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPS  $0x11, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPS  $0x11, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileLe32<>()
+// Requires: AVX
+TEXT ·tileLe32<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes32<>+0(SB), Y8
+	VCMPPS  $0x12, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPS  $0x12, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPS  $0x12, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPS  $0x12, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPS  $0x12, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPS  $0x12, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPS  $0x12, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPS  $0x12, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileGt32<>()
+// Requires: AVX
+TEXT ·tileGt32<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes32<>+0(SB), Y8
+	VCMPPS  $0x1e, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPS  $0x1e, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPS  $0x1e, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPS  $0x1e, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPS  $0x1e, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPS  $0x1e, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPS  $0x1e, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPS  $0x1e, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileGe32<>()
+// Requires: AVX
+TEXT ·tileGe32<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes32<>+0(SB), Y8
+	VCMPPS  $0x1d, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPS  $0x1d, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPS  $0x1d, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPS  $0x1d, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPS  $0x1d, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPS  $0x1d, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPS  $0x1d, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPS  $0x1d, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
 // func tileNeg32<>()
 // Requires: AVX, AVX2
 TEXT ·tileNeg32<>(SB), NOSPLIT|NOFRAME, $0
@@ -1013,6 +1161,138 @@ TEXT ·tileMin64<>(SB), NOSPLIT|NOFRAME, $0
 	VORPS   Y9, Y7, Y7
 	RET
 
+// func tileEq64<>()
+// Requires: AVX
+TEXT ·tileEq64<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes64<>+0(SB), Y8
+	VCMPPD  $0x00, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPD  $0x00, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPD  $0x00, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPD  $0x00, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPD  $0x00, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPD  $0x00, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPD  $0x00, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPD  $0x00, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileNe64<>()
+// Requires: AVX
+TEXT ·tileNe64<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes64<>+0(SB), Y8
+	VCMPPD  $0x04, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPD  $0x04, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPD  $0x04, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPD  $0x04, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPD  $0x04, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPD  $0x04, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPD  $0x04, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPD  $0x04, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileLt64<>()
+// Requires: AVX
+TEXT ·tileLt64<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes64<>+0(SB), Y8
+	VCMPPD  $0x11, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPD  $0x11, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPD  $0x11, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPD  $0x11, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPD  $0x11, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPD  $0x11, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPD  $0x11, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPD  $0x11, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileLe64<>()
+// Requires: AVX
+TEXT ·tileLe64<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes64<>+0(SB), Y8
+	VCMPPD  $0x12, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPD  $0x12, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPD  $0x12, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPD  $0x12, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPD  $0x12, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPD  $0x12, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPD  $0x12, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPD  $0x12, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileGt64<>()
+// Requires: AVX
+TEXT ·tileGt64<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes64<>+0(SB), Y8
+	VCMPPD  $0x1e, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPD  $0x1e, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPD  $0x1e, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPD  $0x1e, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPD  $0x1e, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPD  $0x1e, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPD  $0x1e, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPD  $0x1e, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
+// func tileGe64<>()
+// Requires: AVX
+TEXT ·tileGe64<>(SB), NOSPLIT|NOFRAME, $0
+	VMOVUPS tileOnes64<>+0(SB), Y8
+	VCMPPD  $0x1d, (DI), Y0, Y0
+	VANDPS  Y8, Y0, Y0
+	VCMPPD  $0x1d, 32(DI), Y1, Y1
+	VANDPS  Y8, Y1, Y1
+	VCMPPD  $0x1d, 64(DI), Y2, Y2
+	VANDPS  Y8, Y2, Y2
+	VCMPPD  $0x1d, 96(DI), Y3, Y3
+	VANDPS  Y8, Y3, Y3
+	VCMPPD  $0x1d, 128(DI), Y4, Y4
+	VANDPS  Y8, Y4, Y4
+	VCMPPD  $0x1d, 160(DI), Y5, Y5
+	VANDPS  Y8, Y5, Y5
+	VCMPPD  $0x1d, 192(DI), Y6, Y6
+	VANDPS  Y8, Y6, Y6
+	VCMPPD  $0x1d, 224(DI), Y7, Y7
+	VANDPS  Y8, Y7, Y7
+	RET
+
 // func tileNeg64<>()
 // Requires: AVX, AVX2
 TEXT ·tileNeg64<>(SB), NOSPLIT|NOFRAME, $0
@@ -1141,28 +1421,40 @@ DATA tileTable<>+56(SB)/8, $·tileDiv32<>(SB)
 DATA tileTable<>+64(SB)/8, $·tileDivInto32<>(SB)
 DATA tileTable<>+72(SB)/8, $·tileMax32<>(SB)
 DATA tileTable<>+80(SB)/8, $·tileMin32<>(SB)
-DATA tileTable<>+88(SB)/8, $·tileNeg32<>(SB)
-DATA tileTable<>+96(SB)/8, $·tileAbs32<>(SB)
-DATA tileTable<>+104(SB)/8, $·tileSquare32<>(SB)
-DATA tileTable<>+112(SB)/8, $·tileSqrt32<>(SB)
-DATA tileTable<>+120(SB)/8, $·tileFloor32<>(SB)
-DATA tileTable<>+128(SB)/8, $·tileCeil32<>(SB)
-DATA tileTable<>+136(SB)/8, $·tileRound32<>(SB)
-DATA tileTable<>+144(SB)/8, $·tileReLU32<>(SB)
-DATA tileTable<>+152(SB)/8, $·tileAdd64<>(SB)
-DATA tileTable<>+160(SB)/8, $·tileSub64<>(SB)
-DATA tileTable<>+168(SB)/8, $·tileSubFrom64<>(SB)
-DATA tileTable<>+176(SB)/8, $·tileMul64<>(SB)
-DATA tileTable<>+184(SB)/8, $·tileDiv64<>(SB)
-DATA tileTable<>+192(SB)/8, $·tileDivInto64<>(SB)
-DATA tileTable<>+200(SB)/8, $·tileMax64<>(SB)
-DATA tileTable<>+208(SB)/8, $·tileMin64<>(SB)
-DATA tileTable<>+216(SB)/8, $·tileNeg64<>(SB)
-DATA tileTable<>+224(SB)/8, $·tileAbs64<>(SB)
-DATA tileTable<>+232(SB)/8, $·tileSquare64<>(SB)
-DATA tileTable<>+240(SB)/8, $·tileSqrt64<>(SB)
-DATA tileTable<>+248(SB)/8, $·tileFloor64<>(SB)
-DATA tileTable<>+256(SB)/8, $·tileCeil64<>(SB)
-DATA tileTable<>+264(SB)/8, $·tileRound64<>(SB)
-DATA tileTable<>+272(SB)/8, $·tileReLU64<>(SB)
-GLOBL tileTable<>(SB), NOPTR, $280
+DATA tileTable<>+88(SB)/8, $·tileEq32<>(SB)
+DATA tileTable<>+96(SB)/8, $·tileNe32<>(SB)
+DATA tileTable<>+104(SB)/8, $·tileLt32<>(SB)
+DATA tileTable<>+112(SB)/8, $·tileLe32<>(SB)
+DATA tileTable<>+120(SB)/8, $·tileGt32<>(SB)
+DATA tileTable<>+128(SB)/8, $·tileGe32<>(SB)
+DATA tileTable<>+136(SB)/8, $·tileNeg32<>(SB)
+DATA tileTable<>+144(SB)/8, $·tileAbs32<>(SB)
+DATA tileTable<>+152(SB)/8, $·tileSquare32<>(SB)
+DATA tileTable<>+160(SB)/8, $·tileSqrt32<>(SB)
+DATA tileTable<>+168(SB)/8, $·tileFloor32<>(SB)
+DATA tileTable<>+176(SB)/8, $·tileCeil32<>(SB)
+DATA tileTable<>+184(SB)/8, $·tileRound32<>(SB)
+DATA tileTable<>+192(SB)/8, $·tileReLU32<>(SB)
+DATA tileTable<>+200(SB)/8, $·tileAdd64<>(SB)
+DATA tileTable<>+208(SB)/8, $·tileSub64<>(SB)
+DATA tileTable<>+216(SB)/8, $·tileSubFrom64<>(SB)
+DATA tileTable<>+224(SB)/8, $·tileMul64<>(SB)
+DATA tileTable<>+232(SB)/8, $·tileDiv64<>(SB)
+DATA tileTable<>+240(SB)/8, $·tileDivInto64<>(SB)
+DATA tileTable<>+248(SB)/8, $·tileMax64<>(SB)
+DATA tileTable<>+256(SB)/8, $·tileMin64<>(SB)
+DATA tileTable<>+264(SB)/8, $·tileEq64<>(SB)
+DATA tileTable<>+272(SB)/8, $·tileNe64<>(SB)
+DATA tileTable<>+280(SB)/8, $·tileLt64<>(SB)
+DATA tileTable<>+288(SB)/8, $·tileLe64<>(SB)
+DATA tileTable<>+296(SB)/8, $·tileGt64<>(SB)
+DATA tileTable<>+304(SB)/8, $·tileGe64<>(SB)
+DATA tileTable<>+312(SB)/8, $·tileNeg64<>(SB)
+DATA tileTable<>+320(SB)/8, $·tileAbs64<>(SB)
+DATA tileTable<>+328(SB)/8, $·tileSquare64<>(SB)
+DATA tileTable<>+336(SB)/8, $·tileSqrt64<>(SB)
+DATA tileTable<>+344(SB)/8, $·tileFloor64<>(SB)
+DATA tileTable<>+352(SB)/8, $·tileCeil64<>(SB)
+DATA tileTable<>+360(SB)/8, $·tileRound64<>(SB)
+DATA tileTable<>+368(SB)/8, $·tileReLU64<>(SB)
+GLOBL tileTable<>(SB), NOPTR, $376

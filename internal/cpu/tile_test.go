@@ -106,6 +106,9 @@ func testTiles[T float32 | float64, B uint32 | uint64](t *testing.T, rng *rand.R
 		}
 		p.Steps = append(p.Steps, s)
 	}
+	if rng.IntN(2) == 0 {
+		p.Steps = withTruths(rng, p.Steps)
+	}
 	sampled := map[int]T{}
 	for _, i := range samples(rng, n) {
 		sampled[i] = tileElement(p, c.Leaves, numbers, shape, i)
@@ -126,7 +129,7 @@ func testTiles[T float32 | float64, B uint32 | uint64](t *testing.T, rng *rand.R
 	if err := c.Elementwise(at0(dst), strides); err != nil {
 		t.Fatal(err)
 	}
-	if vectorAVX && n >= chainFew && c.tiles.steps == nil && steps < 10 {
+	if vectorAVX && n >= chainFew && c.tiles.steps == nil && len(p.Steps) < 10 {
 		t.Fatalf("no tiles for %s", p.Key())
 	}
 	for i, want := range sampled {
@@ -137,6 +140,31 @@ func testTiles[T float32 | float64, B uint32 | uint64](t *testing.T, rng *rand.R
 	if len(dst) > n && dst[n] == dst[n] {
 		t.Fatal("wrote behind the result")
 	}
+}
+
+// withTruths returns steps of one type in which comparisons take the place of some binary
+// operations. One or two casts to the type follow each of them, and later steps read the last.
+func withTruths(rng *rand.Rand, steps []expr.Step) (out []expr.Step) {
+	at := make([]uint8, len(steps)) // where the result of each step is
+	for i, s := range steps {
+		for j, a := range s.Args[:s.N] {
+			if a.Kind == expr.ToStep {
+				s.Args[j].N = at[a.N]
+			}
+		}
+		if s.N != 2 || len(out) > expr.MaxSteps/2 || rng.IntN(2) == 0 {
+			out = append(out, s)
+		} else {
+			cast := expr.Step{DType: s.DType, N: 1, Args: [3]expr.Ref{{N: uint8(len(out))}}}
+			s.Op, s.DType = expr.Eq+expr.Op(rng.IntN(int(expr.Ge-expr.Eq)+1)), dtype.Bool
+			out = append(out, s, cast)
+			if rng.IntN(2) == 0 {
+				out = append(out, cast)
+			}
+		}
+		at[i] = uint8(len(out) - 1)
+	}
+	return out
 }
 
 // streamBytesOf is the number of elements from which stores are non-temporal.
@@ -181,10 +209,16 @@ func tileElement[T float32 | float64](p *expr.Program, leaves []ChainLeaf, numbe
 		}
 		d := unsafe.Pointer(&results[k])
 		x, y, z := unsafe.Pointer(&in[0]), unsafe.Pointer(&in[1]), unsafe.Pointer(&in[2])
-		switch s.N {
-		case 1:
+		switch {
+		case s.Op == expr.None: // of a truth, which is 1 or 0 here
+			results[k] = in[0]
+		case s.DType == dtype.Bool:
+			var truth uint8
+			compare[T](s.Op).vv(unsafe.Pointer(&truth), x, y, 1)
+			results[k] = T(truth)
+		case s.N == 1:
 			floatUnary[T](s.Op)(d, x, 1)
-		case 2:
+		case s.N == 2:
 			floatBinary[T](s.Op, binary{}).vv(d, x, y, 1)
 		default:
 			clamps[T](d, x, y, z, 1)

@@ -11,11 +11,15 @@ import (
 
 // tile writes the programs on tiles (tileCode in Go), whose operations are functions of one table.
 func tile(c *build.Context) {
+	ones := map[bool]operand.Mem{
+		false: asm.Constant(c, "tileOnes32", 8, asm.Bits32(1)),
+		true:  asm.Constant(c, "tileOnes64", 4, asm.Bits64(1)),
+	}
 	table := operand.NewDataAddr(operand.NewStaticSymbol("tileTable"), 0)
 	runTiles(c, table)
 	operations := tileMoves(c)
 	for _, f := range asm.Floats {
-		operations = append(operations, tileOperations(c, f)...)
+		operations = append(operations, tileOperations(c, f, ones[f.Double])...)
 	}
 	for _, o := range operations {
 		c.Function(o.name + "<>")
@@ -117,9 +121,9 @@ func loadTile(c *build.Context, first int) []reg.VecPhysical {
 	return y
 }
 
-// tileOperations are the operations on a type, in the order of tileOp.
-func tileOperations(c *build.Context, f asm.Float) []tileOperation {
-	operations := append(tileBinary(c, f), tileUnary(c, f)...)
+// tileOperations are the operations on a type, in the order of tileOp. ones is a register of the number 1.
+func tileOperations(c *build.Context, f asm.Float, ones operand.Mem) []tileOperation {
+	operations := append(append(tileBinary(c, f), tileCompare(c, f, ones)...), tileUnary(c, f)...)
 	for i := range operations {
 		operations[i].name += f.Name
 	}
@@ -161,6 +165,28 @@ func tileBinary(c *build.Context, f asm.Float) []tileOperation {
 		{"tileDivInto", reversed(f.Div)},
 		{"tileMax", extreme(largerOf(f))},
 		{"tileMin", extreme(smallerOf(f))},
+	}
+}
+
+// tileCompare are the comparisons of the tile with an operand in memory. The results are numbers, 1 or 0.
+func tileCompare(c *build.Context, f asm.Float, ones operand.Mem) []tileOperation {
+	compare := func(predicate uint64) func() {
+		return func() {
+			one := c.YMM()
+			c.VMOVUPS(ones, one)
+			for i, x := range asm.Vectors(32, 0, 8) {
+				f.Compare(c, operand.Imm(predicate), asm.At(tileOperand, 32*i), x, x)
+				c.VANDPS(one, x, x)
+			}
+		}
+	}
+	return []tileOperation{
+		{"tileEq", compare(equal)},
+		{"tileNe", compare(unequal)},
+		{"tileLt", compare(less)},
+		{"tileLe", compare(lessEqual)},
+		{"tileGt", compare(greater)},
+		{"tileGe", compare(greaterEqual)},
 	}
 }
 
