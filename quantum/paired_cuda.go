@@ -86,7 +86,7 @@ func (g *cudaGram) checkOthers(lo, hi int) error {
 // exchangeStates receives the states of the other rank. The result has those of all samples.
 func (g *cudaGram) exchangeStates() error {
 	g.blocks[1] = make([]*device.Buffer, len(g.codes))
-	return g.timed(statesTime, g.s, func() error {
+	return g.timed(&g.building, g.s, func() error {
 		for i, d := range g.codes {
 			own := array.FromBuffer(g.blocks[0][i], d.states(), g.part.paired.mid, 1<<d.qubits).On(g.s)
 			all := g.options.Group.AllGather(own, 0)
