@@ -17,7 +17,7 @@ func FactorCholeskyBytes(rows, batch int) int64 {
 // for each. It needs a device with clusters.
 const (
 	FactorLURows  = 8192
-	FactorLUBytes = 256
+	FactorLUBytes = 2048
 )
 
 // FactorNone is what FactorBegin sets the flags to: nothing failed.

@@ -116,8 +116,7 @@ func (b blocked) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err er
 	}
 	s := f.packed.Shape()
 	lower := part(f.packed, 0, s[1], 0, f.k).Tril(-1)
-	diagonal := gpk.Eye(a.DType(), f.k).To(op.dev)
-	if err := part(lower, 0, f.k, 0, f.k).AddInPlace(diagonal); err != nil {
+	if err := diagonals(lower).CopyFrom(1); err != nil {
 		return nil, nil, nil, err
 	}
 	order = f.order.Reshape(append(slices.Clone(lead), s[1])...)

@@ -55,6 +55,13 @@ func (s solver) leavesLU(op *operation, a *gpk.Array) bool {
 	return s.leaves(a, false) && (a.Size() == 0 || min(m, n) < s.least || op.hasLU(a))
 }
 
+// leavesFactors reports whether LU is left to blocked where nothing is solved with the factors. gpk's kernels factor
+// float32 matrices of order 1024 to 8192 in 0.62 to 0.76 of the time of torch.linalg.lu_factor, which takes as long as
+// cuSOLVER through gpk (benchmark/results/gpk-lu-kernels_h200_2026-11-28.txt).
+func (s solver) leavesFactors(op *operation, a *gpk.Array) bool {
+	return s.leavesLU(op, a) || s.least > 0 && a.DType() == gpk.Float32 && op.hasLU(a)
+}
+
 // refuses reports whether an error is cuSOLVER's own, so that blocked has to compute. Explain names the
 // error then. A lack of memory is an error.
 func (op *operation) refuses(err error) bool {

@@ -48,7 +48,7 @@ func exchanges(pivots *gpk.Array, k int) ([][]int, error) {
 }
 
 func (s solver) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err error) {
-	if s.leavesLU(op, a) {
+	if s.leavesFactors(op, a) {
 		return s.blocked.lu(op, a)
 	}
 	packed, pivots, info, err := s.getrf(op, a)
@@ -87,7 +87,7 @@ func (s solver) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err err
 }
 
 func (s solver) determinants(op *operation, a *gpk.Array) (determinants, error) {
-	if s.leavesLU(op, a) {
+	if s.leavesFactors(op, a) {
 		return s.blocked.determinants(op, a)
 	}
 	packed, pivots, info, err := s.getrf(op, a)

@@ -1,245 +1,140 @@
-// factor_lu.cuh: LU with partial pivoting of a panel of few columns, and what the other columns get from it.
-//
-// A panel is one launch of a cluster of CTAs: a thread holds whole rows of it in registers. For each column the CTAs
-// exchange their largest elements, with the rows that these are in, through distributed shared memory; one barrier of
-// the cluster a column is all that they wait for. Rows do not move: each knows its place, and takes the place of the
-// pivot that replaces it.
+// factor_lu.cuh: what the columns outside a group of panels get from it, and the order of the rows.
 #pragma once
-#include "factor_number.cuh"
+#include "factor_panel.cuh"
+#include "factor_tensor.cuh"
 
 namespace gpk {
 namespace factor {
 namespace {
 
-// Columns of a panel, and threads and CTAs of the cluster.
+constexpr int follow_threads = 256, follow_columns = 32;
+
+struct Follow {
+  uint64_t a;      // the matrix' element (j, 0), where the group begins in row and column j
+  uint64_t moves;  // of factor_panel, for each panel of the group
+  uint64_t order;  // int64: of the matrix' rows from j on
+  int64_t pitch, a_member, moves_member, order_member;
+  int j, rows, width;  // rows from j on, and the group's columns
+  int n;               // columns of the matrix
+};
+
+// Shared memory: the rows that come to the group's places, and those that they replace; two block columns of L; the
+// factor of the diagonal block; the moves; the row at each place.
 template <class T>
-constexpr int panel_columns = sizeof(T) == 4 ? 32 : sizeof(T) == 8 ? 16 : 8;
-#ifndef GPK_EMULATED
-constexpr int panel_threads = 512;
-#else
-constexpr int panel_threads = 64;
-#endif
-constexpr int panel_ctas = 8;
-constexpr int panel_most = 2;  // rows of a thread
-
-#ifndef GPK_EMULATED
-__device__ inline unsigned cluster_rank() {
-  unsigned r = 0;
-#if __CUDA_ARCH__ >= 900
-  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
-#endif
-  return r;
-}
-
-// The address of another CTA's copy of a variable in shared memory.
-template <class P>
-__device__ inline P* of_cta(P* p, int rank) {
-#if __CUDA_ARCH__ >= 900
-  uint64_t to;
-  asm("mapa.u64 %0, %1, %2;" : "=l"(to) : "l"(p), "r"(rank));
-  return reinterpret_cast<P*>(to);
-#else
-  return p;
-#endif
-}
-
-__device__ inline void cluster_barrier() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
-#endif
-
-struct Panel {
-  uint64_t a;      // the panel's first element
-  uint64_t moves;  // int32: see Moves
-  int64_t pitch, a_member;
-  int rows, cols;
+struct FollowShared {
+  static constexpr int N = panel_columns<T>, pitch = N + wide<T>, most_rows = panel_most * panel_ctas * panel_threads;
+  T top[group<T>][follow_columns], old[group<T>][follow_columns];
+  T l[2][group<T> * pitch];
+  alignas(16) T factor[N * N];
+  int32_t moves[2 * group<T>];
+  uint16_t row_at[most_rows];
 };
 
-// An element that may be the pivot: its size |re| + |im|, and the place of its row.
-template <class R>
-struct Candidate {
-  R size;
-  int place;
-};
-
-// The larger; of equal ones the first.
-template <class R>
-__device__ inline Candidate<R> better(Candidate<R> a, Candidate<R> b) {
-  return b.size > a.size || (b.size == a.size && b.place < a.place) ? b : a;
-}
-
-template <class R>
-__device__ inline Candidate<R> best_of_warp(Candidate<R> c, int lanes) {
-  int const lane = static_cast<int>(threadIdx.x) % 32;
-  for (int step = lanes / 2; step > 0; step /= 2) c = better(c, Candidate<R>{shuffled(c.size, lane ^ step), __shfl_sync(0xffffffffu, c.place, lane ^ step)});
-  return c;
-}
-
-template <class R>
-__device__ inline R size_of(R x) { return x < 0 ? -x : x; }
-template <class R>
-__device__ inline R size_of(Complex<R> x) { return size_of(x.re) + size_of(x.im); }
-
+// Subtracts the product of a block of N rows of U, which begins at `from`, from the rows below it in shared memory.
+// l holds L's rows from `from` on.
 template <class T>
-struct PanelShared {
-  static constexpr int N = panel_columns<T>, warps = panel_threads / 32;
-  T rows[2][panel_ctas][N];  // what the CTAs propose, for even and odd columns
-  T own[N];
-  Candidate<Real<T>> candidates[2][panel_ctas];
-  Candidate<Real<T>> of_warp[warps];
-};
-
-// Factors a panel: L below the diagonal and U on and above it, with the rows at their places. moves[j], j < N, is the
-// row that came to place j, and moves[N + j] the place that row j has taken. Grid: a cluster by the batch. ROWS: rows
-// of a thread.
-template <class T, int ROWS>
-__global__ void __launch_bounds__(panel_threads) factor_panel(Panel p) {
-  constexpr int N = panel_columns<T>;
-  using R = Real<T>;
-  GPK_FACTOR_SHARED(shared);
-  PanelShared<T>& s = *reinterpret_cast<PanelShared<T>*>(shared);
-  int const tid = static_cast<int>(threadIdx.x), lane = tid % 32, warp = tid / 32;
-  int const rank = static_cast<int>(cluster_rank());
-  T* const a = reinterpret_cast<T*>(p.a) + blockIdx.y * p.a_member;
-  begin();
-  T x[ROWS][N];
-  int place[ROWS];
-  bool done[ROWS];
+__device__ void subtract_block(FollowShared<T>& s, T const* l, int from, int width) {
+  constexpr int N = panel_columns<T>, W = wide<T>, R = 4, pitch = FollowShared<T>::pitch;
+  int const lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  T u[N];
 #pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-    int const row = (r * panel_ctas + rank) * panel_threads + tid;
-    place[r] = row;
-    done[r] = row >= p.rows;
+  for (int k = 0; k < N; ++k) u[k] = s.top[from + k][lane];
+  for (int i = from + N + R * warp; i < width; i += R * (follow_threads / 32)) {
+    T x[R];
 #pragma unroll
-    for (int c = 0; c < N; ++c) x[r][c] = !done[r] && c < p.cols ? a[row * p.pitch + c] : from_real<T>(0);
-  }
+    for (int r = 0; r < R; ++r) x[r] = s.top[i + r][lane];
 #pragma unroll
-  for (int j = 0; j < N; ++j) {
-    if (j >= p.cols) break;
-    Candidate<R> mine{-1, INT32_MAX};
+    for (int k = 0; k < N; k += W) {
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      R const size = size_of(x[r][j]);
-      if (!done[r]) mine = better(mine, Candidate<R>{size == size ? size : 0, place[r]});
-    }
-    Candidate<R> best = best_of_warp(mine, 32);
-    if (lane == 0) s.of_warp[warp] = best;
-    __syncthreads();
-    best = best_of_warp(s.of_warp[lane % PanelShared<T>::warps], PanelShared<T>::warps);
+      for (int r = 0; r < R; ++r) {
+        T t[W];
+        load_wide<W>(t, l + (i + r - from) * pitch + k);
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      if (done[r] || place[r] != best.place) continue;
-#pragma unroll
-      for (int c = 0; c < N; ++c) s.own[c] = x[r][c];
-    }
-    __syncthreads();
-    for (int to = warp; to < panel_ctas; to += PanelShared<T>::warps) {
-      if (lane < N) *of_cta(&s.rows[j % 2][rank][lane], to) = s.own[lane];
-      if (lane == 31) *of_cta(&s.candidates[j % 2][rank], to) = best;
-    }
-    cluster_barrier();
-    best = s.candidates[j % 2][0];
-    int from = 0;
-#pragma unroll
-    for (int i = 1; i < panel_ctas; ++i) {
-      Candidate<R> const other = s.candidates[j % 2][i];
-      if (better(best, other).place != best.place) best = other, from = i;
-    }
-    T const* const pivot = s.rows[j % 2][from];
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      if (done[r]) continue;
-      if (place[r] == best.place) {
-        place[r] = j;
-        done[r] = true;
-        continue;
+        for (int e = 0; e < W; ++e) x[r] = less(x[r], t[e], u[k + e]);
       }
-      if (place[r] == j) place[r] = best.place;
-      if (best.size == 0) continue;
-      x[r][j] = quotient(x[r][j], pivot[j]);
-#pragma unroll
-      for (int c = j + 1; c < N; ++c) x[r][c] = less(x[r][c], x[r][j], pivot[c]);
     }
-  }
-  int32_t* const moves = reinterpret_cast<int32_t*>(p.moves) + blockIdx.y * 2 * N;
 #pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-    int const row = (r * panel_ctas + rank) * panel_threads + tid;
-    if (row >= p.rows) continue;
-    if (place[r] < p.cols) moves[place[r]] = row;
-    if (row < p.cols) moves[N + row] = place[r];
-#pragma unroll
-    for (int c = 0; c < N; ++c) {
-      if (c < p.cols) a[place[r] * p.pitch + c] = x[r][c];
-    }
+    for (int r = 0; r < R; ++r) s.top[i + r][lane] = x[r];
   }
 }
 
-struct Moves {
-  uint64_t a;      // the matrix' element (k, 0), where the panel begins in row and column k
-  uint64_t moves;  // of factor_panel
-  uint64_t order;  // int64: of the matrix' rows from k on
-  int64_t pitch, a_member, order_member;
-  int k, cols;    // the panel's place and columns
-  int solve_end;  // columns behind the panel before this one are solved with its L
-  int n;          // columns of the matrix
-};
-
-constexpr int move_threads = 128;
-
-// Exchanges the rows of all columns outside the panel. In the columns to its right it also computes the block row
-// U = L^-1 A. Each thread handles one column. Grid: x counts pieces of columns, and one CTA more for the order of the
-// rows; y counts the batch.
+// Exchanges the rows of the columns outside a group as its panels did. In the columns behind the group it also computes
+// U = L^-1 A. Grid: x counts pieces of follow_columns columns, and one CTA more for the order of the rows; y counts the
+// batch.
 template <class T>
-__global__ void __launch_bounds__(move_threads) move_rows(Moves p) {
-  constexpr int N = panel_columns<T>;
+__global__ void __launch_bounds__(follow_threads) follow_group(Follow p) {
+  constexpr int N = panel_columns<T>, G = group<T>, pitch = FollowShared<T>::pitch, warps = follow_threads / 32;
+  static_assert(G <= follow_threads && G % N == 0 && N % 4 == 0);
   GPK_FACTOR_SHARED(shared);
-  T* const l = reinterpret_cast<T*>(shared);  // [N][N]
-  int32_t* const moves = reinterpret_cast<int32_t*>(l + N * N);
-  int const tid = static_cast<int>(threadIdx.x);
+  FollowShared<T>& s = *reinterpret_cast<FollowShared<T>*>(shared);
+  int const tid = static_cast<int>(threadIdx.x), lane = tid % 32, warp = tid / 32;
+  int const first = static_cast<int>(blockIdx.x) * follow_columns, c = first + lane, behind = p.j + p.width;
+  bool const last = blockIdx.x == gridDim.x - 1, right = !last && first + follow_columns > behind;
   T* const a = reinterpret_cast<T*>(p.a) + blockIdx.y * p.a_member;
   begin();
-  for (int e = tid; e < 2 * N; e += move_threads) moves[e] = e % N < p.cols ? (reinterpret_cast<int32_t const*>(p.moves) + blockIdx.y * 2 * N)[e] : e % N;
-  for (int e = tid; e < N * N; e += move_threads) l[e] = e / N < p.cols && e % N < p.cols ? a[e / N * p.pitch + p.k + e % N] : from_real<T>(0);
+  if (!last && first >= p.j && (first + follow_columns <= behind || behind == p.n)) return;
+  auto const load_l = [&](int from) {  // L's columns from `from` on, and zeros beyond the group
+    T* const to = s.l[from / N % 2];
+    for (int e = tid; e < (G - from) * N; e += follow_threads) {
+      int const i = from + e / N, k = from + e % N, in = i < p.width && k < p.width ? static_cast<int>(sizeof(T)) : 0;
+      copy_async<sizeof(T)>(to + e / N * pitch + e % N, a + (in > 0 ? i * p.pitch + p.j + k : 0), in);
+    }
+    commit_copies();
+  };
+  if (right) load_l(0);
+  int32_t const* const moves = reinterpret_cast<int32_t const*>(p.moves) + blockIdx.y * p.moves_member;
+  for (int e = tid; e < 2 * G; e += follow_threads) s.moves[e] = e / (2 * N) * N < p.width ? moves[e] : 0;
+  for (int i = tid; i < p.rows; i += follow_threads) s.row_at[i] = static_cast<uint16_t>(i);
   __syncthreads();
-  if (blockIdx.x == gridDim.x - 1) {
+  for (int j = 0; warp == 0 && j < p.width; j += N) {
+    int const nb = p.width - j < N ? p.width - j : N;
+    int const from = lane < nb ? s.moves[2 * j + lane] : 0, to = lane < nb ? s.moves[2 * j + N + lane] : 0;
+    uint16_t const top = s.row_at[j + from], old = lane < nb ? s.row_at[j + lane] : 0;
+    __syncwarp();
+    if (lane < nb) s.row_at[j + lane] = top;
+    if (to >= nb) s.row_at[j + to] = old;
+    __syncwarp();
+  }
+  __syncthreads();
+  if (last) {
     int64_t* const order = reinterpret_cast<int64_t*>(p.order) + blockIdx.y * p.order_member;
-    int64_t v = 0;
-    bool const top = tid < p.cols, displaced = tid >= N && tid < N + p.cols && moves[tid] >= p.cols;
-    if (top) v = order[moves[tid]];
-    if (displaced) v = order[tid - N];
+    int const at = tid < p.width ? s.row_at[tid] : 0;
+    int64_t const top = order[at], old = order[s.row_at[at]];
     __syncthreads();
-    if (top) order[tid] = v;
-    if (displaced) order[moves[tid]] = v;
+    if (tid < p.width) order[tid] = top;
+    if (at >= p.width) order[at] = old;
     return;
   }
-  int const c = static_cast<int>(blockIdx.x) * move_threads + tid;
-  if (c >= p.n || (c >= p.k && c < p.k + p.cols)) return;
-  T top[N], old[N];
-#pragma unroll
-  for (int i = 0; i < N; ++i) {
-    if (i >= p.cols) continue;
-    old[i] = a[i * p.pitch + c];
-    top[i] = moves[i] == i ? old[i] : a[moves[i] * p.pitch + c];
+  bool const in = c < p.n && (c < p.j || c >= behind);
+#pragma unroll 8
+  for (int i = warp; i < G; i += warps) {
+    int const at = i < p.width ? s.row_at[i] : 0;
+    s.top[i][lane] = in && i < p.width ? a[at * p.pitch + c] : from_real<T>(0);
+    if (in && at >= p.width) s.old[i][lane] = a[s.row_at[at] * p.pitch + c];
   }
+  for (int b = 0; right && b < p.width; b += N) {
+    await_copies<0>();
+    __syncthreads();
+    T const* const l = s.l[b / N % 2];
+    if (b + N < p.width) load_l(b + N);
+    for (int e = tid; e < N * N; e += follow_threads) s.factor[e] = l[e % N * pitch + e / N];
+    __syncthreads();
+    if (warp == 0) {
+      T x[N];
 #pragma unroll
-  for (int i = 0; i < N; ++i) {
-    if (i < p.cols && moves[N + i] >= p.cols) a[moves[N + i] * p.pitch + c] = old[i];
-  }
-  if (c >= p.k + p.cols && c < p.solve_end) {
+      for (int i = 0; i < N; ++i) x[i] = s.top[b + i][lane];
+      solve_unit<T, N>(s.factor, x);
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-#pragma unroll
-      for (int i = j + 1; i < N; ++i) {
-        if (i < p.cols) top[i] = less(top[i], l[i * N + j], top[j]);
-      }
+      for (int i = 0; i < N; ++i) s.top[b + i][lane] = x[i];
     }
+    __syncthreads();
+    subtract_block<T>(s, l, b, p.width);
   }
-#pragma unroll
-  for (int i = 0; i < N; ++i) {
-    if (i < p.cols) a[i * p.pitch + c] = top[i];
+  __syncthreads();
+  for (int i = warp; in && i < p.width; i += warps) {
+    int const at = s.row_at[i];
+    a[i * p.pitch + c] = s.top[i][lane];
+    if (at >= p.width) a[at * p.pitch + c] = s.old[i][lane];
   }
 }
 

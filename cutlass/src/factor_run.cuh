@@ -13,10 +13,6 @@ namespace {
 
 constexpr int64_t most_members = 32768;  // per launch: a grid has up to 65535 blocks along y and z
 
-// The columns that are factored before those behind are updated at once.
-template <class T>
-constexpr int group = 4 * block<T>;
-
 template <class T>
 constexpr int large_rows = Number<T>::complex ? 64 : 128;
 template <class T>
@@ -165,17 +161,19 @@ int solve_inverses(gpk_factor_args const& a, L const& l, int64_t member0, int64_
   return GPK_OK;
 }
 
-// LU of a.a, rows x cols, in place; the order of the rows goes to a.c. As in Cholesky's factorization, the columns of a
-// group are updated after each panel, and those behind it once.
+// LU of a.a, rows x cols, in place; the order of the rows goes to a.c. The columns of a group are updated after each
+// panel, and those behind it once.
 template <class T, class L>
 int lu(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
   constexpr int N = panel_columns<T>;
+  constexpr int64_t moves_member = 2 * group<T>;
+  static_assert(moves_member * 4 <= GPK_FACTOR_LU_BYTES);
   int const rows = static_cast<int>(a.rows), cols = static_cast<int>(a.cols), both = rows < cols ? rows : cols;
   int64_t const pitch = a.a_row;
   uint64_t const matrix = at<T>(a.a, member0 * a.a_member), order = a.c + static_cast<uint64_t>(member0 * a.c_member) * 8;
   unsigned const members = static_cast<unsigned>(batch);
   if (rows > panel_most * panel_ctas * panel_threads || !l.clusters()) return GPK_ERR_UNSUPPORTED;
-  if (a.workspace_bytes < batch * 2 * N * 4) return GPK_ERR_WORKSPACE;
+  if (a.workspace_bytes < batch * moves_member * 4) return GPK_ERR_WORKSPACE;
   auto const element = [&](int i, int j) { return at<T>(matrix, i * pitch + j); };
   auto const rest = [&](int row, int col, int from, int to, int end) {  // columns col to end, less the product of those from on
     return subtract_product<T>(l, {element(row, from), element(from, col), element(row, col), pitch, 1, a.a_member, 1, pitch, a.a_member, pitch, 1, a.a_member,
@@ -186,25 +184,17 @@ int lu(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
   for (int j0 = 0; j0 < both; j0 += group<T>) {
     int const j1 = both - j0 < group<T> ? both : j0 + group<T>;
     for (int j = j0; j < j1; j += N) {
-      int const nb = j1 - j < N ? j1 - j : N;
-      Panel const p{element(j, j), a.workspace, pitch, a.a_member, rows - j, nb};
+      int const nb = j1 - j < N ? j1 - j : N, each = static_cast<int>(pieces(rows - j, panel_ctas * 32)) * 32;  // rows of a CTA
+      Panel const p{element(j, 0), a.workspace + static_cast<uint64_t>(j - j0) * 8, pitch, a.a_member, moves_member, j, rows - j, nb, j0, j1};
       dim3 const cluster(panel_ctas, members);
-      int const shared = static_cast<int>(sizeof(PanelShared<T>));
-      int code = rows - j <= panel_ctas * panel_threads ? l.template start<factor_panel<T, 1>>(cluster, panel_threads, shared, p, panel_ctas)
-                                                        : l.template start<factor_panel<T, panel_most>>(cluster, panel_threads, shared, p, panel_ctas);
-      if (code != GPK_OK) return code;
-      Moves const m{element(j, 0), a.workspace, order + static_cast<uint64_t>(j) * 8, pitch, a.a_member, a.c_member, j, nb, j1, cols};
-      dim3 const grid(static_cast<unsigned>(pieces(cols, move_threads)) + 1, members);
-      code = l.template start<move_rows<T>>(grid, move_threads, N * N * static_cast<int>(sizeof(T)) + 2 * N * 4, m);
+      int code = each <= panel_threads ? l.template start<factor_panel<T, 1>>(cluster, each, panel_bytes<T, 1>, p, panel_ctas)
+                                       : l.template start<factor_panel<T, panel_most>>(cluster, panel_threads, panel_bytes<T, panel_most>, p, panel_ctas);
       if (code == GPK_OK) code = rest(j + nb, j + nb, j, j + nb, j1);
       if (code != GPK_OK) return code;
     }
-    if (j1 == cols) continue;
-    gpk_factor_args s{};
-    s.a = element(j0, j0), s.b = element(j0, j1);
-    s.a_row = s.b_row = pitch, s.a_col = s.b_col = 1, s.a_member = s.b_member = a.a_member;
-    s.rows = j1 - j0, s.cols = cols - j1, s.bits = GPK_FACTOR_UNIT;
-    int code = solve<T>(s, l, 0, batch);
+    Follow const f{element(j0, 0), a.workspace, order + static_cast<uint64_t>(j0) * 8, pitch, a.a_member, moves_member, a.c_member, j0, rows - j0, j1 - j0, cols};
+    dim3 const grid(static_cast<unsigned>(pieces(cols, follow_columns)) + 1, members);
+    int code = l.template start<follow_group<T>>(grid, follow_threads, static_cast<int>(sizeof(FollowShared<T>)), f);
     if (code == GPK_OK) code = rest(j1, j1, j0, j1, cols);
     if (code != GPK_OK) return code;
   }

@@ -30,7 +30,7 @@ extern "C" {
 
 /* The rows that GPK_FACTOR_LU takes, and its workspace. */
 #define GPK_FACTOR_LU_ROWS 8192
-#define GPK_FACTOR_LU_BYTES 256
+#define GPK_FACTOR_LU_BYTES 2048
 
 enum {
   /* Sets both flags to GPK_FACTOR_NONE. */

@@ -146,6 +146,13 @@ T __shfl_sync(unsigned, T x, int from) {
   emulate::give_back();
   return y;
 }
+inline uint32_t __ballot_sync(unsigned, bool x) {
+  emulate::lend(&x, sizeof x);
+  uint32_t bits = 0;
+  for (int i = 0; i < 32; ++i) bits |= uint32_t{*static_cast<bool const*>(emulate::lane(i))} << i;
+  emulate::give_back();
+  return bits;
+}
 inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 inline double rsqrt(double x) { return 1 / sqrt(x); }
 inline float __uint_as_float(uint32_t u) {
@@ -214,6 +221,44 @@ P* of_cta(P* p, int rank) {
   return reinterpret_cast<P*>(emulate::shared[rank] + at);
 }
 inline void cluster_barrier() { emulate::wait(emulate::AtCluster); }
+// A barrier is the number of bytes that have not arrived.
+inline void expect_bytes(uint64_t* barrier, int bytes) { *barrier = static_cast<uint64_t>(bytes); }
+inline void await_bytes(uint64_t const* barrier) {
+  while (*barrier != 0) emulate::yield();
+}
+template <class W>
+void send(W* to, W const& from, uint64_t* barrier, int rank) {
+  if (reinterpret_cast<uintptr_t>(to) % 16 != 0 || sizeof(W) != 16) emulate::fail("a message is not aligned");
+  memcpy(static_cast<void*>(of_cta(to, rank)), &from, sizeof(W));
+  uint64_t* const left = of_cta(barrier, rank);
+  if (*left < sizeof(W)) emulate::fail("a barrier does not expect what is sent");
+  *left -= sizeof(W);
+}
+inline uint32_t warp_fold(uint32_t x, bool most) {
+  emulate::lend(&x, sizeof x);
+  uint32_t best = x;
+  for (int i = 0; i < 32; ++i) {
+    uint32_t y;
+    memcpy(&y, emulate::lane(i), sizeof y);
+    if (most ? y > best : y < best) best = y;
+  }
+  emulate::give_back();
+  return best;
+}
+inline uint32_t warp_max(uint32_t x) { return warp_fold(x, true); }
+inline uint32_t warp_min(uint32_t x) { return warp_fold(x, false); }
+inline uint32_t warp_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
+inline int first_bit(uint32_t x) { return __builtin_ctz(x); }
+inline uint32_t bits_of(float x) {
+  uint32_t u;
+  memcpy(&u, &x, sizeof u);
+  return u;
+}
+inline uint64_t bits_of(double x) {
+  uint64_t u;
+  memcpy(&u, &x, sizeof u);
+  return u;
+}
 inline void commit_copies() {}
 template <int N>
 void await_copies() {}
@@ -233,6 +278,7 @@ struct Launcher {
     if (shared > emulate::shared_bytes || threads > 1024 || cluster > emulate::most_ctas || grid.x % static_cast<unsigned>(cluster) != 0) emulate::fail("a launch that no GPU takes");
     emulate::body = [&p] { KERNEL(p); };
     gridDim = grid;
+    blockDim = dim3(static_cast<unsigned>(threads));
     emulate::yields = 0;
     int const ctas = cluster == 1 && together * threads <= emulate::most_threads ? together : cluster;
     for (unsigned z = 0; z < grid.z; ++z) {

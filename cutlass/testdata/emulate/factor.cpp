@@ -416,6 +416,7 @@ void test() {
     test_lu<T>(n, n + 37, 2);
     test_lu<T>(n + 150, n, 1000);
   }
+  test_lu<T>(gpk::factor::panel_ctas * gpk::factor::panel_threads + 88, 20, 2);  // a thread has two rows
   if (Kind<T>::eps > 1e-10) test_lu<T>(group<T> + 20, group<T> + 50, 2);
   for (int n : {1, 33, 70}) {
     for (int layout = 0; layout < 3; ++layout) test_triangle<T>(n, layout);
