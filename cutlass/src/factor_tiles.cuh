@@ -115,6 +115,7 @@ __device__ void solve_row(T const* matrix, Real<T> const* inverse, T* row) {
 template <class T, Pieces PIECES>
 __global__ void __launch_bounds__(column_threads, tiles_ctas<T>) factor_tiles(Tiles p) {
   using G = FactorTile<T>;
+  static_assert(block<T> * block<T> % column_threads == 0);
   static_assert(G::threads == column_threads && G::M / block<T> + 2 <= control_bytes / 4 - 1);
   constexpr int N = block<T>, M = G::M, pitch = N + 1, line = block_pitch<N, T>;
   GPK_FACTOR_SHARED(shared);
@@ -186,13 +187,19 @@ __global__ void __launch_bounds__(column_threads, tiles_ctas<T>) factor_tiles(Ti
       Real<T>* const inverse = reinterpret_cast<Real<T>*>(matrix + N * line);
       await_columns(done, control + 1, j, j, j, j);
       T const* const diagonal = a + col * (p.pitch + 1);
+      constexpr int loads = N * N / column_threads;
+      T v[loads];  // all at once, so that their latencies overlap
 #pragma unroll
-      for (int e0 = 0; e0 < N * N; e0 += column_threads) {
-        int const e = e0 + tid, i = e / N, k = e % N;
-        T v = from_real<T>(i == k ? 1 : 0);
-        if (i < nb && k <= i) v = diagonal[i * p.pitch + k];
-        matrix[i * line + k] = v;
-        if (i == k) inverse[i] = 1 / real_part(v);
+      for (int u = 0; u < loads; ++u) {
+        int const e = u * column_threads + tid, i = e / N, k = e % N;
+        v[u] = from_real<T>(i == k ? 1 : 0);
+        if (i < nb && k <= i) v[u] = diagonal[i * p.pitch + k];
+      }
+#pragma unroll
+      for (int u = 0; u < loads; ++u) {
+        int const e = u * column_threads + tid, i = e / N, k = e % N;
+        matrix[i * line + k] = v[u];
+        if (i == k) inverse[i] = 1 / real_part(v[u]);
       }
       __syncthreads();
       if (tid < m) solve_row<T>(matrix, inverse, x + tid * pitch);

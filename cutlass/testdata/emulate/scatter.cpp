@@ -5,14 +5,6 @@
 
 #define __shared__ static
 
-inline unsigned __ballot_sync(unsigned, bool x) {
-  emulate::lend(&x, sizeof x);
-  unsigned all = 0;
-  int const first = emulate::current / 32 * 32;
-  for (int i = 0; i < 32 && first + i < emulate::count; ++i) all |= static_cast<unsigned>(*static_cast<bool const*>(emulate::lane(i))) << i;
-  emulate::give_back();
-  return all;
-}
 template <class T>
 T __shfl_xor_sync(unsigned mask, T x, int step) {
   return __shfl_sync(mask, x, static_cast<int>(threadIdx.x % 32) ^ step);
