@@ -28,6 +28,21 @@ type QuantumSlots struct {
 	SampleStride, ValueStride int
 }
 
+// QuantumPoints are the arguments of Library.QuantumPoints.
+type QuantumPoints struct {
+	XType, Type      dtype.DType // of X and of Out, Float32 or Float64
+	N, Features      int
+	X                uint64
+	Row, Col         int
+	Angles           int
+	AngleCode, Coefs uint64
+	Slots            int
+	SlotCode, Fixed  uint64
+	Out              uint64
+	LD               int
+	Status           uint64
+}
+
 // QuantumPass are the arguments of Library.QuantumPass.
 type QuantumPass struct {
 	Type                   dtype.DType // of the states
@@ -121,9 +136,10 @@ type QuantumClosedGram struct {
 }
 
 // QuantumGram are the arguments of Library.QuantumGram; the size of its workspace depends
-// on the first six.
+// on the first seven.
 type QuantumGram struct {
 	Real, Split      bool
+	Factor           bool
 	Rows, Cols       int
 	Width            int
 	Triangle         bool

@@ -7,6 +7,8 @@ package cutlass
 #cgo nocallback gpk_call_quantum_angles
 #cgo noescape gpk_call_quantum_slots
 #cgo nocallback gpk_call_quantum_slots
+#cgo noescape gpk_call_quantum_points
+#cgo nocallback gpk_call_quantum_points
 #cgo noescape gpk_call_quantum_pass
 #cgo nocallback gpk_call_quantum_pass
 #cgo noescape gpk_call_quantum_norms
@@ -37,6 +39,13 @@ static int gpk_call_quantum_angles(uintptr_t f, int device, uint64_t stream, int
 static int gpk_call_quantum_slots(uintptr_t f, int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
                                   uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride) {
 	return GPK_AS(gpk_quantum_slots)(device, stream, type, n, slots, code, fixed, angles, n_angles, out, sample_stride, value_stride);
+}
+
+static int gpk_call_quantum_points(uintptr_t f, int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
+                                   int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
+                                   uint64_t fixed, uint64_t out, int64_t ld, uint64_t status) {
+	return GPK_AS(gpk_quantum_points)(device, stream, x_type, type, n, features, x, row, col, angles, angle_code, coefs, slots, slot_code, fixed,
+	                                  out, ld, status);
 }
 
 static int gpk_call_quantum_pass(uintptr_t f, int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
@@ -78,15 +87,15 @@ static int gpk_call_quantum_closed_gram(uintptr_t f, int device, uint64_t stream
 	                                       one, total, workspace, workspace_bytes);
 }
 
-static int64_t gpk_call_quantum_gram_workspace(uintptr_t f, int device, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle) {
-	return GPK_AS(gpk_quantum_gram_workspace)(device, real, split, 0, rows, cols, width, triangle);
+static int64_t gpk_call_quantum_gram_workspace(uintptr_t f, int device, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width, int triangle) {
+	return GPK_AS(gpk_quantum_gram_workspace)(device, real, split, factor, rows, cols, width, triangle);
 }
 
-static int gpk_call_quantum_gram(uintptr_t f, int device, uint64_t stream, int real, int split, int64_t rows, int64_t cols, int64_t width, int triangle,
+static int gpk_call_quantum_gram(uintptr_t f, int device, uint64_t stream, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width, int triangle,
                                  uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one,
                                  uint64_t norm_x, uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace,
                                  int64_t workspace_bytes) {
-	return GPK_AS(gpk_quantum_gram)(device, stream, real, split, 0, rows, cols, width, triangle, x, y, k, ld, mirror, ld_mirror, one,
+	return GPK_AS(gpk_quantum_gram)(device, stream, real, split, factor, rows, cols, width, triangle, x, y, k, ld, mirror, ld_mirror, one,
 	                                norm_x, norm_y, jitter, total, workspace, workspace_bytes);
 }
 */
@@ -99,7 +108,7 @@ import (
 
 // quantumEntries are the library's functions for quantum circuits.
 type quantumEntries struct {
-	quantumAngles, quantumSlots                                                  C.uintptr_t
+	quantumAngles, quantumSlots, quantumPoints                                   C.uintptr_t
 	quantumPass, quantumNorms                                                    C.uintptr_t
 	quantumClosed, quantumFinish, quantumFinishWorkspaceSize                     C.uintptr_t
 	quantumClosedGram, quantumClosedWhole, quantumGram, quantumGramWorkspaceSize C.uintptr_t
@@ -117,6 +126,14 @@ func (l *Library) QuantumSlots(device int, stream uint64, q QuantumSlots) error 
 	return l.check("gpk_quantum_slots", C.gpk_call_quantum_slots(l.entries.quantumSlots, C.int(device), C.uint64_t(stream), C.int(q.Type),
 		C.int64_t(q.N), C.int(q.Slots), C.uint64_t(q.Code), C.uint64_t(q.Fixed), C.uint64_t(q.Angles), C.int(q.NAngles),
 		C.uint64_t(q.Out), C.int64_t(q.SampleStride), C.int64_t(q.ValueStride)))
+}
+
+// QuantumPoints enqueues the work of QuantumAngles and QuantumSlots as one kernel.
+func (l *Library) QuantumPoints(device int, stream uint64, q QuantumPoints) error {
+	return l.check("gpk_quantum_points", C.gpk_call_quantum_points(l.entries.quantumPoints, C.int(device), C.uint64_t(stream), C.int(q.XType),
+		C.int(q.Type), C.int64_t(q.N), C.int64_t(q.Features), C.uint64_t(q.X), C.int64_t(q.Row), C.int64_t(q.Col), C.int(q.Angles),
+		C.uint64_t(q.AngleCode), C.uint64_t(q.Coefs), C.int(q.Slots), C.uint64_t(q.SlotCode), C.uint64_t(q.Fixed), C.uint64_t(q.Out),
+		C.int64_t(q.LD), C.uint64_t(q.Status)))
 }
 
 // QuantumPass enqueues one pass of a program over states.
@@ -184,7 +201,7 @@ func (l *Library) QuantumClosedGram(device int, stream uint64, q QuantumClosedGr
 // device or the build has no kernel for it.
 func (l *Library) QuantumGramWorkspace(device int, q QuantumGram) (int64, error) {
 	return l.bytes("gpk_quantum_gram_workspace", C.gpk_call_quantum_gram_workspace(l.entries.quantumGramWorkspaceSize, C.int(device),
-		flag(q.Real), flag(q.Split), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle)))
+		flag(q.Real), flag(q.Split), flag(q.Factor), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle)))
 }
 
 // HasQuantumGram reports whether the device and the build have the kernels of QuantumGram,
@@ -214,7 +231,7 @@ func (l *Library) HasQuantumGram(device int) (bool, error) {
 // epilogue.
 func (l *Library) QuantumGram(device int, stream uint64, q QuantumGram) error {
 	return l.check("gpk_quantum_gram", C.gpk_call_quantum_gram(l.entries.quantumGram, C.int(device), C.uint64_t(stream),
-		flag(q.Real), flag(q.Split), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle),
+		flag(q.Real), flag(q.Split), flag(q.Factor), C.int64_t(q.Rows), C.int64_t(q.Cols), C.int64_t(q.Width), flag(q.Triangle),
 		C.uint64_t(q.X), C.uint64_t(q.Y), C.uint64_t(q.K), C.int64_t(q.LD), C.uint64_t(q.Mirror), C.int64_t(q.LDMirror),
 		C.double(q.One), C.uint64_t(q.NormX), C.uint64_t(q.NormY), C.double(q.Jitter), C.uint64_t(q.Total), C.uint64_t(q.Workspace),
 		C.int64_t(q.WorkspaceBytes)))

@@ -26,6 +26,9 @@ func TestQuantumEntries(t *testing.T) {
 		{"gpk_quantum_slots", func(code int) error {
 			return lib.QuantumSlots(code, stream, QuantumSlots{dtype.Float64, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
+		{"gpk_quantum_points", func(code int) error {
+			return lib.QuantumPoints(code, stream, QuantumPoints{dtype.Float64, dtype.Float32, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+		}, []int64{2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
 		{"gpk_quantum_pass", func(code int) error {
 			return lib.QuantumPass(code, stream, QuantumPass{dtype.Complex64, 3, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, []int32{14, 15}})
 		}, []int64{10, 3, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},
@@ -46,8 +49,8 @@ func TestQuantumEntries(t *testing.T) {
 			return lib.QuantumClosedGram(code, stream, QuantumClosedGram{QuantumPairs{2, 3, 4, 5, 6, 7, 8, 9, true}, 11, 12, 13, 14, true, 15.5, 16, 17, 18})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 1, 11, 12, 13, 14, 1, f(15.5), 16, 17, 18}},
 		{"gpk_quantum_gram", func(code int) error {
-			return lib.QuantumGram(code, stream, QuantumGram{false, true, 3, 4, 5, true, 6, 7, 8, 9, 10, 11, 12.5, 13, 14, 15.5, 16, 17, 18})
-		}, []int64{0, 1, 0, 3, 4, 5, 1, 6, 7, 8, 9, 10, 11, f(12.5), 13, 14, f(15.5), 16, 17, 18}},
+			return lib.QuantumGram(code, stream, QuantumGram{false, true, true, 3, 4, 5, true, 6, 7, 8, 9, 10, 11, 12.5, 13, 14, 15.5, 16, 17, 18})
+		}, []int64{0, 1, 1, 3, 4, 5, 1, 6, 7, 8, 9, 10, 11, f(12.5), 13, 14, f(15.5), 16, 17, 18}},
 	} {
 		c.check(t, record)
 		var e *Error
@@ -59,7 +62,7 @@ func TestQuantumEntries(t *testing.T) {
 		t.Errorf("QuantumFinishWorkspace: %d, %v", n, err)
 	}
 	var e *Error
-	q := QuantumGram{Real: true, Rows: 4, Cols: 5, Width: 6, Triangle: true}
+	q := QuantumGram{Real: true, Factor: true, Rows: 4, Cols: 5, Width: 6, Triangle: true}
 	if n, err := lib.QuantumGramWorkspace(0, q); n != 11045061 || err != nil {
 		t.Errorf("QuantumGramWorkspace: %d, %v", n, err)
 	}

@@ -82,7 +82,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 // haveDirectWires reports whether the direct kernel turns samples into planes, and K is a
 // product of dot products.
 func (c *gramCodes) haveDirectWires() bool {
-	return c.wires != nil && c.wires.nSlots > 0 && c.dot && c.wires.direct
+	return !(c.wires == nil || c.wires.nSlots == 0 || !c.dot || !c.wires.direct)
 }
 
 // isSmallGram reports whether K is a symmetric float32 matrix of single wires in one tile

@@ -118,9 +118,15 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i,
 			D: to, A: rows, B: cols, Precision: g.precision(), ConjB: !code.real, AbsSquare: !square,
 			Symmetric: triangle, Upper: true, Normwise: true, Measure: g.options.Autotune,
 		}
-		if inPieces(g.dt, width) {
+		done := false
+		if !square {
+			done, err = g.factor(s, a, b, to, k, i, j, triangle)
+		}
+		switch {
+		case done || err != nil:
+		case inPieces(g.dt, width):
 			err = g.pieces(s, p)
-		} else {
+		default:
 			g.launches++
 			err = p.Run(s)
 		}

@@ -29,9 +29,7 @@ func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, i, j i
 		Rows: t.view.Layout.Shape[0], Cols: t.view.Layout.Shape[1], Triangle: triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0],
 		Mirror: t.mirrorAt, LDMirror: t.ldMirror, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 	}
-	code, row := g.codes[0], uint64(g.codes[0].states().Size())<<g.codes[0].qubits
-	q.Real, q.Split, q.Width = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits
-	q.X, q.Y = g.blocks[a.slot][0].Addr()+uint64(i-a.lo)*row, g.blocks[b.slot][0].Addr()+uint64(j-b.lo)*row
+	g.ofStates(&q, a, b, 0, i, j)
 	reads := []*device.Buffer{g.blocks[a.slot][0], g.blocks[b.slot][0]}
 	norms := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, i, j)
 	need, err := g.dev.Library().QuantumGramWorkspace(g.dev.Info().Index, q)
@@ -44,7 +42,7 @@ func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, i, j i
 	}
 	q.Workspace, q.WorkspaceBytes = work.Addr(), need
 	reads, writes := g.uses(t, append(reads, norms...), []*device.Buffer{work})
-	g.launches += gramKernels(triangle)
+	g.launches += gramKernels(q)
 	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumGram(ordinal, stream, q)
 	})
@@ -98,13 +96,52 @@ func (w *closedWork) Start(ordinal int, stream uint64) error {
 	return w.lib.QuantumClosedGram(ordinal, stream, w.q)
 }
 
-// gramKernels is the number of kernels for a tile of states: for the planes of x, for those
-// of y if it differs, for the tile, and for its sums.
-func gramKernels(triangle bool) int64 {
-	if triangle {
-		return 3
+// ofStates fills in the states of a tile for the block's kernel with that index.
+func (g *cudaGram) ofStates(q *cutlass.QuantumGram, a, b stateBlock, kernel, i, j int) {
+	code := g.codes[kernel]
+	q.Real, q.Split, q.Width = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits
+	row := uint64(code.states().Size()) << code.qubits
+	q.X, q.Y = g.blocks[a.slot][kernel].Addr()+uint64(i-a.lo)*row, g.blocks[b.slot][kernel].Addr()+uint64(j-b.lo)*row
+}
+
+// factor computes one factor of a tile by the same kernel, and does not change the
+// diagonal. It returns false, with nothing started, if there is no such kernel.
+func (g *cudaGram) factor(s *device.Stream, a, b stateBlock, to device.View, kernel, i, j int, triangle bool) (bool, error) {
+	if g.dt != gpk.Float32 {
+		return false, nil
 	}
-	return 4
+	q := cutlass.QuantumGram{
+		Factor: true, Rows: to.Layout.Shape[0], Cols: to.Layout.Shape[1], Triangle: triangle, K: to.Addr(), LD: to.Layout.Strides[0],
+	}
+	g.ofStates(&q, a, b, kernel, i, j)
+	need, err := g.dev.Library().QuantumGramWorkspace(g.dev.Info().Index, q)
+	if err != nil || need == 0 {
+		return false, err
+	}
+	work, err := g.dev.Alloc(need, s)
+	if err != nil {
+		return false, err
+	}
+	defer work.Free()
+	q.Workspace, q.WorkspaceBytes = work.Addr(), need
+	g.launches += gramKernels(q)
+	reads, writes := []*device.Buffer{g.blocks[a.slot][kernel], g.blocks[b.slot][kernel]}, []*device.Buffer{to.Buffer, work}
+	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+		return lib.QuantumGram(ordinal, stream, q)
+	})
+}
+
+// gramKernels is the number of kernels for a tile of states: for the planes of x, for those
+// of y if it differs, for the tile, and for its sums, unless it is a factor.
+func gramKernels(q cutlass.QuantumGram) int64 {
+	n := int64(4)
+	if q.Triangle {
+		n--
+	}
+	if q.Factor {
+		n--
+	}
+	return n
 }
 
 // direct reports whether there are few enough wires for the kernels that store K from
@@ -118,7 +155,7 @@ func closedKernels(q cutlass.QuantumClosedGram) int64 {
 	if !q.Dot {
 		return 2
 	}
-	n := gramKernels(q.Triangle)
+	n := gramKernels(cutlass.QuantumGram{Triangle: q.Triangle})
 	vectors := func(at uint64, ld, n int) bool { return at%16 == 0 && ld%4 == 0 && n%4 == 0 }
 	if direct(q.Planar, q.Full) && vectors(q.K, q.LD, q.Cols) && (q.Mirror == 0 || vectors(q.Mirror, q.LDMirror, q.Rows)) {
 		n--

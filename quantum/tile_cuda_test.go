@@ -67,8 +67,18 @@ func TestSingleBlocks(t *testing.T) {
 
 // TestKernelsOf: the report counts the kernels that a tile takes.
 func TestKernelsOf(t *testing.T) {
-	if triangle, rectangle := gramKernels(true), gramKernels(false); triangle != 3 || rectangle != 4 {
-		t.Errorf("states: %d kernels for a triangle and %d for a rectangle, want 3 and 4", triangle, rectangle)
+	for name, c := range map[string]struct {
+		q    cutlass.QuantumGram
+		want int64
+	}{
+		"states":                {cutlass.QuantumGram{Triangle: true}, 3},
+		"states, rectangular":   {cutlass.QuantumGram{}, 4},
+		"a factor":              {cutlass.QuantumGram{Triangle: true, Factor: true}, 2},
+		"a factor, rectangular": {cutlass.QuantumGram{Factor: true}, 3},
+	} {
+		if n := gramKernels(c.q); n != c.want {
+			t.Errorf("%s: %d kernels, want %d", name, n, c.want)
+		}
 	}
 	square := cutlass.QuantumClosedGram{QuantumPairs: cutlass.QuantumPairs{Rows: 8, Cols: 8, Dot: true, Planar: 16}, K: 256, LD: 8, Mirror: 256, LDMirror: 8, Triangle: true}
 	mirrored := cutlass.QuantumClosedGram{QuantumPairs: cutlass.QuantumPairs{Rows: 8, Cols: 12, Dot: true, Planar: 16}, K: 256, LD: 12, Mirror: 512, LDMirror: 8}
