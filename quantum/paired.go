@@ -30,7 +30,10 @@ func (o *Options) pairs(gpu bool) bool {
 // (benchmark/results/gram-exchange_h200x2_2026-11-28.txt). A test lowers it.
 var leastPaired = 0.01
 
-// pair divides the samples between two ranks, if that is worth while and their work is equal within a twentieth.
+// mostUneven is the larger of the two ranks' work, as a multiple of the mean, up to which they exchange states. A test raises it.
+var mostUneven = 1.05
+
+// pair divides the samples between two ranks, if that is worth while and their work is nearly equal.
 func (p *share) pair(k *kernel, o Options) {
 	rows := (p.n + p.side - 1) / p.side
 	if !p.symmetric || rows < 2 || k.tileSeconds(o.Precision, p.n, p.n)/4 < leastPaired {
@@ -46,7 +49,7 @@ func (p *share) pair(k *kernel, o Options) {
 			number++
 		}
 	}
-	if 20*max(load[0], load[1]) > 21*(load[0]+load[1])/2 { // few tiles, of which the last is short
+	if 2*float64(max(load[0], load[1])) > mostUneven*float64(load[0]+load[1]) { // few tiles, of which the last is short
 		p.paired = nil
 	}
 }

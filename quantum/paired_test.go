@@ -136,6 +136,8 @@ func TestPairedShort(t *testing.T) {
 // error of both, whichever of them builds its state.
 func TestPairedGPUs(t *testing.T) {
 	exchangeAlways(t)
+	defer func(old float64) { mostUneven = old }(mostUneven)
+	mostUneven = 2
 	names := os.Getenv("GPK_TEST_DEVICES")
 	if names == "" {
 		t.Skip("NOT RUN: GPK_TEST_DEVICES=cuda:0,cuda:1 runs it on these")
