@@ -28,7 +28,8 @@ func limited(t *testing.T, more int64) (restore func()) {
 	old := d.Pool().Limit
 	restore = func() { d.SetMemoryLimit(old) }
 	t.Cleanup(restore)
-	d.SetMemoryLimit(d.Pool().InUse + more)
+	p := d.Pool()
+	d.SetMemoryLimit(p.InUse + p.Exposed + more) // the limit bounds both
 	return restore
 }
 
