@@ -115,11 +115,12 @@ var indexOps = map[string]struct {
 	},
 	"cumsum": {
 		func(x, _, _ *gpk.Array) arrays { return arrays{x.CumSum(1)} },
-		func(_ indexCase, h indexInputs) []float64 {
-			out, sum := make([]float64, len(h.table.re)), 0.0
-			for k, v := range h.table.re {
-				sum += v
-				out[k] = sum
+		func(c indexCase, h indexInputs) []float64 {
+			out := slices.Clone(h.table.re)
+			for k := range out {
+				if k%c.cols > 0 {
+					out[k] += out[k-1]
+				}
 			}
 			return out
 		},
