@@ -14,10 +14,12 @@ func FactorCholeskyBytes(rows, batch int) int64 {
 }
 
 // FactorLURows is the number of rows up to which FactorLU takes matrices, and FactorLUBytes its workspace
-// for each. It needs a device with clusters.
+// for each. Larger batches run in parts of FactorMembers, which share the workspace (most_members in
+// src/factor_run.cuh). FactorLU needs a device with clusters.
 const (
 	FactorLURows  = 8192
 	FactorLUBytes = 2048
+	FactorMembers = 32768
 )
 
 // FactorNone is what FactorBegin sets the flags to: nothing failed.

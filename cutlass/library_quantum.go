@@ -103,7 +103,7 @@ type QuantumFinish struct {
 }
 
 // QuantumClosedWhole are the arguments of Library.QuantumClosedWhole: those of
-// QuantumClosedGram. The codes and their numbers are at the given byte
+// QuantumPoints and QuantumClosedGram. The codes and their numbers are at the given byte
 // offsets of Code.
 type QuantumClosedWhole struct {
 	XType                       dtype.DType

@@ -23,7 +23,7 @@ type scanEntries struct {
 	cumSumSpace, cumSum C.uintptr_t
 }
 
-// args leaves out the strides, which CumSumWorkspace does not need, where there are none.
+// args returns C's struct. CumSumWorkspace passes no strides.
 func (c *CumSum) args(device int, stream uint64) C.gpk_cum_sum_args {
 	args := C.gpk_cum_sum_args{
 		size: C.uint64_t(unsafe.Sizeof(C.gpk_cum_sum_args{})), stream: C.uint64_t(stream), device: C.int32_t(device), _type: C.int32_t(c.Type),

@@ -30,7 +30,7 @@ func (c *kernelLU) run(s *device.Stream, dst device.View, reads []device.View) e
 	if c.order, err = s.Device().Alloc(int64(shape[0])*int64(shape[1])*8, s); err != nil {
 		return err
 	}
-	size := int64(shape[0]) * cutlass.FactorLUBytes
+	size := int64(min(shape[0], cutlass.FactorMembers)) * cutlass.FactorLUBytes
 	work, err := s.Device().Alloc(size, s)
 	if err != nil {
 		return err

@@ -25,7 +25,9 @@ const manySmall = 64
 func (op *operation) hasLU(a *gpk.Array) bool {
 	s := a.Shape()
 	rows, columns := s[len(s)-2], s[len(s)-1]
-	return op.hasKernels() && op.dev.Capabilities().Clusters && rows <= cutlass.FactorLURows &&
+	c := op.dev.Capabilities()
+	return op.hasKernels() && c.Clusters && c.SM == 90 && // later GPUs run PTX for 80, which has no clusters
+		rows <= cutlass.FactorLURows &&
 		(min(rows, columns) > cutlass.FactorSmall || product1(s[:len(s)-2]) <= manySmall)
 }
 

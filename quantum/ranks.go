@@ -17,7 +17,8 @@ import (
 )
 
 // Ranks is the part of a *dist.Comm that Gram needs. A rank is a process or a goroutine; all
-// ranks compute a matrix together.
+// ranks compute a matrix together. If it also has the method Direct() bool of *dist.Comm and that returns true, two
+// ranks on GPUs may exchange states by AllGather.
 type Ranks interface {
 	Rank() int
 	Size() int
