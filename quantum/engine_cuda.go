@@ -182,7 +182,7 @@ func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, 
 	return nil
 }
 
-// check prepares the samples lo … hi-1 as build does, which notes angles that are not finite, and builds no states.
+// check computes the angles of samples lo … hi-1, as build does, and records those that are not finite. It builds no states.
 func (d *deviceCode) check(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64) error {
 	step := max(int(d.most/d.slotBytes()), 1)
 	for at := lo; at < hi; at += step {

@@ -12,7 +12,7 @@ import (
 // registers through all steps, except for results that a later step reads too. It
 // supports chains in one type, float32 or float64, whose steps are all in tileOps, and
 // gives the bits of the single operations. A comparison is supported if only casts to that
-// type read it: the tile then holds its truths as 1 and 0, and the casts do nothing.
+// type read it. The tile then holds its results as 1 and 0, and the casts do nothing.
 type tileCode struct {
 	steps []tileCodeStep
 	kept  int // results that a later step reads from memory

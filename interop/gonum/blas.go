@@ -77,7 +77,7 @@ func ViewVector[V Vector](a *gpk.Array) (V, error) {
 	return filled(v, "ViewVector", d, err)
 }
 
-// arrayOf returns the array that make makes, or one that carries its error as that of op.
+// arrayOf returns the array from make. If make fails, the array carries the error, as one of operation op.
 func arrayOf(op string, make func() (*gpk.Array, error)) *gpk.Array {
 	a, err := make()
 	if err != nil {

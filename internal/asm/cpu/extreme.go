@@ -19,7 +19,8 @@ func largerOf(f asm.Float) extreme { return extremeFrom(f, f.Max, (*build.Contex
 // smallerOf returns an extreme that is NaN if one of a and b is NaN, and -0 if they are 0 and -0.
 func smallerOf(f asm.Float) extreme { return extremeFrom(f, f.Min, (*build.Context).VORPS) }
 
-// extremeFrom makes an extreme of an instruction that returns its second operand if one operand is NaN or both are zeros.
+// extremeFrom returns a function that emits the larger or smaller element by an instruction (MAXPS and others). That
+// instruction returns its second operand if one operand is NaN or both are zeros.
 // The results of both orders together show these cases; join makes one zero of two.
 func extremeFrom(f asm.Float, pick, join asm.Instruction) extreme {
 	return func(c *build.Context, a, b, d reg.Register) {
