@@ -41,29 +41,24 @@ func newExpTable(c *build.Context, limit reg.Register) expTable {
 	return e
 }
 
-// exp returns e^x, as expF32 for |x| <= exp32Limit, and overwrites x. Without the integer addition of the exponent, NaN
-// stays NaN.
+// exp returns e^x for |x| <= exp32Limit by expF32's formula with fused multiply-adds, and overwrites x. Without the integer
+// addition of the exponent, NaN stays NaN.
 func (e expTable) exp(x reg.Register) reg.Register {
 	k := e.constants
 	log2e, shifter, log2, coefficients, one := k[0], k[1], k[2:4], k[4:9], k[9] // log(2) in two parts
 	n, y, t := reg.Z1, reg.Z2, reg.Z3
-	e.VMULPS(log2e, x, n)
-	e.VADDPS(shifter, n, n)
+	e.VMOVAPS(x, n)
+	e.VFMADD213PS(shifter, log2e, n)
 	e.VSUBPS(shifter, n, n)
 	for _, part := range log2 {
-		e.VMULPS(part, n, t)
-		e.VSUBPS(t, x, x)
+		e.VFNMADD231PS(part, n, x)
 	}
-	e.VMULPS(coefficients[0], x, y)
 	e.VMULPS(x, x, t)
-	for i, coefficient := range coefficients[1:] {
-		if i > 0 {
-			e.VMULPS(x, y, y)
-		}
-		e.VADDPS(coefficient, y, y)
+	e.VMOVAPS(coefficients[0], y)
+	for _, coefficient := range coefficients[1:] {
+		e.VFMADD213PS(coefficient, x, y)
 	}
-	e.VMULPS(t, y, y)
-	e.VADDPS(x, y, y)
+	e.VFMADD213PS(x, t, y)
 	e.VADDPS(one, y, y)
 	e.VSCALEFPS(n, y, y)
 	return y
