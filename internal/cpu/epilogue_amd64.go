@@ -55,8 +55,8 @@ var epilogueTable = func() (table [len(epilogueConstants)][4]float64) {
 }()
 
 var epilogueConstants = [...]float64{
-	epilogueLimit, 1 / math.Sqrt2, 2.5, 1, 2, 1 << 52, math.Log2E, nearExpShift, math.Ln2,
-	math.Float64frombits(1023), math.Copysign(0, -1),
+	epilogueLimit, 1 / math.Sqrt2, 2.5, 1, 0, math.Log2E, nearExpShift, math.Ln2,
+	math.Float64frombits(1023), math.Float64frombits(1<<63 - 1),
 
 	// the polynomial of normalCDF
 	0.3689111370561211, -0.12352337497226269, 0.038172171244627406, 0.008149242636298194,

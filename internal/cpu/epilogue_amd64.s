@@ -26,7 +26,7 @@ next:
 	RET
 
 // func geluRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, FMA3
 TEXT ·geluRowAVX2(SB), NOSPLIT|NOFRAME, $0-48
 	MOVQ         table+24(FP), AX
 	MOVQ         x+0(FP), CX
@@ -36,94 +36,78 @@ TEXT ·geluRowAVX2(SB), NOSPLIT|NOFRAME, $0-48
 	XORQ         SI, SI
 
 next:
-	VCVTPS2PD  (CX)(SI*4), Y1
-	VMULPD     Y0, Y1, Y1
-	VADDPD     (DX)(SI*8), Y1, Y1
-	VPSLLQ     $0x01, Y1, Y2
-	VPSRLQ     $0x01, Y2, Y2
-	VMOVUPD    (AX), Y3
-	VPSUBQ     Y2, Y3, Y3
-	VMOVMSKPD  Y3, DI
-	TESTL      DI, DI
-	JNZ        out
-	VMULPD     32(AX), Y2, Y2
-	VADDPD     64(AX), Y2, Y3
-	VADDPD     96(AX), Y2, Y4
-	VMOVUPD    96(AX), Y5
-	VMULPD     Y4, Y3, Y6
-	VDIVPD     Y6, Y5, Y5
-	VSUBPD     64(AX), Y2, Y6
-	VMULPD     Y4, Y6, Y4
-	VMULPD     Y5, Y4, Y4
-	VMULPD     Y4, Y4, Y6
-	VMULPD     Y6, Y6, Y7
-	VMULPD     384(AX), Y4, Y8
-	VADDPD     352(AX), Y8, Y8
-	VMULPD     448(AX), Y4, Y9
-	VADDPD     416(AX), Y9, Y9
-	VMULPD     Y9, Y6, Y9
-	VADDPD     Y9, Y8, Y8
-	VMULPD     512(AX), Y4, Y9
-	VADDPD     480(AX), Y9, Y9
-	VMULPD     576(AX), Y4, Y10
-	VADDPD     544(AX), Y10, Y10
-	VMULPD     Y10, Y6, Y10
-	VADDPD     Y10, Y9, Y9
-	VMULPD     640(AX), Y4, Y10
-	VADDPD     608(AX), Y10, Y10
-	VMULPD     704(AX), Y4, Y4
-	VADDPD     672(AX), Y4, Y4
-	VMULPD     Y4, Y6, Y4
-	VADDPD     Y4, Y10, Y4
-	VMULPD     Y4, Y7, Y4
-	VADDPD     Y4, Y9, Y4
-	VMULPD     Y4, Y7, Y4
-	VADDPD     Y4, Y8, Y4
-	VPXOR      Y6, Y6, Y6
-	VMULPD     Y2, Y2, Y2
-	VSUBPD     Y2, Y6, Y2
-	VMULPD     192(AX), Y2, Y6
-	VADDPD     224(AX), Y6, Y6
-	VSUBPD     224(AX), Y6, Y7
-	VMULPD     256(AX), Y7, Y7
-	VSUBPD     Y7, Y2, Y2
-	VMULPD     Y2, Y2, Y7
-	VMULPD     768(AX), Y2, Y8
-	VADDPD     736(AX), Y8, Y8
-	VMULPD     832(AX), Y2, Y9
-	VADDPD     800(AX), Y9, Y9
-	VMULPD     Y9, Y7, Y9
-	VADDPD     Y9, Y8, Y8
-	VMULPD     896(AX), Y2, Y9
-	VADDPD     864(AX), Y9, Y9
-	VMULPD     960(AX), Y2, Y2
-	VADDPD     928(AX), Y2, Y2
-	VMULPD     Y2, Y7, Y2
-	VADDPD     Y2, Y9, Y2
-	VMULPD     Y7, Y7, Y7
-	VMULPD     Y2, Y7, Y2
-	VADDPD     Y2, Y8, Y2
-	VPADDQ     288(AX), Y6, Y6
-	VPSLLQ     $0x34, Y6, Y6
-	VMULPD     Y6, Y2, Y2
-	VMULPD     Y3, Y2, Y2
-	VMULPD     Y5, Y2, Y2
-	VMULPD     Y2, Y4, Y2
-	VPSRLQ     $0x3f, Y1, Y3
-	VPADDQ     160(AX), Y3, Y3
-	VSUBPD     160(AX), Y3, Y3
-	VMOVUPD    96(AX), Y4
-	VSUBPD     Y3, Y4, Y3
-	VMULPD     128(AX), Y2, Y5
-	VSUBPD     Y5, Y4, Y4
-	VMULPD     Y4, Y3, Y3
-	VADDPD     Y3, Y2, Y2
-	VMULPD     Y2, Y1, Y1
-	VCVTPD2PSY Y1, X1
-	VMOVUPS    X1, (CX)(SI*4)
-	ADDQ       $0x04, SI
-	CMPQ       SI, BX
-	JLT        next
+	VCVTPS2PD    (CX)(SI*4), Y1
+	VMULPD       Y0, Y1, Y1
+	VADDPD       (DX)(SI*8), Y1, Y1
+	VPAND        288(AX), Y1, Y2
+	VCMPPD       $0x12, (AX), Y2, Y3
+	VMOVMSKPD    Y3, DI
+	CMPL         DI, $0x0f
+	JNE          out
+	VMULPD       32(AX), Y2, Y2
+	VADDPD       64(AX), Y2, Y3
+	VADDPD       96(AX), Y2, Y4
+	VMOVUPD      96(AX), Y5
+	VMULPD       Y4, Y3, Y6
+	VDIVPD       Y6, Y5, Y5
+	VSUBPD       64(AX), Y2, Y6
+	VMULPD       Y4, Y6, Y4
+	VMULPD       Y5, Y4, Y4
+	VMULPD       Y4, Y4, Y6
+	VMULPD       Y6, Y6, Y7
+	VMOVUPD      352(AX), Y8
+	VFMADD213PD  320(AX), Y4, Y8
+	VMOVUPD      416(AX), Y9
+	VFMADD213PD  384(AX), Y4, Y9
+	VFMADD213PD  Y8, Y6, Y9
+	VMOVUPD      480(AX), Y8
+	VFMADD213PD  448(AX), Y4, Y8
+	VMOVUPD      544(AX), Y10
+	VFMADD213PD  512(AX), Y4, Y10
+	VFMADD213PD  Y8, Y6, Y10
+	VMOVUPD      608(AX), Y8
+	VFMADD213PD  576(AX), Y4, Y8
+	VMOVUPD      672(AX), Y11
+	VFMADD213PD  640(AX), Y4, Y11
+	VFMADD213PD  Y8, Y6, Y11
+	VFMADD213PD  Y10, Y7, Y11
+	VFMADD213PD  Y9, Y7, Y11
+	VPXOR        Y4, Y4, Y4
+	VMULPD       Y2, Y2, Y2
+	VSUBPD       Y2, Y4, Y2
+	VMOVUPD      160(AX), Y4
+	VFMADD213PD  192(AX), Y2, Y4
+	VSUBPD       192(AX), Y4, Y6
+	VFNMADD231PD 224(AX), Y6, Y2
+	VMULPD       Y2, Y2, Y6
+	VMOVUPD      736(AX), Y7
+	VFMADD213PD  704(AX), Y2, Y7
+	VMOVUPD      800(AX), Y8
+	VFMADD213PD  768(AX), Y2, Y8
+	VFMADD213PD  Y7, Y6, Y8
+	VMOVUPD      864(AX), Y7
+	VFMADD213PD  832(AX), Y2, Y7
+	VMOVUPD      928(AX), Y9
+	VFMADD213PD  896(AX), Y2, Y9
+	VFMADD213PD  Y7, Y6, Y9
+	VMULPD       Y6, Y6, Y2
+	VFMADD213PD  Y8, Y2, Y9
+	VPADDQ       256(AX), Y4, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VMULPD       Y2, Y9, Y2
+	VMULPD       Y3, Y2, Y2
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y2, Y11, Y2
+	VMOVUPD      96(AX), Y3
+	VSUBPD       Y2, Y3, Y3
+	VCMPPD       $0x11, 128(AX), Y1, Y4
+	VBLENDVPD    Y4, Y2, Y3, Y2
+	VMULPD       Y2, Y1, Y1
+	VCVTPD2PSY   Y1, X1
+	VMOVUPS      X1, (CX)(SI*4)
+	ADDQ         $0x04, SI
+	CMPQ         SI, BX
+	JLT          next
 
 out:
 	MOVQ SI, done+40(FP)
@@ -131,7 +115,7 @@ out:
 	RET
 
 // func geluTanhRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, FMA3
 TEXT ·geluTanhRowAVX2(SB), NOSPLIT|NOFRAME, $0-48
 	MOVQ         table+24(FP), AX
 	MOVQ         x+0(FP), CX
@@ -141,53 +125,46 @@ TEXT ·geluTanhRowAVX2(SB), NOSPLIT|NOFRAME, $0-48
 	XORQ         SI, SI
 
 next:
-	VCVTPS2PD  (CX)(SI*4), Y1
-	VMULPD     Y0, Y1, Y1
-	VADDPD     (DX)(SI*8), Y1, Y1
-	VPSLLQ     $0x01, Y1, Y2
-	VPSRLQ     $0x01, Y2, Y2
-	VMOVUPD    (AX), Y3
-	VPSUBQ     Y2, Y3, Y2
-	VMOVMSKPD  Y2, DI
-	TESTL      DI, DI
-	JNZ        out
-	VMULPD     1056(AX), Y1, Y2
-	VMULPD     Y1, Y2, Y2
-	VMULPD     Y1, Y2, Y2
-	VADDPD     Y2, Y1, Y2
-	VMULPD     1024(AX), Y2, Y2
-	VMULPD     192(AX), Y2, Y3
-	VADDPD     224(AX), Y3, Y3
-	VSUBPD     224(AX), Y3, Y4
-	VMULPD     256(AX), Y4, Y4
-	VSUBPD     Y4, Y2, Y2
-	VMULPD     Y2, Y2, Y4
-	VMULPD     768(AX), Y2, Y5
-	VADDPD     736(AX), Y5, Y5
-	VMULPD     832(AX), Y2, Y6
-	VADDPD     800(AX), Y6, Y6
-	VMULPD     Y6, Y4, Y6
-	VADDPD     Y6, Y5, Y5
-	VMULPD     896(AX), Y2, Y6
-	VADDPD     864(AX), Y6, Y6
-	VMULPD     960(AX), Y2, Y2
-	VADDPD     928(AX), Y2, Y2
-	VMULPD     Y2, Y4, Y2
-	VADDPD     Y2, Y6, Y2
-	VMULPD     Y4, Y4, Y4
-	VMULPD     Y2, Y4, Y2
-	VADDPD     Y2, Y5, Y2
-	VPADDQ     288(AX), Y3, Y3
-	VPSLLQ     $0x34, Y3, Y3
-	VMULPD     Y3, Y2, Y2
-	VMOVUPD    96(AX), Y3
-	VADDPD     Y2, Y3, Y2
-	VDIVPD     Y2, Y1, Y1
-	VCVTPD2PSY Y1, X1
-	VMOVUPS    X1, (CX)(SI*4)
-	ADDQ       $0x04, SI
-	CMPQ       SI, BX
-	JLT        next
+	VCVTPS2PD    (CX)(SI*4), Y1
+	VMULPD       Y0, Y1, Y1
+	VADDPD       (DX)(SI*8), Y1, Y1
+	VPAND        288(AX), Y1, Y2
+	VCMPPD       $0x12, (AX), Y2, Y2
+	VMOVMSKPD    Y2, DI
+	CMPL         DI, $0x0f
+	JNE          out
+	VMULPD       1024(AX), Y1, Y2
+	VMULPD       Y1, Y2, Y2
+	VFMADD213PD  Y1, Y1, Y2
+	VMULPD       992(AX), Y2, Y2
+	VMOVUPD      160(AX), Y3
+	VFMADD213PD  192(AX), Y2, Y3
+	VSUBPD       192(AX), Y3, Y4
+	VFNMADD231PD 224(AX), Y4, Y2
+	VMULPD       Y2, Y2, Y4
+	VMOVUPD      736(AX), Y5
+	VFMADD213PD  704(AX), Y2, Y5
+	VMOVUPD      800(AX), Y6
+	VFMADD213PD  768(AX), Y2, Y6
+	VFMADD213PD  Y5, Y4, Y6
+	VMOVUPD      864(AX), Y5
+	VFMADD213PD  832(AX), Y2, Y5
+	VMOVUPD      928(AX), Y7
+	VFMADD213PD  896(AX), Y2, Y7
+	VFMADD213PD  Y5, Y4, Y7
+	VMULPD       Y4, Y4, Y2
+	VFMADD213PD  Y6, Y2, Y7
+	VPADDQ       256(AX), Y3, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VMULPD       Y2, Y7, Y2
+	VMOVUPD      96(AX), Y3
+	VADDPD       Y2, Y3, Y2
+	VDIVPD       Y2, Y1, Y1
+	VCVTPD2PSY   Y1, X1
+	VMOVUPS      X1, (CX)(SI*4)
+	ADDQ         $0x04, SI
+	CMPQ         SI, BX
+	JLT          next
 
 out:
 	MOVQ SI, done+40(FP)
@@ -195,7 +172,7 @@ out:
 	RET
 
 // func siluRowAVX2(x *float32, bias *float64, alpha float64, table *float64, n int) (done int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVX2, FMA3
 TEXT ·siluRowAVX2(SB), NOSPLIT|NOFRAME, $0-48
 	MOVQ         table+24(FP), AX
 	MOVQ         x+0(FP), CX
@@ -205,50 +182,44 @@ TEXT ·siluRowAVX2(SB), NOSPLIT|NOFRAME, $0-48
 	XORQ         SI, SI
 
 next:
-	VCVTPS2PD  (CX)(SI*4), Y1
-	VMULPD     Y0, Y1, Y1
-	VADDPD     (DX)(SI*8), Y1, Y1
-	VPSLLQ     $0x01, Y1, Y2
-	VPSRLQ     $0x01, Y2, Y2
-	VMOVUPD    992(AX), Y3
-	VPSUBQ     Y2, Y3, Y2
-	VMOVMSKPD  Y2, DI
-	TESTL      DI, DI
-	JNZ        out
-	VPXOR      Y2, Y2, Y2
-	VSUBPD     Y1, Y2, Y2
-	VMULPD     192(AX), Y2, Y3
-	VADDPD     224(AX), Y3, Y3
-	VSUBPD     224(AX), Y3, Y4
-	VMULPD     256(AX), Y4, Y4
-	VSUBPD     Y4, Y2, Y2
-	VMULPD     Y2, Y2, Y4
-	VMULPD     768(AX), Y2, Y5
-	VADDPD     736(AX), Y5, Y5
-	VMULPD     832(AX), Y2, Y6
-	VADDPD     800(AX), Y6, Y6
-	VMULPD     Y6, Y4, Y6
-	VADDPD     Y6, Y5, Y5
-	VMULPD     896(AX), Y2, Y6
-	VADDPD     864(AX), Y6, Y6
-	VMULPD     960(AX), Y2, Y2
-	VADDPD     928(AX), Y2, Y2
-	VMULPD     Y2, Y4, Y2
-	VADDPD     Y2, Y6, Y2
-	VMULPD     Y4, Y4, Y4
-	VMULPD     Y2, Y4, Y2
-	VADDPD     Y2, Y5, Y2
-	VPADDQ     288(AX), Y3, Y3
-	VPSLLQ     $0x34, Y3, Y3
-	VMULPD     Y3, Y2, Y2
-	VMOVUPD    96(AX), Y3
-	VADDPD     Y2, Y3, Y2
-	VDIVPD     Y2, Y1, Y1
-	VCVTPD2PSY Y1, X1
-	VMOVUPS    X1, (CX)(SI*4)
-	ADDQ       $0x04, SI
-	CMPQ       SI, BX
-	JLT        next
+	VCVTPS2PD    (CX)(SI*4), Y1
+	VMULPD       Y0, Y1, Y1
+	VADDPD       (DX)(SI*8), Y1, Y1
+	VPAND        288(AX), Y1, Y2
+	VCMPPD       $0x12, 960(AX), Y2, Y2
+	VMOVMSKPD    Y2, DI
+	CMPL         DI, $0x0f
+	JNE          out
+	VPXOR        Y2, Y2, Y2
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      160(AX), Y3
+	VFMADD213PD  192(AX), Y2, Y3
+	VSUBPD       192(AX), Y3, Y4
+	VFNMADD231PD 224(AX), Y4, Y2
+	VMULPD       Y2, Y2, Y4
+	VMOVUPD      736(AX), Y5
+	VFMADD213PD  704(AX), Y2, Y5
+	VMOVUPD      800(AX), Y6
+	VFMADD213PD  768(AX), Y2, Y6
+	VFMADD213PD  Y5, Y4, Y6
+	VMOVUPD      864(AX), Y5
+	VFMADD213PD  832(AX), Y2, Y5
+	VMOVUPD      928(AX), Y7
+	VFMADD213PD  896(AX), Y2, Y7
+	VFMADD213PD  Y5, Y4, Y7
+	VMULPD       Y4, Y4, Y2
+	VFMADD213PD  Y6, Y2, Y7
+	VPADDQ       256(AX), Y3, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VMULPD       Y2, Y7, Y2
+	VMOVUPD      96(AX), Y3
+	VADDPD       Y2, Y3, Y2
+	VDIVPD       Y2, Y1, Y1
+	VCVTPD2PSY   Y1, X1
+	VMOVUPS      X1, (CX)(SI*4)
+	ADDQ         $0x04, SI
+	CMPQ         SI, BX
+	JLT          next
 
 out:
 	MOVQ SI, done+40(FP)
@@ -287,95 +258,78 @@ TEXT ·geluRowAVX512(SB), NOSPLIT|NOFRAME, $0-48
 	XORQ         SI, SI
 
 next:
-	VCVTPS2PD     (CX)(SI*4), Z1
-	VMULPD        Z0, Z1, Z1
-	VADDPD        (DX)(SI*8), Z1, Z1
-	VPSLLQ        $0x01, Z1, Z3
-	VPSRLQ        $0x01, Z3, Z3
-	VBROADCASTSD  (AX), Z4
-	VPSUBQ        Z3, Z4, Z4
-	VPTESTMQ.BCST 320(AX), Z4, K1
-	KMOVW         K1, DI
-	TESTL         DI, DI
-	JNZ           out
-	VMULPD.BCST   32(AX), Z3, Z3
-	VADDPD.BCST   64(AX), Z3, Z4
-	VADDPD.BCST   96(AX), Z3, Z5
-	VBROADCASTSD  96(AX), Z6
-	VMULPD        Z5, Z4, Z7
-	VDIVPD        Z7, Z6, Z6
-	VSUBPD.BCST   64(AX), Z3, Z7
-	VMULPD        Z5, Z7, Z5
-	VMULPD        Z6, Z5, Z5
-	VMULPD        Z5, Z5, Z7
-	VMULPD        Z7, Z7, Z8
-	VMULPD.BCST   384(AX), Z5, Z9
-	VADDPD.BCST   352(AX), Z9, Z9
-	VMULPD.BCST   448(AX), Z5, Z10
-	VADDPD.BCST   416(AX), Z10, Z10
-	VMULPD        Z10, Z7, Z10
-	VADDPD        Z10, Z9, Z9
-	VMULPD.BCST   512(AX), Z5, Z10
-	VADDPD.BCST   480(AX), Z10, Z10
-	VMULPD.BCST   576(AX), Z5, Z11
-	VADDPD.BCST   544(AX), Z11, Z11
-	VMULPD        Z11, Z7, Z11
-	VADDPD        Z11, Z10, Z10
-	VMULPD.BCST   640(AX), Z5, Z11
-	VADDPD.BCST   608(AX), Z11, Z11
-	VMULPD.BCST   704(AX), Z5, Z5
-	VADDPD.BCST   672(AX), Z5, Z5
-	VMULPD        Z5, Z7, Z5
-	VADDPD        Z5, Z11, Z5
-	VMULPD        Z5, Z8, Z5
-	VADDPD        Z5, Z10, Z5
-	VMULPD        Z5, Z8, Z5
-	VADDPD        Z5, Z9, Z5
-	VPXORQ        Z2, Z2, Z2
-	VMULPD        Z3, Z3, Z3
-	VSUBPD        Z3, Z2, Z3
-	VMULPD.BCST   192(AX), Z3, Z7
-	VADDPD.BCST   224(AX), Z7, Z7
-	VSUBPD.BCST   224(AX), Z7, Z8
-	VMULPD.BCST   256(AX), Z8, Z8
-	VSUBPD        Z8, Z3, Z3
-	VMULPD        Z3, Z3, Z8
-	VMULPD.BCST   768(AX), Z3, Z9
-	VADDPD.BCST   736(AX), Z9, Z9
-	VMULPD.BCST   832(AX), Z3, Z10
-	VADDPD.BCST   800(AX), Z10, Z10
-	VMULPD        Z10, Z8, Z10
-	VADDPD        Z10, Z9, Z9
-	VMULPD.BCST   896(AX), Z3, Z10
-	VADDPD.BCST   864(AX), Z10, Z10
-	VMULPD.BCST   960(AX), Z3, Z3
-	VADDPD.BCST   928(AX), Z3, Z3
-	VMULPD        Z3, Z8, Z3
-	VADDPD        Z3, Z10, Z3
-	VMULPD        Z8, Z8, Z8
-	VMULPD        Z3, Z8, Z3
-	VADDPD        Z3, Z9, Z3
-	VPADDQ.BCST   288(AX), Z7, Z7
-	VPSLLQ        $0x34, Z7, Z7
-	VMULPD        Z7, Z3, Z3
-	VMULPD        Z4, Z3, Z3
-	VMULPD        Z6, Z3, Z3
-	VMULPD        Z3, Z5, Z3
-	VPSRLQ        $0x3f, Z1, Z4
-	VPADDQ.BCST   160(AX), Z4, Z4
-	VSUBPD.BCST   160(AX), Z4, Z4
-	VBROADCASTSD  96(AX), Z5
-	VSUBPD        Z4, Z5, Z4
-	VMULPD.BCST   128(AX), Z3, Z6
-	VSUBPD        Z6, Z5, Z5
-	VMULPD        Z5, Z4, Z4
-	VADDPD        Z4, Z3, Z3
-	VMULPD        Z3, Z1, Z1
-	VCVTPD2PS     Z1, Y1
-	VMOVUPS       Y1, (CX)(SI*4)
-	ADDQ          $0x08, SI
-	CMPQ          SI, BX
-	JLT           next
+	VCVTPS2PD         (CX)(SI*4), Z1
+	VMULPD            Z0, Z1, Z1
+	VADDPD            (DX)(SI*8), Z1, Z1
+	VPANDQ.BCST       288(AX), Z1, Z4
+	VCMPPD.BCST       $0x12, (AX), Z4, K1
+	KMOVW             K1, DI
+	CMPL              DI, $0xff
+	JNE               out
+	VMULPD.BCST       32(AX), Z4, Z4
+	VADDPD.BCST       64(AX), Z4, Z5
+	VADDPD.BCST       96(AX), Z4, Z6
+	VBROADCASTSD      96(AX), Z7
+	VMULPD            Z6, Z5, Z8
+	VDIVPD            Z8, Z7, Z7
+	VSUBPD.BCST       64(AX), Z4, Z8
+	VMULPD            Z6, Z8, Z6
+	VMULPD            Z7, Z6, Z6
+	VMULPD            Z6, Z6, Z8
+	VMULPD            Z8, Z8, Z9
+	VBROADCASTSD      352(AX), Z10
+	VFMADD213PD.BCST  320(AX), Z6, Z10
+	VBROADCASTSD      416(AX), Z11
+	VFMADD213PD.BCST  384(AX), Z6, Z11
+	VFMADD213PD       Z10, Z8, Z11
+	VBROADCASTSD      480(AX), Z10
+	VFMADD213PD.BCST  448(AX), Z6, Z10
+	VBROADCASTSD      544(AX), Z12
+	VFMADD213PD.BCST  512(AX), Z6, Z12
+	VFMADD213PD       Z10, Z8, Z12
+	VBROADCASTSD      608(AX), Z10
+	VFMADD213PD.BCST  576(AX), Z6, Z10
+	VBROADCASTSD      672(AX), Z13
+	VFMADD213PD.BCST  640(AX), Z6, Z13
+	VFMADD213PD       Z10, Z8, Z13
+	VFMADD213PD       Z12, Z9, Z13
+	VFMADD213PD       Z11, Z9, Z13
+	VPXORQ            Z2, Z2, Z2
+	VMULPD            Z4, Z4, Z4
+	VSUBPD            Z4, Z2, Z4
+	VBROADCASTSD      160(AX), Z6
+	VFMADD213PD.BCST  192(AX), Z4, Z6
+	VSUBPD.BCST       192(AX), Z6, Z8
+	VFNMADD231PD.BCST 224(AX), Z8, Z4
+	VMULPD            Z4, Z4, Z8
+	VBROADCASTSD      736(AX), Z9
+	VFMADD213PD.BCST  704(AX), Z4, Z9
+	VBROADCASTSD      800(AX), Z10
+	VFMADD213PD.BCST  768(AX), Z4, Z10
+	VFMADD213PD       Z9, Z8, Z10
+	VBROADCASTSD      864(AX), Z9
+	VFMADD213PD.BCST  832(AX), Z4, Z9
+	VBROADCASTSD      928(AX), Z11
+	VFMADD213PD.BCST  896(AX), Z4, Z11
+	VFMADD213PD       Z9, Z8, Z11
+	VMULPD            Z8, Z8, Z4
+	VFMADD213PD       Z10, Z4, Z11
+	VPADDQ.BCST       256(AX), Z6, Z4
+	VPSLLQ            $0x34, Z4, Z4
+	VMULPD            Z4, Z11, Z4
+	VMULPD            Z5, Z4, Z4
+	VMULPD            Z7, Z4, Z4
+	VMULPD            Z4, Z13, Z4
+	VBROADCASTSD      96(AX), Z5
+	VSUBPD            Z4, Z5, Z5
+	VCMPPD.BCST       $0x11, 128(AX), Z1, K1
+	VBLENDMPD         Z4, Z5, K1, Z3
+	VMULPD            Z3, Z1, Z1
+	VCVTPD2PS         Z1, Y1
+	VMOVUPS           Y1, (CX)(SI*4)
+	ADDQ              $0x08, SI
+	CMPQ              SI, BX
+	JLT               next
 
 out:
 	MOVQ SI, done+40(FP)
@@ -393,54 +347,46 @@ TEXT ·geluTanhRowAVX512(SB), NOSPLIT|NOFRAME, $0-48
 	XORQ         SI, SI
 
 next:
-	VCVTPS2PD     (CX)(SI*4), Z1
-	VMULPD        Z0, Z1, Z1
-	VADDPD        (DX)(SI*8), Z1, Z1
-	VPSLLQ        $0x01, Z1, Z2
-	VPSRLQ        $0x01, Z2, Z2
-	VBROADCASTSD  (AX), Z3
-	VPSUBQ        Z2, Z3, Z2
-	VPTESTMQ.BCST 320(AX), Z2, K1
-	KMOVW         K1, DI
-	TESTL         DI, DI
-	JNZ           out
-	VMULPD.BCST   1056(AX), Z1, Z2
-	VMULPD        Z1, Z2, Z2
-	VMULPD        Z1, Z2, Z2
-	VADDPD        Z2, Z1, Z2
-	VMULPD.BCST   1024(AX), Z2, Z2
-	VMULPD.BCST   192(AX), Z2, Z3
-	VADDPD.BCST   224(AX), Z3, Z3
-	VSUBPD.BCST   224(AX), Z3, Z4
-	VMULPD.BCST   256(AX), Z4, Z4
-	VSUBPD        Z4, Z2, Z2
-	VMULPD        Z2, Z2, Z4
-	VMULPD.BCST   768(AX), Z2, Z5
-	VADDPD.BCST   736(AX), Z5, Z5
-	VMULPD.BCST   832(AX), Z2, Z6
-	VADDPD.BCST   800(AX), Z6, Z6
-	VMULPD        Z6, Z4, Z6
-	VADDPD        Z6, Z5, Z5
-	VMULPD.BCST   896(AX), Z2, Z6
-	VADDPD.BCST   864(AX), Z6, Z6
-	VMULPD.BCST   960(AX), Z2, Z2
-	VADDPD.BCST   928(AX), Z2, Z2
-	VMULPD        Z2, Z4, Z2
-	VADDPD        Z2, Z6, Z2
-	VMULPD        Z4, Z4, Z4
-	VMULPD        Z2, Z4, Z2
-	VADDPD        Z2, Z5, Z2
-	VPADDQ.BCST   288(AX), Z3, Z3
-	VPSLLQ        $0x34, Z3, Z3
-	VMULPD        Z3, Z2, Z2
-	VBROADCASTSD  96(AX), Z3
-	VADDPD        Z2, Z3, Z2
-	VDIVPD        Z2, Z1, Z1
-	VCVTPD2PS     Z1, Y1
-	VMOVUPS       Y1, (CX)(SI*4)
-	ADDQ          $0x08, SI
-	CMPQ          SI, BX
-	JLT           next
+	VCVTPS2PD         (CX)(SI*4), Z1
+	VMULPD            Z0, Z1, Z1
+	VADDPD            (DX)(SI*8), Z1, Z1
+	VPANDQ.BCST       288(AX), Z1, Z2
+	VCMPPD.BCST       $0x12, (AX), Z2, K1
+	KMOVW             K1, DI
+	CMPL              DI, $0xff
+	JNE               out
+	VMULPD.BCST       1024(AX), Z1, Z2
+	VMULPD            Z1, Z2, Z2
+	VFMADD213PD       Z1, Z1, Z2
+	VMULPD.BCST       992(AX), Z2, Z2
+	VBROADCASTSD      160(AX), Z3
+	VFMADD213PD.BCST  192(AX), Z2, Z3
+	VSUBPD.BCST       192(AX), Z3, Z4
+	VFNMADD231PD.BCST 224(AX), Z4, Z2
+	VMULPD            Z2, Z2, Z4
+	VBROADCASTSD      736(AX), Z5
+	VFMADD213PD.BCST  704(AX), Z2, Z5
+	VBROADCASTSD      800(AX), Z6
+	VFMADD213PD.BCST  768(AX), Z2, Z6
+	VFMADD213PD       Z5, Z4, Z6
+	VBROADCASTSD      864(AX), Z5
+	VFMADD213PD.BCST  832(AX), Z2, Z5
+	VBROADCASTSD      928(AX), Z7
+	VFMADD213PD.BCST  896(AX), Z2, Z7
+	VFMADD213PD       Z5, Z4, Z7
+	VMULPD            Z4, Z4, Z2
+	VFMADD213PD       Z6, Z2, Z7
+	VPADDQ.BCST       256(AX), Z3, Z2
+	VPSLLQ            $0x34, Z2, Z2
+	VMULPD            Z2, Z7, Z2
+	VBROADCASTSD      96(AX), Z3
+	VADDPD            Z2, Z3, Z2
+	VDIVPD            Z2, Z1, Z1
+	VCVTPD2PS         Z1, Y1
+	VMOVUPS           Y1, (CX)(SI*4)
+	ADDQ              $0x08, SI
+	CMPQ              SI, BX
+	JLT               next
 
 out:
 	MOVQ SI, done+40(FP)
@@ -458,51 +404,44 @@ TEXT ·siluRowAVX512(SB), NOSPLIT|NOFRAME, $0-48
 	XORQ         SI, SI
 
 next:
-	VCVTPS2PD     (CX)(SI*4), Z1
-	VMULPD        Z0, Z1, Z1
-	VADDPD        (DX)(SI*8), Z1, Z1
-	VPSLLQ        $0x01, Z1, Z3
-	VPSRLQ        $0x01, Z3, Z3
-	VBROADCASTSD  992(AX), Z4
-	VPSUBQ        Z3, Z4, Z3
-	VPTESTMQ.BCST 320(AX), Z3, K1
-	KMOVW         K1, DI
-	TESTL         DI, DI
-	JNZ           out
-	VPXORQ        Z2, Z2, Z2
-	VSUBPD        Z1, Z2, Z3
-	VMULPD.BCST   192(AX), Z3, Z4
-	VADDPD.BCST   224(AX), Z4, Z4
-	VSUBPD.BCST   224(AX), Z4, Z5
-	VMULPD.BCST   256(AX), Z5, Z5
-	VSUBPD        Z5, Z3, Z3
-	VMULPD        Z3, Z3, Z5
-	VMULPD.BCST   768(AX), Z3, Z6
-	VADDPD.BCST   736(AX), Z6, Z6
-	VMULPD.BCST   832(AX), Z3, Z7
-	VADDPD.BCST   800(AX), Z7, Z7
-	VMULPD        Z7, Z5, Z7
-	VADDPD        Z7, Z6, Z6
-	VMULPD.BCST   896(AX), Z3, Z7
-	VADDPD.BCST   864(AX), Z7, Z7
-	VMULPD.BCST   960(AX), Z3, Z3
-	VADDPD.BCST   928(AX), Z3, Z3
-	VMULPD        Z3, Z5, Z3
-	VADDPD        Z3, Z7, Z3
-	VMULPD        Z5, Z5, Z5
-	VMULPD        Z3, Z5, Z3
-	VADDPD        Z3, Z6, Z3
-	VPADDQ.BCST   288(AX), Z4, Z4
-	VPSLLQ        $0x34, Z4, Z4
-	VMULPD        Z4, Z3, Z3
-	VBROADCASTSD  96(AX), Z4
-	VADDPD        Z3, Z4, Z3
-	VDIVPD        Z3, Z1, Z1
-	VCVTPD2PS     Z1, Y1
-	VMOVUPS       Y1, (CX)(SI*4)
-	ADDQ          $0x08, SI
-	CMPQ          SI, BX
-	JLT           next
+	VCVTPS2PD         (CX)(SI*4), Z1
+	VMULPD            Z0, Z1, Z1
+	VADDPD            (DX)(SI*8), Z1, Z1
+	VPANDQ.BCST       288(AX), Z1, Z3
+	VCMPPD.BCST       $0x12, 960(AX), Z3, K1
+	KMOVW             K1, DI
+	CMPL              DI, $0xff
+	JNE               out
+	VPXORQ            Z2, Z2, Z2
+	VSUBPD            Z1, Z2, Z3
+	VBROADCASTSD      160(AX), Z4
+	VFMADD213PD.BCST  192(AX), Z3, Z4
+	VSUBPD.BCST       192(AX), Z4, Z5
+	VFNMADD231PD.BCST 224(AX), Z5, Z3
+	VMULPD            Z3, Z3, Z5
+	VBROADCASTSD      736(AX), Z6
+	VFMADD213PD.BCST  704(AX), Z3, Z6
+	VBROADCASTSD      800(AX), Z7
+	VFMADD213PD.BCST  768(AX), Z3, Z7
+	VFMADD213PD       Z6, Z5, Z7
+	VBROADCASTSD      864(AX), Z6
+	VFMADD213PD.BCST  832(AX), Z3, Z6
+	VBROADCASTSD      928(AX), Z8
+	VFMADD213PD.BCST  896(AX), Z3, Z8
+	VFMADD213PD       Z6, Z5, Z8
+	VMULPD            Z5, Z5, Z3
+	VFMADD213PD       Z7, Z3, Z8
+	VPADDQ.BCST       256(AX), Z4, Z3
+	VPSLLQ            $0x34, Z3, Z3
+	VMULPD            Z3, Z8, Z3
+	VBROADCASTSD      96(AX), Z4
+	VADDPD            Z3, Z4, Z3
+	VDIVPD            Z3, Z1, Z1
+	VCVTPD2PS         Z1, Y1
+	VMOVUPS           Y1, (CX)(SI*4)
+	ADDQ              $0x08, SI
+	CMPQ              SI, BX
+	JLT               next
 
 out:
 	MOVQ SI, done+40(FP)

@@ -139,7 +139,7 @@ func (a Activation) approximate(x float64) float64 {
 	case ActGELU:
 		return x * normalCDF(x)
 	case ActGELUTanh:
-		return x / (1 + nearExp(-2*root2OverPi*(x+0.044715*x*x*x)))
+		return x / (1 + nearExp(-2*root2OverPi*math.FMA(0.044715*x*x, x, x)))
 	case ActSiLU:
 		return x / (1 + nearExp(-x))
 	}
@@ -160,15 +160,20 @@ func normalCDF(x float64) float64 {
 		y := (t - 2.5) * (t + 1) * inv
 		y2 := y * y
 		y4 := y2 * y2
-		p = ((0.3689111370561211 + -0.12352337497226269*y) + y2*(0.038172171244627406+0.008149242636298194*y)) +
-			y4*(((-0.015761300854815502+0.007191499273695665*y)+y2*(-0.00042631955518362453+-0.0008748818729247364*y))+
-				y4*((0.00017575254728826602+0.00012087499228371335*y)+y2*(-2.4232329472209004e-05+-1.6152551793286844e-05*y)))
+		low := cubic(0.3689111370561211, -0.12352337497226269, 0.038172171244627406, 0.008149242636298194, y, y2)
+		middle := cubic(-0.015761300854815502, 0.007191499273695665, -0.00042631955518362453, -0.0008748818729247364, y, y2)
+		high := cubic(0.00017575254728826602, 0.00012087499228371335, -2.4232329472209004e-05, -1.6152551793286844e-05, y, y2)
+		p = math.FMA(math.FMA(high, y4, middle), y4, low)
 		p *= nearExp(-t*t) * (t + 2.5) * inv
 	}
-	// 1 - p for positive x, p for negative x. A branch would be mispredicted half of
-	// the time.
-	positive := float64(1 - int64(math.Float64bits(x)>>63))
-	return p + positive*(1-2*p)
+	// A branch would be mispredicted half of the time.
+	negative := uint64(int64(math.Float64bits(x)) >> 63)
+	return math.Float64frombits(math.Float64bits(p)&negative | math.Float64bits(1-p)&^negative)
+}
+
+// cubic returns a + b x + c x^2 + d x^3; z is x^2.
+func cubic(a, b, c, d, x, z float64) float64 {
+	return math.FMA(math.FMA(d, x, c), z, math.FMA(b, x, a))
 }
 
 // nearExpShift brings the unit to the last place: a sum with it is rounded to an integer.
@@ -185,11 +190,10 @@ func nearExp(x float64) float64 {
 	case x != x:
 		return x
 	}
-	t := x*math.Log2E + nearExpShift
-	n := t - nearExpShift
-	r := x - n*math.Ln2
+	t := math.FMA(x, math.Log2E, nearExpShift)
+	r := math.FMA(-(t - nearExpShift), math.Ln2, x)
 	r2 := r * r
-	p := ((0.9999999999619437 + 1.0000000002580818*r) + r2*(0.5000000104139753+0.16666665024159208*r)) +
-		r2*r2*((0.04166622631060884+0.008333578290408268*r)+r2*(0.0013948134040547085+0.00019766918586338006*r))
-	return p * math.Float64frombits((math.Float64bits(t)+1023)<<52)
+	low := cubic(0.9999999999619437, 1.0000000002580818, 0.5000000104139753, 0.16666665024159208, r, r2)
+	high := cubic(0.04166622631060884, 0.008333578290408268, 0.0013948134040547085, 0.00019766918586338006, r, r2)
+	return math.FMA(high, r2*r2, low) * math.Float64frombits((math.Float64bits(t)+1023)<<52)
 }

@@ -3,17 +3,15 @@ package cpu
 import (
 	"github.com/gpk-go/gpk/internal/asm"
 	"github.com/mmcloughlin/avo/build"
-	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// activation writes activations of vectors of four or eight float64. The operations and their order are those of normalCDF and
-// nearExp, without fused multiply-adds, and so the bits are the same. With GOAMD64=v3 the compiler fuses some of theirs, and a
-// rounded float32 may differ: of 41 million none did.
-type activation struct{ doubles }
+// activation writes activations of vectors of four or eight float64. The operations and their order are those of approximate,
+// normalCDF and nearExp, and so the bits are the same.
+type activation struct{ fused }
 
 // epilogueConstants are those of epilogueTable, polynomials lowest coefficient first.
-var epilogueConstants = constantsOf(`limit rootHalf center one two two52 log2e shift ln2 unbias sign cdf*12 exp*8
+var epilogueConstants = constantsOf(`limit rootHalf center one zero log2e shift ln2 unbias abs cdf*12 exp*8
 	siluLimit gate cubic`)
 
 // epilogue writes the epilogues with AVX2 and with AVX-512.
@@ -24,7 +22,7 @@ func epilogue(c *build.Context) {
 
 // epilogueRows writes the epilogues of float32 rows: f(alpha x + bias), computed in float64.
 func epilogueRows(c *build.Context, wide bool, suffix string) {
-	v := activation{doubles{c: c, wide: wide, constants: epilogueConstants}}
+	v := activation{fused{doubles{c: c, wide: wide, constants: epilogueConstants}}}
 	asm.Function(c, "biasRow"+suffix)
 	v.row(func(x vector) vector { return x })
 	asm.Return(c)
@@ -58,39 +56,33 @@ func (v activation) row(f func(x vector) vector) (done reg.Register) {
 
 // within returns |x|. It jumps to "out" if an element is beyond the limit, or NaN.
 func (v activation) within(limit string, x vector) vector {
-	a := v.shiftRight(v.shiftLeft(x, 1), 1)
-	rest, signs := v.subInt(v.load(v.k(limit)), a), v.c.GP32()
-	if v.wide {
-		mask := v.c.K()
-		v.c.VPTESTMQ_BCST(v.k("sign").Mem, rest, mask)
-		v.c.KMOVW(mask, signs)
-	} else {
-		v.c.VMOVMSKPD(rest, signs)
-	}
-	v.c.TESTL(signs, signs)
-	v.c.JNZ(operand.LabelRef("out"))
+	a := v.and(x, v.k("abs"))
+	v.outUnless(condition{lessEqual, limit}, a)
 	return a
 }
 
 // line returns coefficient i + coefficient i+1 times x.
 func (v activation) line(name string, i int, x vector) vector {
-	return v.add(v.mul(x, v.ki(name, i+1)), v.ki(name, i))
+	p := v.load(v.ki(name, i+1))
+	v.fma213(p, x, v.ki(name, i))
+	return p
 }
 
 // cubicOf returns the polynomial of x with the four coefficients from i on; z is x^2.
 func (v activation) cubicOf(name string, i int, x, z vector) vector {
-	low := v.line(name, i, x)
-	return v.add(low, v.mul(z, v.line(name, i+2, x)))
+	low, high := v.line(name, i, x), v.line(name, i+2, x)
+	v.fma213(high, z, low)
+	return high
 }
 
-// nearExp is for |x| < 708.
+// nearExp is for |x| < 708. It overwrites x.
 func (v activation) nearExp(x vector) vector {
-	t := v.add(v.mul(x, v.k("log2e")), v.k("shift"))
-	n := v.sub(t, v.k("shift"))
-	r := v.sub(x, v.mul(n, v.k("ln2")))
-	z := v.mul(r, r)
-	low, high := v.cubicOf("exp", 0, r, z), v.cubicOf("exp", 4, r, z)
-	p := v.add(low, v.mul(v.mul(z, z), high))
+	t := v.load(v.k("log2e"))
+	v.fma213(t, x, v.k("shift"))
+	v.lessProduct(x, v.sub(t, v.k("shift")), v.k("ln2"))
+	z := v.mul(x, x)
+	low, p := v.cubicOf("exp", 0, x, z), v.cubicOf("exp", 4, x, z)
+	v.fma213(p, v.mul(z, z), low)
 	return v.mul(p, v.shiftLeft(v.addInt(t, v.k("unbias")), 52))
 }
 
@@ -103,22 +95,19 @@ func (v activation) gelu(x vector) vector {
 	z := v.mul(t, t)
 	zz := v.mul(z, z)
 	low, middle, high := v.cubicOf("cdf", 0, t, z), v.cubicOf("cdf", 4, t, z), v.cubicOf("cdf", 8, t, z)
-	middle = v.add(middle, v.mul(zz, high))
-	p := v.add(low, v.mul(zz, middle))
+	v.fma213(high, zz, middle)
+	v.fma213(high, zz, low)
 	e := v.nearExp(v.sub(v.zero(), v.mul(a, a)))
-	p = v.mul(p, v.mul(v.mul(e, b), q))
+	p := v.mul(high, v.mul(v.mul(e, b), q))
 	return v.mul(x, v.mirrored(p, x))
 }
 
 // mirrored returns p where x is negative, and 1 - p elsewhere.
 func (v activation) mirrored(p, x vector) vector {
-	negative := v.sub(v.addInt(v.shiftRight(x, 63), v.k("two52")), v.k("two52")) // 1 or 0
-	one := v.load(v.k("one"))
-	positive := v.sub(one, negative)
-	return v.add(p, v.mul(positive, v.sub(one, v.mul(p, v.k("two")))))
+	return v.choose(condition{less, "zero"}, x, p, v.sub(v.load(v.k("one")), p))
 }
 
-// gated returns x/(1 + e^y).
+// gated returns x/(1 + e^y). It overwrites y.
 func (v activation) gated(x, y vector) vector {
 	e := v.nearExp(y)
 	return v.div(x, v.add(v.load(v.k("one")), e))
@@ -131,6 +120,7 @@ func (v activation) silu(x vector) vector {
 
 func (v activation) geluTanh(x vector) vector {
 	v.within("limit", x)
-	cube := v.mul(v.mul(v.mul(x, v.k("cubic")), x), x)
-	return v.gated(x, v.mul(v.add(x, cube), v.k("gate")))
+	inner := v.mul(v.mul(x, v.k("cubic")), x)
+	v.fma213(inner, x, x)
+	return v.gated(x, v.mul(inner, v.k("gate")))
 }
