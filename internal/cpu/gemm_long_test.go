@@ -15,6 +15,9 @@ func TestLong(t *testing.T) {
 	rng := testrand.New(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, workers := range []int{1, 3} {
+		if testing.Short() && workers == 1 {
+			continue
+		}
 		runtime.GOMAXPROCS(workers)
 		testLong(t, rng, variants32)
 		testLong(t, rng, variants64)

@@ -42,7 +42,7 @@ func TestSum(t *testing.T) {
 	for _, dt := range dtype.All {
 		for _, shape := range [][]int{{}, {0}, {1}, {3}, {128}, {129}, {1023}, {1024}, {1025}, {5000}, {40000}, {70000}, {3, 0}, {0, 3}, {1000, 3}, {3, 1000}, {2100, 20}, {20, 2100}, {5, 600, 7}, {2, 3, 4, 5, 2, 2, 3, 2}} {
 			for axes := range uint32(1) << len(shape) {
-				if len(shape) > 3 && rng.IntN(16) != 0 || size(shape) > 10000 && rng.IntN(3) != 0 {
+				if len(shape) > 3 && rng.IntN(16) != 0 || size(shape) > 10000 && rng.IntN(3) != 0 || testing.Short() && size(shape) > 1000 && rng.IntN(4) != 0 {
 					continue
 				}
 				lx := arrangements[rng.IntN(len(arrangements))]
@@ -167,6 +167,9 @@ func TestSumTree(t *testing.T) {
 	rng := testrand.New(t)
 	for _, n := range []int{1, 2, 3, 5, 100, 127, 128, 129, 250, 256, 300, 1000, 1023, 1024, 1025, 2047, 3000, 9999, 32768, 70001} {
 		for i, dt := range []dtype.DType{dtype.Float32, dtype.BFloat16, dtype.Float32} {
+			if testing.Short() && n > 3000 && rng.IntN(3) != 0 {
+				continue
+			}
 			columns := []int{5, 5, 24}[i] // 24: the vector code for columns
 			lanes := 512 / dt.Size()
 			values := make([][]float32, columns)
