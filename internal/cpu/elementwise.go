@@ -51,8 +51,7 @@ func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	each := b
 	t := newNest(shape, operand{dst, ds, dt.Size()}, operand{x, xs, xt.Size()})
 	t.part = partFor(op)
-	// Non-temporal results are computed in a block and then copied, which slows Exp down.
-	each.stream = streams(t.n*dt.Size()) && op != expr.Exp
+	each.stream = streams(t.n * dt.Size())
 	t.run(func(s span, w *work) { each.unary(f, s, w) })
 	return nil
 }
