@@ -13,9 +13,9 @@ func FactorCholeskyBytes(rows, batch int) int64 {
 	return 4 * (1 + int64(batch)*int64((rows+FactorBlock-1)/FactorBlock))
 }
 
-// FactorLURows is the number of rows up to which FactorLU takes matrices, and FactorLUBytes its workspace
-// for each. Larger batches run in parts of FactorMembers, which share the workspace (most_members in
-// src/factor_run.cuh). FactorLU needs a device with clusters.
+// FactorLURows is the largest number of rows that FactorLU supports. FactorLUBytes is the workspace of one matrix.
+// FactorLU factors at most FactorMembers matrices of a batch at a time, and these share the workspace with the next ones.
+// src/factor_run.cuh has the same number as most_members. FactorLU needs a GPU with thread block clusters.
 const (
 	FactorLURows  = 8192
 	FactorLUBytes = 2048

@@ -41,8 +41,8 @@ func (c *CumSum) args(device int, stream uint64) C.gpk_cum_sum_args {
 	return args
 }
 
-// CumSumWorkspace returns the bytes of workspace that CumSum needs. It returns 0 if Line is as fast, and CumSum then
-// refuses the problem.
+// CumSumWorkspace returns the size in bytes of the workspace that CumSum needs. It returns 0 if Line is as fast. CumSum
+// returns an error in that case.
 func (l *Library) CumSumWorkspace(device int, c *CumSum) (int64, error) {
 	if err := checkDims("gpk_cum_sum_workspace", c.Shape); err != nil {
 		return 0, err

@@ -16,8 +16,8 @@ const maxDeferred = 32
 // stream), and a buffer of two int64 flags that the work writes. judge maps the flags to an
 // error, or to nil. State.Attach makes contents depend on the error.
 //
-// judge must not refer to a buffer. A buffer's state holds the errors that its contents depend on. If judge held that
-// buffer, the buffer would stay alive until somebody waits for the error, even if the program drops it.
+// judge must not refer to a buffer. The device keeps the state of allocated memory, which holds the errors that its contents
+// depend on. If judge referred to the buffer of that memory, the buffer would not be freed when the program drops it.
 func (d *Device) NewDeferredError(s *Stream, judge func(flags [2]int64) error) (*deferred.Error, *Buffer, error) {
 	s, err := d.own(s)
 	if err != nil {

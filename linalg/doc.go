@@ -14,9 +14,9 @@
 // own type, and solve that in float64, also for float32, by divide and conquer; values without vectors
 // come from gonum's implementation of LAPACK.
 //
-// On a GPU, gpk's own kernels and products compute Cholesky and triangular systems. On Hopper they also compute LU and
-// determinants of matrices with up to 8192 rows. For matrices of more than 64 rows and columns, NVIDIA's
-// cuSOLVER computes everything else, in the matrices' own type. `gpk setup -with cusolver` installs it where there is no CUDA toolkit. For anything else,
+// On a GPU, gpk's own kernels compute Cholesky and triangular systems. On Hopper they also compute LU and
+// determinants of matrices with up to 8192 rows. NVIDIA's cuSOLVER computes everything else for matrices of more than
+// 64 rows and columns, in the matrices' own type. `gpk setup -with cusolver` installs it where there is no CUDA toolkit. For anything else,
 // panels or whole matrices are copied to the CPU and the result back. Explain of the result says which. Results
 // may be transposed views.
 //

@@ -42,7 +42,7 @@ func TestPaired(t *testing.T) {
 		n, o := 2000+rng.IntN(40_000), Options{Precision: Precision(rng.IntN(3))}
 		switch {
 		case try == 0:
-			n = 4*9472 + 1 // whole tiles of the half that is rounded down, and one sample
+			n = 4*9472 + 1 // half of it, rounded down, is two whole tiles of a multiple of 64
 		case try%2 == 1:
 			o.Tile = 2 * (500 + rng.IntN(3000))
 		}

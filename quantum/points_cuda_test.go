@@ -14,9 +14,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// singleWires are circuits that nothing entangles: in a plane and outside of it, with
-// constant gates between, angles of several terms, angles that two gates share, and wires
-// that nothing moves.
+// singleWires are circuits without entangling gates. Some rotate the Bloch vector in one plane, others in all directions.
+// They have constant gates between the encoding ones, angles of several terms, angles that two gates share, and wires without gates.
 func singleWires() map[string]*Circuit {
 	planar, full, mixed := NewCircuit(6), NewCircuit(5), NewCircuit(4)
 	for w := range 6 {
@@ -145,7 +144,8 @@ func TestWiresNotFinite(t *testing.T) {
 	}
 }
 
-// TestSelfContained: slots compute their angles themselves where that is about as much work.
+// TestSelfContained checks in which circuits the threads of a slot, a group of gates, compute its angles. In the others a
+// kernel computes every angle once.
 func TestSelfContained(t *testing.T) {
 	var long Angle
 	for i := range 100 {

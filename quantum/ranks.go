@@ -17,8 +17,8 @@ import (
 )
 
 // Ranks is the part of a *dist.Comm that Gram needs. A rank is a process or a goroutine; all
-// ranks compute a matrix together. If it also has the method Direct() bool of *dist.Comm and that returns true, two
-// ranks on GPUs may exchange states by AllGather.
+// ranks compute a matrix together. A group may also have a method Direct() bool, as *dist.Comm does, which reports
+// whether arrays move between GPUs without the host. If it returns true, two GPUs may exchange states by AllGather.
 type Ranks interface {
 	Rank() int
 	Size() int

@@ -91,7 +91,7 @@ func (p *share) chooseSide(k *kernel, o Options, gpu bool) (most int) {
 		most = max(k.side(o.Precision, maxWorkspace/workspacePart, 1), whole)
 	}
 	if p.side = min(o.Tile/2, most); p.side == 0 {
-		fair := min((p.n+p.grid[0]-1)/p.grid[0], (p.m+p.grid[1]-1)/p.grid[1]) // rounded up: one sample too few is a tile more
+		fair := min((p.n+p.grid[0]-1)/p.grid[0], (p.m+p.grid[1]-1)/p.grid[1]) // rounded up: a sample left over would need one more row of tiles
 		if gpu {
 			p.side = (fair + deals - 1) / deals
 			p.side = (p.side + whole - 1) / whole * whole // a narrow last tile would be one more

@@ -45,8 +45,8 @@ func TestFourVectors(t *testing.T) {
 	}
 }
 
-// TestWeighColumns compares the vector code of the softmax of columns with exponentials and sums
-// in float64.
+// TestWeighColumns compares the AVX-512 code of a softmax's weights with math.Exp, and each column's sum with the sum of
+// its weights in float64.
 func TestWeighColumns(t *testing.T) {
 	if !vectorAVX512 {
 		t.Skip("NOT RUN: this processor has no AVX-512")

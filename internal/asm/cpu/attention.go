@@ -41,8 +41,8 @@ func newExpTable(c *build.Context, limit reg.Register) expTable {
 	return e
 }
 
-// exp returns e^x for |x| <= exp32Limit by expF32's formula with fused multiply-adds, and overwrites x. Without the integer
-// addition of the exponent, NaN stays NaN.
+// exp returns e^x for |x| <= exp32Limit, and overwrites x. The formula is that of expF32, with fused multiply-adds. VSCALEFPS
+// multiplies by the power of two, so that NaN stays NaN.
 func (e expTable) exp(x reg.Register) reg.Register {
 	k := e.constants
 	log2e, shifter, log2, coefficients, one := k[0], k[1], k[2:4], k[4:9], k[9] // log(2) in two parts

@@ -19,9 +19,9 @@ func largerOf(f asm.Float) extreme { return extremeFrom(f, f.Max, (*build.Contex
 // smallerOf returns an extreme that is NaN if one of a and b is NaN, and -0 if they are 0 and -0.
 func smallerOf(f asm.Float) extreme { return extremeFrom(f, f.Min, (*build.Context).VORPS) }
 
-// extremeFrom returns a function that emits the larger or smaller element by an instruction (MAXPS and others). That
-// instruction returns its second operand if one operand is NaN or both are zeros.
-// The results of both orders together show these cases; join makes one zero of two.
+// extremeFrom returns an extreme that uses the instruction pick, such as VMAXPS. Where one operand is NaN or both are zeros,
+// pick returns its second operand. The extreme therefore picks in both orders: join combines two zeros of different signs
+// into the right one, and where an operand is NaN all bits are set, which is NaN.
 func extremeFrom(f asm.Float, pick, join asm.Instruction) extreme {
 	return func(c *build.Context, a, b, d reg.Register) {
 		nan, swapped := c.YMM(), c.YMM()
