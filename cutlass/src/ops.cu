@@ -21,6 +21,16 @@ int binary_function(int op, int type, Nest const& t, Scalar const& scalar, uint6
 
 namespace {
 
+// begin() with the signal first: the kernel after this one is launched while this one waits. The values are computed
+// before the wait, which hides the latency of a kernel's parameters.
+template <class... V>
+__device__ inline void begin_early(V... values) {
+  let_next_start();
+  auto const compute = [](int64_t v) { asm volatile("" ::"l"(v)); };
+  (compute(static_cast<int64_t>(values)), ...);
+  wait_for_previous();
+}
+
 // ---- unary
 
 // Vectors that a thread has in flight. One is enough to reach the memory's bandwidth, and is the fastest (H200: Add
@@ -48,17 +58,18 @@ __device__ void apply_to(T (&x)[N], D (&y)[N]) {
 
 template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads, unary_blocks<Op, T>) unary_rows(Rows<2> r) {
-  begin();
   constexpr int V = 16 / sizeof(T), each = vectors_each<Op, T>;
   Vec<T, V> x[each];
-  int64_t off[each][2];
+  int64_t off[each][2] = {};
   uint32_t const first = blockIdx.x * blockDim.x * each + threadIdx.x;
 #pragma unroll
   for (int u = 0; u < each; ++u) {
-    uint32_t const v = first + u * blockDim.x;
-    if (v >= r.vectors) continue;
-    place(r, V, v, off[u]);
-    x[u] = read<T, V>(r, 1, off[u][1]);
+    if (first + u * blockDim.x < r.vectors) place(r, V, first + u * blockDim.x, off[u]);
+  }
+  begin_early(off[0][0], off[0][1], off[each - 1][0], off[each - 1][1], reinterpret_cast<intptr_t>(r.p[0]), reinterpret_cast<intptr_t>(r.p[1]), r.splat[1], r.tail);
+#pragma unroll
+  for (int u = 0; u < each; ++u) {
+    if (first + u * blockDim.x < r.vectors) x[u] = read<T, V>(r, 1, off[u][1]);
   }
 #pragma unroll
   for (int u = 0; u < each; ++u) {
@@ -97,7 +108,7 @@ constexpr int pass_blocks = is_half<T> ? 12 : 20;
 // eight vectors 3.9; of bfloat16 at 4.25.)
 template <class Op, class T>
 __global__ void __launch_bounds__(pass_threads<T>, pass_blocks<T>) unary_pass(Pass p) {
-  begin();
+  begin_early();
   constexpr int V = 16 / sizeof(T), block = pass_threads<T>, each = pass_each<T>;
   uint32_t const first = blockIdx.x * (block * each) + threadIdx.x;
   Vec<T, V> const* const x = reinterpret_cast<Vec<T, V> const*>(p.x) + first;
@@ -130,7 +141,7 @@ __global__ void __launch_bounds__(pass_threads<T>, pass_blocks<T>) unary_pass(Pa
 
 template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads) unary_tiles(Tiles<2> p) {
-  begin();
+  begin_early();
   T x[4] = {};
   D y[4];
   in_tile(p, [&](int u, bool in, int64_t const(&off)[2]) {
@@ -184,13 +195,14 @@ __device__ Vec<T, V> read(BinaryRows const& p, int operand, int64_t off) {
 
 template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads) binary_rows(BinaryRows p) {
-  begin();
   constexpr int V = 16 / sizeof(T);
   Rows<3> const& r = p.rows;
   uint32_t const first = blockIdx.x * blockDim.x + threadIdx.x;
+  int64_t off[3] = {};
+  if (first < r.vectors) place(r, V, first, off);
+  begin_early(off[0], off[1], off[2], reinterpret_cast<intptr_t>(r.p[0]), reinterpret_cast<intptr_t>(r.p[1]), reinterpret_cast<intptr_t>(r.p[2]), r.splat[1],
+              r.splat[2], p.scalar.operand, p.scalar.lo, r.tail);
   if (first < r.vectors) {
-    int64_t off[3];
-    place(r, V, first, off);
     Vec<T, V> const x = read<T, V>(p, 1, off[1]), y = read<T, V>(p, 2, off[2]);
     Vec<D, V> z;
 #pragma unroll
@@ -206,7 +218,7 @@ __global__ void __launch_bounds__(threads) binary_rows(BinaryRows p) {
 
 template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads) binary_tiles(BinaryTiles p) {
-  begin();
+  begin_early();
   T x[4], y[4];
   in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
     if (!in) return;
@@ -242,7 +254,7 @@ struct FillTiles {
 
 template <class T>
 __global__ void __launch_bounds__(threads) fill_tiles(FillTiles p) {
-  begin();
+  begin_early();
   T const one = p.scalar.as<T>();
   in_tile(p.tiles, [&](int, bool in, int64_t const(&off)[1]) {
     if (in) reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = one;
@@ -275,7 +287,7 @@ struct Range {
 
 template <class T>
 __global__ void __launch_bounds__(threads) arange(Range p) {
-  begin();
+  begin_early();
   int64_t const i = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
   if (i >= p.n) return;
   T* const dst = reinterpret_cast<T*>(p.dst) + i;
@@ -298,7 +310,7 @@ struct Spin {
 };
 
 __global__ void spin(Spin p) {
-  begin();
+  begin_early();
   uint64_t start, now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
   do {
