@@ -56,12 +56,13 @@ int cholesky(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batc
   int64_t const blocks = pieces(a.rows, block<T>), words = 1 + batch * blocks;
   if (a.workspace_bytes < 4 * words) return GPK_ERR_WORKSPACE;
   int64_t tasks = 0;
-  for (int64_t col = 0; col < a.cols; col += block<T>) tasks += 1 + pieces(a.rows - (col + block<T> < a.cols ? col + block<T> : a.cols), FactorTile<T>::M);
+  int const rows = static_cast<int>(a.rows), cols = static_cast<int>(a.cols);
+  for (int col = 0; col < cols; col += block<T>) tasks += 1 + pieces(rows - first_below<T>(col, cols, rows), FactorTile<T>::M);
   int64_t const most = tiles_ctas<T> * l.processors(), wanted = tasks * batch;
   if (wanted > INT32_MAX / 2) return GPK_ERR_UNSUPPORTED;
   if (int const code = l.fill(a.workspace, 4 * words, 0)) return code;
   Tiles const p{at<T>(a.a, member0 * a.a_member), a.a_row, a.a_member, reinterpret_cast<long long*>(a.flags), reinterpret_cast<int*>(a.workspace),
-                static_cast<int>(a.rows), static_cast<int>(a.cols), static_cast<int>(batch), static_cast<int>(blocks), static_cast<int>(a.first), static_cast<int>(member0)};
+                rows, cols, static_cast<int>(batch), static_cast<int>(blocks), static_cast<int>(a.first), static_cast<int>(member0)};
   dim3 const grid(static_cast<unsigned>(wanted < most ? wanted : most));
   int64_t const size = sizeof(T);
   bool const aligned = (p.a | (p.pitch * size) | (p.a_member * size)) % 16 == 0;

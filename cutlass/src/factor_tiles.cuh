@@ -1,9 +1,13 @@
 // factor_tiles.cuh: Cholesky's factorization of a block column or a whole matrix in one launch.
 //
-// A task is a tile of a block column: its diagonal block, or FactorTile::M rows below. It subtracts the product of all
-// columns before, and is then factored, or divided by the factor of the diagonal block. CTAs take tasks in
-// the order of their numbers, column by column. A task waits only for tasks with smaller numbers. Running CTAs have
-// these, so there is no deadlock. The next columns' tasks run while those of a column wait for its diagonal block.
+// A task subtracts the product of all columns before from a tile, and finishes it. The first task of a block column is
+// the diagonal block with the block to its left: it solves the block to the left by the diagonal block before, subtracts
+// the product of that with itself, and factors the diagonal block. One hand-over between CTAs lies between two diagonal
+// blocks. The other tasks are FactorTile::M rows each below the next diagonal block, which are solved by this one.
+//
+// CTAs take tasks in the order of their numbers, column by column. A task waits only for tasks with smaller numbers.
+// Running CTAs have these, so there is no deadlock. The next columns' tasks run while those of a column wait for its
+// diagonal block.
 //
 // done[i] counts the columns of blocks that row block i has. Sums go through columns in order: the bits of a result do
 // not depend on timing.
@@ -27,7 +31,10 @@ __device__ inline void prefetch(void const* p) { asm volatile("prefetch.global.L
 #endif
 
 template <class T>
-using FactorTile = Tile<T, Number<T>::complex ? 64 : 128, block<T>, tile_depth<T>, Number<T>::complex ? 16 : 32, Number<T>::complex ? 16 : 32, 3>;
+using FactorTile = Tile<T, 2 * block<T>, block<T>, tile_depth<T>, block<T> / 2, block<T> / 2, 3>;
+// The block to the left of a diagonal block, and the diagonal block.
+template <class T>
+using DiagonalTile = Tile<T, block<T>, 2 * block<T>, tile_depth<T>, block<T> / 2, block<T> / 2, 3>;
 
 // CTAs of a multiprocessor: the diagonal block's registers leave room for another in float32.
 template <class T>
@@ -38,14 +45,13 @@ constexpr int tiles_columns = 8;
 
 constexpr int control_bytes = 32;  // the task, and up to 5 numbers of columns
 
-// Shared memory: of the product; of the rows and the diagonal block's factor with its inverse diagonal; of factor_block.
+// Shared memory: the product's, or the tile and a diagonal block's factor with the inverses of its diagonal.
 template <class T>
 constexpr int tiles_bytes = [] {
-  constexpr int N = block<T>, M = FactorTile<T>::M, size = static_cast<int>(sizeof(T));
-  int const solve = (M * (N + 1) + N * block_pitch<N, T>) * size + N * static_cast<int>(sizeof(Real<T>));
-  int const factor = N * (N + 1) * size + block_bytes<T, N>;
-  int const most = solve > factor ? solve : factor;
-  return control_bytes + (most > FactorTile<T>::bytes ? most : FactorTile<T>::bytes);
+  constexpr int N = block<T>;
+  static_assert(FactorTile<T>::bytes == DiagonalTile<T>::bytes);
+  int const tile = 2 * N * block_pitch<N, T> * static_cast<int>(sizeof(T)) + block_bytes<T, N>;
+  return control_bytes + (tile > FactorTile<T>::bytes ? tile : FactorTile<T>::bytes);
 }();
 
 struct Tiles {
@@ -59,106 +65,64 @@ struct Tiles {
   int member0;  // number of the first matrix
 };
 
-// Waits until row blocks first to last and block j have more than `known` columns. Returns the columns that all have,
-// up to j, or j + 1 for known = j.
-__device__ inline int await_columns(int const* done, int* seen, int first, int last, int j, int known) {
-  int const tid = static_cast<int>(threadIdx.x), count = last - first + 2;
-  if (tid < count) {
-    int const* const at = done + (tid + 1 < count ? first + tid : j);
-    int v = load_acquire(at);
-    while (v <= known) v = load_acquire(at);
-    seen[tid] = v;
-  }
-  __syncthreads();
-  int least = known < j ? j : j + 1;
-  for (int i = 0; i < count; ++i) least = seen[i] < least ? seen[i] : least;
-  return least;
-}
-
-// Replaces a row x by x T^-H for the lower triangular T in shared memory, [block][block_pitch], with the inverses of its
-// diagonal.
+// The first row of the other tasks of the block column that begins at col: that below the next diagonal block. A last
+// diagonal block that is not full, with rows below in its row block, has nothing to its left.
 template <class T>
-__device__ void solve_row(T const* matrix, Real<T> const* inverse, T* row) {
-  constexpr int M = micro<T>, line = block_pitch<block<T>, T>;
-#pragma unroll 1
-  for (int j = 0; j < block<T>; j += M) {
-    T x[M];
-#pragma unroll
-    for (int c = 0; c < M; ++c) x[c] = row[j + c];
-#pragma unroll 1
-    for (int k = 0; k < j; k += M) {
-      T v[M];
-#pragma unroll
-      for (int c = 0; c < M; ++c) v[c] = row[k + c];
-#pragma unroll
-      for (int c = 0; c < M; ++c) {
-        T t[M];
-        load_wide<M>(t, matrix + (j + c) * line + k);
-#pragma unroll
-        for (int i = 0; i < M; ++i) x[c] = less_conj(x[c], v[i], t[i]);
-      }
-    }
-#pragma unroll
-    for (int c = 0; c < M; ++c) {
-      T t[M];
-      load_wide<M>(t, matrix + (j + c) * line + j);
-#pragma unroll
-      for (int i = 0; i < c; ++i) x[c] = less_conj(x[c], x[i], t[i]);
-      x[c] = scaled(x[c], inverse[j + c]);
-    }
-#pragma unroll
-    for (int c = 0; c < M; ++c) row[j + c] = x[c];
-  }
+GPK_FACTOR_BOTH int first_below(int col, int cols, int rows) {
+  int const next = col + block<T>, after = next + block<T>;
+  if (next >= cols) return cols;
+  if (after <= cols) return after;
+  return rows > cols ? next : cols;
 }
 
-// Grid: as many CTAs as run at a time.
-template <class T, Pieces PIECES>
-__global__ void __launch_bounds__(column_threads, tiles_ctas<T>) factor_tiles(Tiles p) {
-  using G = FactorTile<T>;
-  static_assert(block<T> * block<T> % column_threads == 0);
-  static_assert(G::threads == column_threads && G::M / block<T> + 2 <= control_bytes / 4 - 1);
-  constexpr int N = block<T>, M = G::M, pitch = N + 1, line = block_pitch<N, T>;
-  GPK_FACTOR_SHARED(shared);
-  int* const control = reinterpret_cast<int*>(shared);
-  char* const memory = shared + control_bytes;
-  T* const x = reinterpret_cast<T*>(memory);  // rows of the tile, [M][pitch]
-  int const tid = static_cast<int>(threadIdx.x);
-  begin();
-  int j = 0, before = 0;  // a block column, and the tasks of those before it
-  for (;;) {
-    if (tid == 0) control[0] = take(p.state);
-    __syncthreads();
-    int const number = control[0] / p.batch, member = control[0] % p.batch;
-    while (j * N < p.cols) {
-      int const end = (j + 1) * N < p.cols ? (j + 1) * N : p.cols, tasks = 1 + (p.rows - end + M - 1) / M;
-      if (number < before + tasks) break;
-      before += tasks, ++j;
+struct Rows {
+  int first, count;
+};
+
+// A task of the block column that begins at col and has nb columns.
+template <class T>
+struct Task {
+  Tiles const& p;
+  T* a;       // the matrix
+  int* done;  // of the matrix
+  int* seen;  // the numbers of columns that await_columns read
+  char* memory;
+  int member, col, nb;
+
+  // Waits until the blocks of x and y have more than `known` columns. Returns the columns that all have.
+  __device__ int await_columns(Rows x, Rows y, int known) const {
+    constexpr int N = block<T>;
+    int const tid = static_cast<int>(threadIdx.x), x0 = x.first / N, y0 = y.first / N;
+    int const xs = (x.first + x.count - 1) / N - x0 + 1, count = xs + (y.first + y.count - 1) / N - y0 + 1;
+    if (tid < count) {
+      int const* const at = done + (tid < xs ? x0 + tid : y0 + tid - xs);
+      int v = load_acquire(at);
+      while (v <= known) v = load_acquire(at);
+      seen[tid] = v;
     }
-    if (j * N >= p.cols) return;
-    int const task = number - before, col = j * N, nb = p.cols - col < N ? p.cols - col : N;
-    int const row0 = task == 0 ? col : col + nb + (task - 1) * M, m = task == 0 ? nb : p.rows - row0 < M ? p.rows - row0 : M;
-    T* const a = reinterpret_cast<T*>(p.a) + member * p.a_member;
-    T* const own = a + row0 * p.pitch + col;  // the tile
-    int* const done = p.state + 1 + member * p.blocks;
-    int const block0 = row0 / N, block1 = (row0 + m - 1) / N;
-    constexpr int lines = N * static_cast<int>(sizeof(T)) / 128;
-    for (int e = tid; e < m * lines; e += column_threads) prefetch(own + e / lines * p.pitch + e % lines * (N / lines));
-    Sums<G> sum = {};
+    __syncthreads();
+    int least = seen[0];
+    for (int i = 1; i < count; ++i) least = seen[i] < least ? seen[i] : least;
+    return least;
+  }
+
+  // Sets sum to the product of the rows x and y, in the columns of blocks before `end`, less what put_down already
+  // subtracted from the tile.
+  template <class G, Pieces PIECES, class PutDown>
+  __device__ void sum_columns(Sums<G>& sum, Rows x, Rows y, int end, PutDown put_down) const {
+    constexpr int N = block<T>;
     Update u{};
-    u.a_row = u.b_row = p.pitch, u.a_col = u.b_col = 1, u.m = m, u.n = nb, u.conj_b = true;
-    auto const inside = [&](int row, int k) { return row < m && k < nb && (task > 0 || k <= row); };
-    auto const load = [&](int row, int k) { return inside(row, k) ? own[row * p.pitch + k] : from_real<T>(0); };
-    for (int k = 0; k < j;) {
+    u.a_row = u.b_row = p.pitch, u.a_col = u.b_col = 1, u.m = x.count, u.n = y.count, u.conj_b = true;
+    for (int k = 0; k < end;) {
       int const most = (k / tiles_columns + 1) * tiles_columns;
-      int to = await_columns(done, control + 1, block0, block1, j, k);
-      if (to > most) to = most;
+      int to = await_columns(x, y, k);
+      to = to > end ? end : to;
+      to = to > most ? most : to;
       u.k = (to - k) * N;
-      accumulate<G, PIECES>(sum, memory, u, a + row0 * p.pitch + k * N, a + col * p.pitch + k * N, 0, 0);
+      accumulate<G, PIECES>(sum, memory, u, a + x.first * p.pitch + k * N, a + y.first * p.pitch + k * N, 0, 0);
       k = to;
-      if (k < most || k == j) continue;
-      subtract_sum<G>(sum, load, [&](int row, int k, T v) {
-        if (inside(row, k)) own[row * p.pitch + k] = v;
-      });
+      if (k < most || k == end) continue;
+      put_down();
 #pragma unroll
       for (int i = 0; i < G::WM / 16; ++i) {
 #pragma unroll
@@ -166,51 +130,232 @@ __global__ void __launch_bounds__(column_threads, tiles_ctas<T>) factor_tiles(Ti
       }
     }
     __syncthreads();
-    subtract_sum<G>(sum, load, [&](int row, int k, T v) {
-      if (task > 0 || row < N) x[row * pitch + k] = v;
-    });
-    if (task == 0) {
-      __syncthreads();
-      Shared<T, N> const s(memory + N * pitch * static_cast<int>(sizeof(T)));
-      int const bad = factor_block<T, N>(s, [x, nb](int i, int k) {
-        T v = from_real<T>(i == k ? 1 : 0);  // columns beyond the block are those of the identity
-        if (i < nb) v = x[i * pitch + k];
-        return i == k ? from_real<T>(real_part(v)) : v;
-      });
-      if (tid == nb - 1 && bad != 0) record(p.flags, p.member0 + member, p.first + col + bad);
-      for (int e = tid; e < N * N; e += column_threads) {
-        int const i = e / N, k = e % N;
-        if (i < nb && k <= i) own[i * p.pitch + k] = s.matrix[i * line + k];
-      }
-    } else {
-      T* const matrix = x + M * pitch;
-      Real<T>* const inverse = reinterpret_cast<Real<T>*>(matrix + N * line);
-      await_columns(done, control + 1, j, j, j, j);
-      T const* const diagonal = a + col * (p.pitch + 1);
-      constexpr int loads = N * N / column_threads;
-      T v[loads];  // all at once, so that their latencies overlap
+  }
+
+  // Copies the diagonal block's factor that begins at `at` to shared memory, [block][block_pitch], and the inverses of its
+  // diagonal, when it is complete. Beyond `columns` it is the identity.
+  __device__ void load_factor(int at, int columns, T* matrix, Real<T>* inverse) const {
+    constexpr int N = block<T>, line = block_pitch<N, T>, loads = N * N / column_threads;
+    int const tid = static_cast<int>(threadIdx.x);
+    await_columns({at, 1}, {at, 1}, at / N);
+    T const* const diagonal = a + at * (p.pitch + 1);
+    T v[loads];  // all at once, so that their latencies overlap
 #pragma unroll
-      for (int u = 0; u < loads; ++u) {
-        int const e = u * column_threads + tid, i = e / N, k = e % N;
-        v[u] = from_real<T>(i == k ? 1 : 0);
-        if (i < nb && k <= i) v[u] = diagonal[i * p.pitch + k];
-      }
+    for (int u = 0; u < loads; ++u) {
+      int const e = u * column_threads + tid, i = e / N, k = e % N;
+      v[u] = from_real<T>(i == k ? 1 : 0);
+      if (i < columns && k <= i) v[u] = diagonal[i * p.pitch + k];
+    }
 #pragma unroll
-      for (int u = 0; u < loads; ++u) {
-        int const e = u * column_threads + tid, i = e / N, k = e % N;
-        matrix[i * line + k] = v[u];
-        if (i == k) inverse[i] = 1 / real_part(v[u]);
-      }
-      __syncthreads();
-      if (tid < m) solve_row<T>(matrix, inverse, x + tid * pitch);
-      __syncthreads();
-      for (int e = tid; e < m * N; e += column_threads) {
-        int const i = e / N, k = e % N;
-        if (k < nb) own[i * p.pitch + k] = x[i * pitch + k];
-      }
+    for (int u = 0; u < loads; ++u) {
+      int const e = u * column_threads + tid, i = e / N, k = e % N;
+      matrix[i * line + k] = v[u];
+      if (i == k) inverse[i] = 1 / real_part(v[u]);
     }
     __syncthreads();
-    if (tid <= block1 - block0) store_release(done + block0 + tid, j + 1);
+  }
+
+  // Prefetches rows of the block column and of `before` columns before it.
+  __device__ void prefetch_rows(Rows x, int before) const {
+    constexpr int line = 128 / static_cast<int>(sizeof(T));
+    int const lines = (before + block<T>) / line;
+    for (int e = static_cast<int>(threadIdx.x); e < x.count * lines; e += column_threads) {
+      prefetch(a + (x.first + e / lines) * p.pitch + col - before + e % lines * line);
+    }
+  }
+
+  template <Pieces PIECES>
+  __device__ void diagonal() const;
+  template <Pieces PIECES>
+  __device__ void below(Rows x) const;
+};
+
+// Replaces rows x of shared memory, [ROWS][PITCH], by x T^-H for the lower triangular T in shared memory,
+// [block][block_pitch], with the inverses of its diagonal. A warp has 16 rows, and solves 8 columns at a time: it subtracts
+// the product of those before, and a thread has two columns of two rows.
+template <class T, int ROWS, int PITCH>
+__device__ void solve_tile(T const* matrix, Real<T> const* inverse, T* rows) {
+  constexpr int N = block<T>, line = block_pitch<N, T>;
+  static_assert(ROWS % 16 == 0 && ROWS / 16 <= column_threads / 32);
+  int const lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4, row0 = static_cast<int>(threadIdx.x) / 32 * 16;
+  if (row0 >= ROWS) return;
+  T* const x = rows + (row0 + g) * PITCH;
+#pragma unroll 1
+  for (int j = 0; j < N; j += 8) {
+    typename Tensor<T>::Sum sum = {};
+#pragma unroll 2
+    for (int k = 0; k < j; k += 8) {
+      T const a[4] = {x[k + t], x[8 * PITCH + k + t], x[k + t + 4], x[8 * PITCH + k + t + 4]};
+      T const* const m = matrix + (j + g) * line + k + t;
+      T const b[2] = {conjugate(m[0], true), conjugate(m[4], true)};
+      Tensor<T>::multiply(sum, Tensor<T>::left(a), Tensor<T>::right(b));
+    }
+    T m[2][8], v[4];  // rows of the diagonal block of T, and the thread's elements: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1)
+#pragma unroll
+    for (int e = 0; e < 2; ++e) load_wide<8>(m[e], matrix + (j + 2 * t + e) * line + j);
+#pragma unroll
+    for (int e = 0; e < 4; ++e) v[e] = difference(x[e / 2 * 8 * PITCH + j + 2 * t + e % 2], Tensor<T>::at(sum, e));
+#pragma unroll
+    for (int c = 0; c < 8; c += 2) {
+      if (t == c / 2) {
+#pragma unroll
+        for (int e = 0; e < 4; e += 2) {
+          v[e] = scaled(v[e], inverse[j + c]);
+          v[e + 1] = scaled(less_conj(v[e + 1], v[e], m[1][c]), inverse[j + c + 1]);
+        }
+      }
+      T solved[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) solved[e] = shuffled(v[e], lane - t + c / 2);
+      if (t > c / 2) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          v[e] = less_conj(v[e], solved[e / 2 * 2], m[e % 2][c]);
+          v[e] = less_conj(v[e], solved[e / 2 * 2 + 1], m[e % 2][c + 1]);
+        }
+      }
+    }
+#pragma unroll
+    for (int e = 0; e < 4; ++e) x[e / 2 * 8 * PITCH + j + 2 * t + e % 2] = v[e];
+    __syncwarp();
+  }
+}
+
+// Subtracts x x^H from d, on and below the diagonal, for x and d in shared memory, [block][PITCH].
+template <class T, int PITCH>
+__device__ void subtract_square(T const* x, T* d) {
+  constexpr int N = block<T>, down = N / 16, width = N * down * 32 / column_threads, tiles = width / 8;
+  int const lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32, g = lane / 4, t = lane % 4;
+  int const row0 = warp % down * 16, col0 = warp / down * width;
+  if (col0 > row0 + 15) return;
+  typename Tensor<T>::Sum sum[tiles] = {};
+#pragma unroll 2
+  for (int k = 0; k < N; k += 8) {
+    T const* const l = x + (row0 + g) * PITCH + k + t;
+    T const a[4] = {l[0], l[8 * PITCH], l[4], l[8 * PITCH + 4]};
+    typename Tensor<T>::Left const left = Tensor<T>::left(a);
+#pragma unroll
+    for (int i = 0; i < tiles; ++i) {
+      T const* const r = x + (col0 + i * 8 + g) * PITCH + k + t;
+      T const b[2] = {conjugate(r[0], true), conjugate(r[4], true)};
+      Tensor<T>::multiply(sum[i], left, Tensor<T>::right(b));
+    }
+  }
+#pragma unroll
+  for (int i = 0; i < tiles; ++i) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      T* const at = d + (row0 + g + e / 2 * 8) * PITCH + col0 + i * 8 + 2 * t + e % 2;
+      *at = difference(*at, Tensor<T>::at(sum[i], e));
+    }
+  }
+}
+
+// The tile has the columns of the block before, if there is one, and those of the diagonal block.
+template <class T>
+template <Pieces PIECES>
+__device__ void Task<T>::diagonal() const {
+  using G = DiagonalTile<T>;
+  constexpr int N = block<T>, pitch = block_pitch<2 * N, T>, line = block_pitch<N, T>;
+  static_assert(N * N % column_threads == 0);
+  int const tid = static_cast<int>(threadIdx.x), j = col / N;
+  int const before = j > 0 && first_below<T>(col - N, p.cols, p.rows) > col ? N : 0;
+  T* const x = reinterpret_cast<T*>(memory);  // the tile, [N][pitch]
+  T* const matrix = x + N * pitch;
+  T* const own = a + col * p.pitch + col - before;
+  Rows const rows{col, nb};
+  prefetch_rows(rows, before);
+  auto const load = [&](int row, int k) { return row < nb && k <= row + before ? own[row * p.pitch + k] : from_real<T>(0); };
+  Sums<G> sum = {};
+  sum_columns<G, PIECES>(sum, rows, {col - before, before + nb}, (col - before) / N, [&] {
+    subtract_sum<G>(sum, load, [&](int row, int k, T v) {
+      if (row < nb && k <= row + before) own[row * p.pitch + k] = v;
+    });
+  });
+  subtract_sum<G>(sum, load, [&](int row, int k, T v) { x[row * pitch + k] = v; });
+  if (before > 0) {
+    Real<T>* const inverse = reinterpret_cast<Real<T>*>(matrix + N * line);
+    load_factor(col - N, N, matrix, inverse);
+    solve_tile<T, N, pitch>(matrix, inverse, x);
+    __syncthreads();
+    subtract_square<T, pitch>(x, x + N);
+    for (int e = tid; e < nb * N; e += column_threads) own[e / N * p.pitch + e % N] = x[e / N * pitch + e % N];
+  }
+  __syncthreads();
+  if (before > 0 && tid == column_threads - 1) store_release(done + j, j);
+  Shared<T, N> const s(reinterpret_cast<char*>(matrix));
+  int const bad = factor_block<T, N>(s, [d = x + before, n = nb](int i, int k) {
+    T v = from_real<T>(i == k ? 1 : 0);  // columns beyond the block are those of the identity
+    if (i < n) v = d[i * pitch + k];
+    return i == k ? from_real<T>(real_part(v)) : v;
+  });
+  if (tid == nb - 1 && bad != 0) record(p.flags, p.member0 + member, p.first + col + bad);
+  for (int e = tid; e < N * N; e += column_threads) {
+    int const i = e / N, k = e % N;
+    if (i < nb && k <= i) own[i * p.pitch + before + k] = s.matrix[i * line + k];
+  }
+  __syncthreads();
+  if (tid == 0) store_release(done + j, j + 1);
+}
+
+template <class T>
+template <Pieces PIECES>
+__device__ void Task<T>::below(Rows rows) const {
+  using G = FactorTile<T>;
+  constexpr int N = block<T>, pitch = block_pitch<N, T>;
+  int const tid = static_cast<int>(threadIdx.x), j = col / N;
+  T* const x = reinterpret_cast<T*>(memory);  // the tile, [G::M][pitch]
+  T* const own = a + rows.first * p.pitch + col;
+  prefetch_rows(rows, 0);
+  auto const load = [&](int row, int k) { return row < rows.count && k < nb ? own[row * p.pitch + k] : from_real<T>(0); };
+  Sums<G> sum = {};
+  sum_columns<G, PIECES>(sum, rows, {col, nb}, j, [&] {
+    subtract_sum<G>(sum, load, [&](int row, int k, T v) {
+      if (row < rows.count && k < nb) own[row * p.pitch + k] = v;
+    });
+  });
+  subtract_sum<G>(sum, load, [&](int row, int k, T v) { x[row * pitch + k] = v; });
+  T* const matrix = x + G::M * pitch;
+  Real<T>* const inverse = reinterpret_cast<Real<T>*>(matrix + N * pitch);
+  load_factor(col, nb, matrix, inverse);
+  solve_tile<T, G::M, pitch>(matrix, inverse, x);
+  __syncthreads();
+  for (int e = tid; e < rows.count * N; e += column_threads) {
+    int const i = e / N, k = e % N;
+    if (k < nb) own[i * p.pitch + k] = x[i * pitch + k];
+  }
+  __syncthreads();
+  int const first = rows.first / N, last = (rows.first + rows.count - 1) / N;
+  if (tid <= last - first) store_release(done + first + tid, j + 1);
+}
+
+// Grid: as many CTAs as run at a time.
+template <class T, Pieces PIECES>
+__global__ void __launch_bounds__(column_threads, tiles_ctas<T>) factor_tiles(Tiles p) {
+  constexpr int N = block<T>, M = FactorTile<T>::M;
+  static_assert(FactorTile<T>::threads == column_threads && DiagonalTile<T>::threads == column_threads && M / N + 2 <= control_bytes / 4 - 1);
+  GPK_FACTOR_SHARED(shared);
+  int* const control = reinterpret_cast<int*>(shared);
+  begin();
+  int j = 0, before = 0;  // a block column, and the tasks of those before it
+  for (;;) {
+    if (threadIdx.x == 0) control[0] = take(p.state);
+    __syncthreads();
+    int const number = control[0] / p.batch, member = control[0] % p.batch;
+    while (j * N < p.cols) {
+      int const tasks = 1 + (p.rows - first_below<T>(j * N, p.cols, p.rows) + M - 1) / M;
+      if (number < before + tasks) break;
+      before += tasks, ++j;
+    }
+    if (j * N >= p.cols) return;
+    int const col = j * N, nb = p.cols - col < N ? p.cols - col : N;
+    Task<T> const t{p, reinterpret_cast<T*>(p.a) + member * p.a_member, p.state + 1 + member * p.blocks, control + 1, shared + control_bytes, member, col, nb};
+    if (number == before) {
+      t.template diagonal<PIECES>();
+    } else {
+      int const first = first_below<T>(col, p.cols, p.rows) + (number - before - 1) * M;
+      t.template below<PIECES>({first, p.rows - first < M ? p.rows - first : M});
+    }
   }
 }
 

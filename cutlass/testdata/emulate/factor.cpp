@@ -399,7 +399,7 @@ void test() {
     test_cholesky<T>(n, n + 33, 2 - layout, 1000);
     if (n < 100) test_order<T>(n, false);
   }
-  int const large = gpk::factor::tiles_columns * gpk::factor::block<T> + 70;  // sums are put down once
+  int const large = (gpk::factor::tiles_columns + 2) * gpk::factor::block<T> + 6;  // all kinds of tasks put down sums
   test_cholesky<T>(large, large, 0, 2);
   for (int n : {1, 2, 8, 9, 17, 32, 33, 50, 64}) {
     for (int layout = 0; layout < 3; ++layout) test_small<T>(n, layout, layout == 1);
