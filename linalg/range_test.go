@@ -1,8 +1,10 @@
 package linalg
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -48,5 +50,24 @@ func TestEigvalsHParts(t *testing.T) {
 	}
 	if !(math.Abs(got[0]) <= eps64 && math.Abs(got[1]) <= eps64 && math.Abs(got[2]-1) <= eps64) {
 		t.Error(got)
+	}
+}
+
+// TestNonFiniteParts: the imaginary parts of a diagonal are not used, but those that are NaN or infinite are named.
+func TestNonFiniteParts(t *testing.T) {
+	for _, dt := range []gpk.DType{gpk.Complex64, gpk.Complex128} {
+		for _, v := range []float64{math.NaN(), math.Inf(-1), 1e30} {
+			a := gpk.FromSlice([]complex128{3, 0, 0, complex(1, v)}, 2, 2).Cast(dt)
+			values := EigvalsH(a)
+			if v == 1e30 {
+				if got := widen(t, values.Unsqueeze(0))[0]; got.at(0, 0) != 1 || got.at(0, 1) != 3 {
+					t.Errorf("%v: eigenvalues %v", dt, got.data)
+				}
+				continue
+			}
+			if err := values.Err(); !errors.Is(err, gpk.ErrNonFinite) || !strings.Contains(err.Error(), "a[1 1] is ") {
+				t.Errorf("%v, %v: %v", dt, v, err)
+			}
+		}
 	}
 }

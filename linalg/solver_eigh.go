@@ -34,9 +34,6 @@ func (s solver) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.
 	if s.leaves(a, kind != cusolver.Syevd) {
 		return s.blocked.eigh(op, a, vectors)
 	}
-	if err := s.finite(a, op.triangle()); err != nil {
-		return nil, nil, err
-	}
 	x, by, err := s.normalized(a, op.triangle())
 	if err != nil {
 		return nil, nil, err

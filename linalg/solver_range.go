@@ -12,11 +12,15 @@ import (
 // all of them are 1.
 type powers struct{ *gpk.Array }
 
-// normalized is normalize for a stack on a GPU, of which one triangle is read. It returns a itself where no matrix
-// is near an end of the range.
+// normalized is finite and normalize for a stack on a GPU, of which one triangle is read. It waits once, for the largest
+// elements, which are NaN or infinite where an element is. It returns a itself where no matrix is near an end of the range.
 func (s solver) normalized(a *gpk.Array, which triangle) (x *gpk.Array, by powers, err error) {
-	largest := which.of(a.Real(), 0).Abs().Max(-1, -2)
-	if a.DType().IsComplex() { // the absolute value of an element may overflow, and the diagonal of a Hermitian matrix is real
+	re := a.Real()
+	if a.DType().IsComplex() { // the diagonal of a Hermitian matrix is real, but its imaginary parts have to be finite
+		re = re.Add(a.Imag().Sub(a.Imag()))
+	}
+	largest := which.of(re, 0).Abs().Max(-1, -2)
+	if a.DType().IsComplex() { // the absolute value of an element may overflow
 		largest = largest.Maximum(which.of(a.Imag(), 1).Abs().Max(-1, -2))
 	}
 	list, err := gpk.ToSlice[float64](largest.Cast(gpk.Float64))
@@ -25,6 +29,9 @@ func (s solver) normalized(a *gpk.Array, which triangle) (x *gpk.Array, by power
 	}
 	all := 1.0
 	for i, v := range list {
+		if v-v != 0 {
+			return nil, by, s.nonFinite("a", a)
+		}
 		if list[i] = normalizer(v, s.epsilon()); list[i] != 1 {
 			all = list[i]
 		}

@@ -35,9 +35,6 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	if s.leaves(a, kinds[0] == cusolver.GesvdjBatched) {
 		return s.blocked.svd(op, a, vectors)
 	}
-	if err := s.finite(a, allElements); err != nil {
-		return nil, nil, nil, err
-	}
 	x, by, err := s.normalized(a, allElements)
 	if err != nil {
 		return nil, nil, nil, err

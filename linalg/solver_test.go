@@ -61,7 +61,7 @@ func TestSolver(t *testing.T) {
 	for name, f := range map[string]func(t *testing.T){
 		"Cholesky": TestCholesky, "LU": TestLU, "QR": TestQR, "Solve": TestSolve, "Refine": TestRefine, "RefineErrors": TestRefineErrors, "SolvePositive": TestSolvePositive,
 		"SolveTriangular": TestSolveTriangular, "Inv": TestInv, "Eigh": TestEigh, "SVD": TestSVD, "NumPy": TestNumPy,
-		"Refused": TestRefused, "NonFinite": TestNonFinite, "NonFiniteLarge": TestNonFiniteLarge, "Range": TestRange, "Singular": TestSingular, "Empty": TestEmpty,
+		"Refused": TestRefused, "NonFinite": TestNonFinite, "NonFiniteLarge": TestNonFiniteLarge, "NonFiniteParts": TestNonFiniteParts, "Range": TestRange, "Singular": TestSingular, "Empty": TestEmpty,
 	} {
 		t.Run(name, f)
 	}

@@ -71,12 +71,13 @@ func (r *attention[T]) runSpans(blocks, count, length int, sizes attentionSizes)
 	rows, heads, _, _ := r.cut(r.Queries)
 	units, own := blocks*count, count
 	var shared *spanResults[T]
+	run := Parallel
 	if blocks < tasksPerCPU*runtime.GOMAXPROCS(0) {
-		own = 1
+		own, run = 1, parallelNear // a decoder reads the same keys in its next step
 		shared = newSpanResults[T](blocks, count, length, rows*heads, r.ValueDim)
 	}
 	grain := roundUp(r.grain(units), own)
-	Parallel(units, grain, func(lo, hi int) {
+	run(units, grain, func(lo, hi int) {
 		w := getBuffer[T](sizes.total)
 		var s attentionScratch[T]
 		s.cut(w.data, sizes)

@@ -17,7 +17,14 @@ const partsPerWorker = 4
 //
 // The number of parts depends on GOMAXPROCS. A caller whose result would depend on the
 // partition must choose grain so that it does not.
-func Parallel(n, grain int, f func(lo, hi int)) {
+func Parallel(n, grain int, f func(lo, hi int)) { parallel(n, grain, 1, f) }
+
+// parallelNear is Parallel for calls that read the same memory again, as the steps of a decoder do. Each worker
+// starts with the same parts in every call, which may still be in its core's cache, and then takes over what is left.
+func parallelNear(n, grain int, f func(lo, hi int)) { parallel(n, grain, runtime.GOMAXPROCS(0), f) }
+
+// parallel is Parallel with up to so many homes.
+func parallel(n, grain, homes int, f func(lo, hi int)) {
 	if n <= 0 {
 		return
 	}
@@ -29,14 +36,17 @@ func Parallel(n, grain int, f func(lo, hi int)) {
 		return
 	}
 	step := max(grains/(threads*partsPerWorker), 1)
-	sharedWorkers.run(&job{f: f, n: n, size: step * grain, parts: (grains-1)/step + 1}, threads-1)
+	j := &job{f: f, n: n, size: step * grain, parts: (grains-1)/step + 1}
+	j.cut(min(homes, threads))
+	sharedWorkers.run(j, threads-1)
 }
 
 // job is one call of Parallel.
 type job struct {
 	f              func(lo, hi int)
 	n, size, parts int
-	begun          atomic.Int64 // parts that a goroutine has taken
+	homes          []home
+	shared         [1]home // homes, if there is one
 	// running is the number of workers inside work. The caller adds jobClosed
 	// when no part is left: a worker that comes later does not enter, so the
 	// caller never waits for a thread that is still waking up.
@@ -46,24 +56,55 @@ type job struct {
 
 const jobClosed = 1 << 30
 
-// run calls f until no part is left.
-func (j *job) run() {
-	for {
-		part := int(j.begun.Add(1)) - 1
-		if part >= j.parts {
-			return
-		}
-		// The last part's end would pass n, and near MaxInt overflow.
-		lo, hi := part*j.size, j.n
-		if part < j.parts-1 {
-			hi = lo + j.size
-		}
-		j.f(lo, hi)
+// home is consecutive parts of a job, with which some of its goroutines start.
+type home struct {
+	next atomic.Int64 // the first part that no goroutine has taken
+	end  int64
+	_    [48]byte // homes lie in cache lines of their own
+}
+
+// cut gives the parts to so many homes.
+func (j *job) cut(homes int) {
+	j.homes = j.shared[:]
+	if homes > 1 {
+		j.homes = make([]home, homes)
+	}
+	for i := range j.homes {
+		j.homes[i].next.Store(int64(i * j.parts / homes))
+		j.homes[i].end = int64((i + 1) * j.parts / homes)
 	}
 }
 
+// run calls f until no part is left. Home 0 is that of the caller, whose number is 0.
+func (j *job) run(worker int) {
+	first, n := 0, len(j.homes)
+	if worker > 0 && n > 1 {
+		first = 1 + worker%(n-1)
+	}
+	for i := range n {
+		h := &j.homes[(first+i)%n]
+		for h.next.Load() < h.end {
+			part := h.next.Add(1) - 1
+			if part >= h.end {
+				break
+			}
+			j.run1(int(part))
+		}
+	}
+}
+
+// run1 calls f for a part.
+func (j *job) run1(part int) {
+	// The last part's end would pass n, and near MaxInt overflow.
+	lo, hi := part*j.size, j.n
+	if part < j.parts-1 {
+		hi = lo + j.size
+	}
+	j.f(lo, hi)
+}
+
 // work is run for a worker. It does nothing in a closed job.
-func (j *job) work() {
+func (j *job) work(worker int) {
 	for {
 		n := j.running.Load()
 		if n >= jobClosed {
@@ -73,7 +114,7 @@ func (j *job) work() {
 			break
 		}
 	}
-	j.run()
+	j.run(worker)
 	if j.running.Add(-1) == jobClosed {
 		j.finished.Unlock()
 	}

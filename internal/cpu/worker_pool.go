@@ -19,8 +19,9 @@ import (
 // outside the bubble may not use, and spins are counted, because the clock of a
 // bubble stands still.
 type workerPool struct {
-	idle atomic.Int32 // spinning workers that no caller has claimed
-	jobs chan *job    // one for each claim
+	born atomic.Uint32 // workers ever: the number of the last one
+	idle atomic.Int32  // spinning workers that no caller has claimed
+	jobs chan *job     // one for each claim
 }
 
 var sharedWorkers = newWorkerPool()
@@ -41,17 +42,17 @@ func (p *workerPool) run(j *job, n int) {
 		if p.claim() {
 			p.jobs <- j
 		} else {
-			go p.work(j)
+			go p.work(j, int(p.born.Add(1)))
 		}
 	}
-	j.run()
+	j.run(0)
 	j.wait()
 }
 
-// work is the body of a worker: it executes j, and the jobs after it.
-func (p *workerPool) work(j *job) {
+// work is the body of a worker of this number: it executes j, and the jobs after it.
+func (p *workerPool) work(j *job, worker int) {
 	for j != nil {
-		j.work()
+		j.work(worker)
 		j = p.next()
 	}
 }

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -103,11 +104,38 @@ func TestParallelWaitsForWorkers(t *testing.T) {
 	}
 }
 
+// TestHomes: a worker starts with the parts of its home, and then takes over those of the others.
+func TestHomes(t *testing.T) {
+	for worker, want := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {4, 5, 6, 0, 1, 2, 3}, {2, 3, 4, 5, 6, 0, 1}, {4, 5, 6, 0, 1, 2, 3}} {
+		var got []int
+		j := &job{f: func(lo, hi int) { got = append(got, lo/2) }, n: 13, size: 2, parts: 7}
+		j.cut(3)
+		if j.run(worker); !slices.Equal(got, want) {
+			t.Errorf("worker %d: %v, want %v", worker, got, want)
+		}
+	}
+	for _, procs := range []int{1, 2, 3, 8} {
+		old := runtime.GOMAXPROCS(procs)
+		for n := range 70 {
+			seen := make([]int8, n)
+			parallelNear(n, 2, func(lo, hi int) {
+				for i := lo; i < hi; i++ {
+					seen[i]++ // parts are disjoint, or -race says so
+				}
+			})
+			if slices.ContainsFunc(seen, func(n int8) bool { return n != 1 }) {
+				t.Errorf("GOMAXPROCS %d: visits %v", procs, seen)
+			}
+		}
+		runtime.GOMAXPROCS(old)
+	}
+}
+
 func TestClosedJobTurnsWorkersAway(t *testing.T) {
 	j := &job{f: func(lo, hi int) { t.Errorf("part [%d, %d)", lo, hi) }, n: 4, size: 1, parts: 4}
 	j.finished.Lock()
 	j.wait()
-	j.work()
+	j.work(1)
 	if n := j.running.Load(); n != jobClosed {
 		t.Errorf("running is %#x, want %#x", n, jobClosed)
 	}
