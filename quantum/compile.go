@@ -165,21 +165,11 @@ func (k *kernel) noteFactors() {
 
 // connection returns a gate that connects two of a block's wires.
 func connection(gates []gate, wires []int) gate {
-	in := map[int]bool{}
-	for _, w := range wires {
-		in[w] = true
+	i := slices.IndexFunc(gates, func(g gate) bool { return g.b >= 0 && slices.Contains(wires, g.a) && slices.Contains(wires, g.b) })
+	if i < 0 {
+		i = max(slices.IndexFunc(gates, func(g gate) bool { return g.b >= 0 }), 0)
 	}
-	for _, g := range gates {
-		if g.b >= 0 && in[g.a] && in[g.b] {
-			return g
-		}
-	}
-	for _, g := range gates {
-		if g.b >= 0 {
-			return g
-		}
-	}
-	return gates[0]
+	return gates[i]
 }
 
 func (k *kernel) note(format string, args ...any) {
