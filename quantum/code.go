@@ -98,6 +98,14 @@ type circuitCode struct {
 	all       []Angle
 }
 
+// numbers is the number of real numbers in a state.
+func (c *circuitCode) numbers() int {
+	if c.real {
+		return 1 << c.qubits
+	}
+	return 2 << c.qubits
+}
+
 // addAngles adds the angles of a table and returns the index of the first.
 func (c *circuitCode) addAngles(t *angleTable) int {
 	first := len(c.angleCode)
@@ -223,7 +231,7 @@ type gramCodes struct {
 
 // encoded returns the codes of k.
 func (k *kernel) encoded() *gramCodes {
-	c := k.codes
+	c := &k.codes
 	c.once.Do(func() {
 		for _, p := range k.blocks {
 			c.blocks = append(c.blocks, encode(p, true))

@@ -2,9 +2,9 @@ package quantum
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
@@ -265,10 +265,8 @@ const (
 // newNotes appends empty notes for sets of samples and for tiles.
 func newNotes(p *uploadBlob, sets, tiles int) {
 	p.align()
-	for range noteWords * sets {
-		*p = binary.LittleEndian.AppendUint64(*p, nothingFound)
-	}
-	*p = append(*p, make([]byte, 8*tileWords*tiles)...)
+	p.add(slices.Repeat([]uint64{nothingFound}, noteWords*sets))
+	p.add(make([]uint64, tileWords*tiles))
 }
 
 // finite starts a check of x for values that are not finite.

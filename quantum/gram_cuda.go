@@ -97,7 +97,7 @@ func (g *cudaGram) run(poison bool) error {
 	if g.x.n == 0 || g.y.n == 0 {
 		return g.finish()
 	}
-	if g.hasBegin() {
+	if g.options.Normalize || g.needsFiniteCheck() || g.wires != nil && g.wires.nSlots > 0 {
 		if err := g.timed(&g.building, g.s, g.begin); err != nil {
 			return err
 		}
@@ -110,11 +110,6 @@ func (g *cudaGram) run(poison bool) error {
 		return err
 	}
 	return g.finish()
-}
-
-// hasBegin reports whether begin has any work.
-func (g *cudaGram) hasBegin() bool {
-	return g.options.Normalize || g.needsFiniteCheck() || g.wires != nil && g.wires.nSlots > 0
 }
 
 // needsFiniteCheck reports whether a separate kernel has to check x and y for NaN and Inf, because no
@@ -199,12 +194,8 @@ func (g *cudaGram) buildStates(b stateBlock) error {
 			}
 			if norms := g.norms[set]; norms != nil {
 				if err := d.launch(g.s, []*device.Buffer{states[i]}, []*device.Buffer{norms}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-					width := 1 << d.qubits
-					if !d.real {
-						width *= 2
-					}
 					return lib.QuantumNorms(ordinal, stream, cutlass.QuantumNorms{
-						Type: d.dt, N: b.hi - b.lo, Width: width, State: states[i].Addr(), Out: norms.Addr() + uint64(8*b.lo), First: i == 0,
+						Type: d.dt, N: b.hi - b.lo, Width: d.numbers(), State: states[i].Addr(), Out: norms.Addr() + uint64(8*b.lo), First: i == 0,
 					})
 				}); err != nil {
 					return err
