@@ -167,7 +167,8 @@ func (d *deviceCode) points(s *device.Stream, x source, notes *device.Buffer, no
 	})
 }
 
-// build writes the states of the samples lo … hi-1 to the begin of dst.
+// build writes the states of the samples lo … hi-1 to the begin of dst. If dst is nil, it only records the angles that are
+// not finite.
 func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer) error {
 	row := int64(d.states().Size()) << d.qubits
 	step := max(int(min(d.most/d.slotBytes(), buildBytes/row)), 1)
@@ -175,37 +176,15 @@ func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := d.buildSome(s, x, at, min(at+step, hi), notes, noteAt, dst, dst.Addr()+uint64(int64(at-lo)*row)); err != nil {
+		if err := d.buildSome(s, x, at, min(at+step, hi), notes, noteAt, dst, int64(at-lo)*row); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// check computes the angles of samples lo … hi-1, as build does, and records those that are not finite. It builds no states.
-func (d *deviceCode) check(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64) error {
-	step := max(int(d.most/d.slotBytes()), 1)
-	for at := lo; at < hi; at += step {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		n := min(step, hi-at)
-		slots, err := d.dev.Alloc(int64(n)*int64(d.stride)*int64(d.dt.Size()), s)
-		if err != nil {
-			return err
-		}
-		angles, err := d.prepare(s, x, at, at+n, notes, noteAt, slots, d.stride, 1)
-		slots.Free()
-		if err != nil {
-			return err
-		}
-		angles.Free()
-	}
-	return nil
-}
-
-// buildSome builds states at the address to, which is inside dst.
-func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer, to uint64) error {
+// buildSome builds states from the given byte of dst on, unless dst is nil.
+func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer, from int64) error {
 	n := hi - lo
 	slots, err := d.dev.Alloc(int64(n)*int64(d.stride)*int64(d.dt.Size()), s)
 	if err != nil {
@@ -217,6 +196,10 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 		return err
 	}
 	defer angles.Free()
+	if dst == nil {
+		return nil
+	}
+	to := dst.Addr() + uint64(from)
 	pass := func(p passCode, code uint64, n, samples int, buf *device.Buffer, state uint64) error {
 		tables := uint64(0)
 		reads := []*device.Buffer{d.buf, slots, angles}

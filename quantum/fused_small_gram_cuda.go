@@ -74,7 +74,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 		return false, nil
 	}
 	g.launches += 2
-	g.entries = append(g.entries, int64(n)*int64(n+1)/2)
+	g.entries, g.off.n = append(g.entries, int64(n)*int64(n+1)/2), int64(n)*int64(n-1)/2
 	g.tiles, g.builds[0] = 1, []int{1}
 	return true, g.finish()
 }

@@ -57,7 +57,6 @@ type cudaGram struct {
 	unused    []device.Event   // of the newest group
 	edge      *device.Event    // the last event on s, if no measured work followed it
 	owned     []*device.Buffer
-	work      closedWork // reused for each tile
 }
 
 func (e cudaEngine) gram(ctx context.Context, j *job) error {
