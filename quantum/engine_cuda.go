@@ -148,25 +148,6 @@ func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *devi
 	return angles, nil
 }
 
-// points checks all samples and computes their slots: value v of sample i is stored at
-// out[i + v pitch].
-func (d *deviceCode) points(s *device.Stream, x source, notes *device.Buffer, noteAt uint64, out *device.Buffer, pitch int) error {
-	if !d.direct {
-		angles, err := d.prepare(s, x, 0, x.n, notes, noteAt, out, 1, pitch)
-		if err == nil {
-			angles.Free()
-		}
-		return err
-	}
-	return d.launch(s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{notes, out}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.QuantumPoints(ordinal, stream, cutlass.QuantumPoints{
-			XType: x.dt, Type: d.dt, N: x.n, Features: x.features, X: x.addr, Row: x.row, Col: x.col,
-			Angles: d.nAngles, AngleCode: d.at(d.places.angles), Coefs: d.at(d.places.coefs),
-			Slots: d.nSlots, SlotCode: d.at(d.places.slots), Fixed: d.at(d.places.fixed), Out: out.Addr(), LD: pitch, Status: noteAt,
-		})
-	})
-}
-
 // build writes the states of the samples lo … hi-1 to the begin of dst. If dst is nil, it only records the angles that are
 // not finite.
 func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer) error {

@@ -151,9 +151,11 @@ func (g *cudaGram) begin() error {
 		if g.points[set], err = g.alloc(int64(pitch) * int64(g.wires.stride) * int64(g.dt.Size())); err != nil {
 			return err
 		}
-		if err := g.wires.points(g.s, x, g.notes, g.noteAt(set, len(g.codes)), g.points[set], pitch); err != nil {
+		angles, err := g.wires.prepare(g.s, x, 0, x.n, g.notes, g.noteAt(set, len(g.codes)), g.points[set], 1, pitch)
+		if err != nil {
 			return err
 		}
+		angles.Free()
 	}
 	return nil
 }
