@@ -28,21 +28,6 @@ type QuantumSlots struct {
 	SampleStride, ValueStride int
 }
 
-// QuantumPoints are the arguments of Library.QuantumPoints.
-type QuantumPoints struct {
-	XType, Type      dtype.DType // of X and of Out, Float32 or Float64
-	N, Features      int
-	X                uint64
-	Row, Col         int
-	Angles           int
-	AngleCode, Coefs uint64
-	Slots            int
-	SlotCode, Fixed  uint64
-	Out              uint64
-	LD               int
-	Status           uint64
-}
-
 // QuantumPass are the arguments of Library.QuantumPass.
 type QuantumPass struct {
 	Type                   dtype.DType // of the states
@@ -103,8 +88,8 @@ type QuantumFinish struct {
 }
 
 // QuantumClosedWhole are the arguments of Library.QuantumClosedWhole: those of
-// QuantumPoints and QuantumClosedGram. The codes and their numbers are at the given byte
-// offsets of Code.
+// QuantumAngles, QuantumSlots and QuantumClosedGram. The codes and their numbers are at the given
+// byte offsets of Code.
 type QuantumClosedWhole struct {
 	XType                       dtype.DType
 	N, Features                 int

@@ -7,8 +7,6 @@ package cutlass
 #cgo nocallback gpk_call_quantum_angles
 #cgo noescape gpk_call_quantum_slots
 #cgo nocallback gpk_call_quantum_slots
-#cgo noescape gpk_call_quantum_points
-#cgo nocallback gpk_call_quantum_points
 #cgo noescape gpk_call_quantum_pass
 #cgo nocallback gpk_call_quantum_pass
 #cgo noescape gpk_call_quantum_norms
@@ -39,13 +37,6 @@ static int gpk_call_quantum_angles(uintptr_t f, int device, uint64_t stream, int
 static int gpk_call_quantum_slots(uintptr_t f, int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
                                   uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride) {
 	return GPK_AS(gpk_quantum_slots)(device, stream, type, n, slots, code, fixed, angles, n_angles, out, sample_stride, value_stride);
-}
-
-static int gpk_call_quantum_points(uintptr_t f, int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
-                                   int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
-                                   uint64_t fixed, uint64_t out, int64_t ld, uint64_t status) {
-	return GPK_AS(gpk_quantum_points)(device, stream, x_type, type, n, features, x, row, col, angles, angle_code, coefs, slots, slot_code, fixed,
-	                                  out, ld, status);
 }
 
 static int gpk_call_quantum_pass(uintptr_t f, int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
@@ -108,7 +99,7 @@ import (
 
 // quantumEntries are the library's functions for quantum circuits.
 type quantumEntries struct {
-	quantumAngles, quantumSlots, quantumPoints                                   C.uintptr_t
+	quantumAngles, quantumSlots                                                  C.uintptr_t
 	quantumPass, quantumNorms                                                    C.uintptr_t
 	quantumClosed, quantumFinish, quantumFinishWorkspaceSize                     C.uintptr_t
 	quantumClosedGram, quantumClosedWhole, quantumGram, quantumGramWorkspaceSize C.uintptr_t
@@ -126,14 +117,6 @@ func (l *Library) QuantumSlots(device int, stream uint64, q QuantumSlots) error 
 	return l.check("gpk_quantum_slots", C.gpk_call_quantum_slots(l.entries.quantumSlots, C.int(device), C.uint64_t(stream), C.int(q.Type),
 		C.int64_t(q.N), C.int(q.Slots), C.uint64_t(q.Code), C.uint64_t(q.Fixed), C.uint64_t(q.Angles), C.int(q.NAngles),
 		C.uint64_t(q.Out), C.int64_t(q.SampleStride), C.int64_t(q.ValueStride)))
-}
-
-// QuantumPoints enqueues the work of QuantumAngles and QuantumSlots as one kernel.
-func (l *Library) QuantumPoints(device int, stream uint64, q QuantumPoints) error {
-	return l.check("gpk_quantum_points", C.gpk_call_quantum_points(l.entries.quantumPoints, C.int(device), C.uint64_t(stream), C.int(q.XType),
-		C.int(q.Type), C.int64_t(q.N), C.int64_t(q.Features), C.uint64_t(q.X), C.int64_t(q.Row), C.int64_t(q.Col), C.int(q.Angles),
-		C.uint64_t(q.AngleCode), C.uint64_t(q.Coefs), C.int(q.Slots), C.uint64_t(q.SlotCode), C.uint64_t(q.Fixed), C.uint64_t(q.Out),
-		C.int64_t(q.LD), C.uint64_t(q.Status)))
 }
 
 // QuantumPass enqueues one pass of a program over states.

@@ -26,9 +26,6 @@ func TestQuantumEntries(t *testing.T) {
 		{"gpk_quantum_slots", func(code int) error {
 			return lib.QuantumSlots(code, stream, QuantumSlots{dtype.Float64, 3, 4, 5, 6, 7, 8, 9, 10, 11})
 		}, []int64{2, 3, 4, 5, 6, 7, 8, 9, 10, 11}},
-		{"gpk_quantum_points", func(code int) error {
-			return lib.QuantumPoints(code, stream, QuantumPoints{dtype.Float64, dtype.Float32, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
-		}, []int64{2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
 		{"gpk_quantum_pass", func(code int) error {
 			return lib.QuantumPass(code, stream, QuantumPass{dtype.Complex64, 3, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, []int32{14, 15}})
 		}, []int64{10, 3, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}},

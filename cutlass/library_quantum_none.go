@@ -8,9 +8,6 @@ func (*Library) QuantumAngles(device int, stream uint64, q QuantumAngles) error 
 // QuantumSlots returns ErrNotBuilt.
 func (*Library) QuantumSlots(device int, stream uint64, q QuantumSlots) error { return Built() }
 
-// QuantumPoints returns ErrNotBuilt.
-func (*Library) QuantumPoints(device int, stream uint64, q QuantumPoints) error { return Built() }
-
 // QuantumPass returns ErrNotBuilt.
 func (*Library) QuantumPass(device int, stream uint64, q QuantumPass) error { return Built() }
 

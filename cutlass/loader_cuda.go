@@ -227,7 +227,6 @@ func load(path string) (*Library, error) {
 		{"gpk_normal", &e.normal},
 		{"gpk_quantum_angles", &e.quantumAngles},
 		{"gpk_quantum_slots", &e.quantumSlots},
-		{"gpk_quantum_points", &e.quantumPoints},
 		{"gpk_quantum_pass", &e.quantumPass},
 		{"gpk_quantum_norms", &e.quantumNorms},
 		{"gpk_quantum_closed", &e.quantumClosed},

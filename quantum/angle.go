@@ -255,17 +255,6 @@ func (t *angleTable) add(a Angle) int {
 // sample for which the angle is not finite, or -1.
 func (a Angle) evaluateAll(s *samples, lo int, out []float64) int {
 	data, step := s.data[lo*s.features:], s.features
-	if len(a.terms) == 1 && len(a.terms[0].features) == 1 { // the most common form
-		m := a.terms[0]
-		for i, at := 0, m.features[0]; i < len(out); i, at = i+1, at+step {
-			v := float64(m.coef * data[at]) // rounded, so that v - v is not fused
-			out[i] = v
-			if v-v != 0 { // NaN or Inf
-				return i
-			}
-		}
-		return -1
-	}
 	clear(out)
 	for _, m := range a.terms {
 		if len(m.features) == 1 {

@@ -110,86 +110,80 @@ func (c *Circuit) check(g gate) error {
 	return nil
 }
 
+// single appends a gate on one qubit for an exported method.
+func (c *Circuit) single(k gateKind, q int, t Angle) *Circuit {
+	return c.add(callsite.Here(), gate{kind: k, a: q, b: -1, angle: t})
+}
+
+// double appends a gate on two qubits for an exported method.
+func (c *Circuit) double(k gateKind, a, b int, t Angle) *Circuit {
+	return c.add(callsite.Here(), gate{kind: k, a: a, b: b, angle: t})
+}
+
 // H adds the Hadamard gate.
-func (c *Circuit) H(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateH, a: q, b: -1}) }
+func (c *Circuit) H(q int) *Circuit { return c.single(gateH, q, Angle{}) }
 
 // X adds the bit flip.
-func (c *Circuit) X(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateX, a: q, b: -1}) }
+func (c *Circuit) X(q int) *Circuit { return c.single(gateX, q, Angle{}) }
 
 // Y adds Pauli's Y.
-func (c *Circuit) Y(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateY, a: q, b: -1}) }
+func (c *Circuit) Y(q int) *Circuit { return c.single(gateY, q, Angle{}) }
 
 // Z adds diag(1, -1).
-func (c *Circuit) Z(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateZ, a: q, b: -1}) }
+func (c *Circuit) Z(q int) *Circuit { return c.single(gateZ, q, Angle{}) }
 
 // S adds diag(1, i).
-func (c *Circuit) S(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateS, a: q, b: -1}) }
+func (c *Circuit) S(q int) *Circuit { return c.single(gateS, q, Angle{}) }
 
 // T adds diag(1, e^(i pi/4)).
-func (c *Circuit) T(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateT, a: q, b: -1}) }
+func (c *Circuit) T(q int) *Circuit { return c.single(gateT, q, Angle{}) }
 
 // SX adds the square root of X, (1+i, 1-i; 1-i, 1+i)/2.
-func (c *Circuit) SX(q int) *Circuit { return c.add(callsite.Here(), gate{kind: gateSX, a: q, b: -1}) }
+func (c *Circuit) SX(q int) *Circuit { return c.single(gateSX, q, Angle{}) }
 
 // RX adds exp(-i t/2 X).
-func (c *Circuit) RX(q int, t Angle) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateRX, a: q, b: -1, angle: t})
-}
+func (c *Circuit) RX(q int, t Angle) *Circuit { return c.single(gateRX, q, t) }
 
 // RY adds exp(-i t/2 Y).
-func (c *Circuit) RY(q int, t Angle) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateRY, a: q, b: -1, angle: t})
-}
+func (c *Circuit) RY(q int, t Angle) *Circuit { return c.single(gateRY, q, t) }
 
 // RZ adds exp(-i t/2 Z).
-func (c *Circuit) RZ(q int, t Angle) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateRZ, a: q, b: -1, angle: t})
-}
+func (c *Circuit) RZ(q int, t Angle) *Circuit { return c.single(gateRZ, q, t) }
 
 // P adds diag(1, e^it).
-func (c *Circuit) P(q int, t Angle) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateP, a: q, b: -1, angle: t})
-}
+func (c *Circuit) P(q int, t Angle) *Circuit { return c.single(gateP, q, t) }
 
 // CX adds X on target, controlled by control.
-func (c *Circuit) CX(control, target int) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateCX, a: control, b: target})
-}
+func (c *Circuit) CX(control, target int) *Circuit { return c.double(gateCX, control, target, Angle{}) }
 
 // CZ adds a sign of -1 for the states in which both qubits are 1.
-func (c *Circuit) CZ(a, b int) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateCZ, a: a, b: b})
-}
+func (c *Circuit) CZ(a, b int) *Circuit { return c.double(gateCZ, a, b, Angle{}) }
 
 // SWAP exchanges two qubits.
-func (c *Circuit) SWAP(a, b int) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateSWAP, a: a, b: b})
-}
+func (c *Circuit) SWAP(a, b int) *Circuit { return c.double(gateSWAP, a, b, Angle{}) }
 
 // CRX adds RX(t) on target, controlled by control.
 func (c *Circuit) CRX(control, target int, t Angle) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateCRX, a: control, b: target, angle: t})
+	return c.double(gateCRX, control, target, t)
 }
 
 // CRY adds RY(t) on target, controlled by control.
 func (c *Circuit) CRY(control, target int, t Angle) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateCRY, a: control, b: target, angle: t})
+	return c.double(gateCRY, control, target, t)
 }
 
 // CRZ adds RZ(t) on target, controlled by control.
 func (c *Circuit) CRZ(control, target int, t Angle) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateCRZ, a: control, b: target, angle: t})
+	return c.double(gateCRZ, control, target, t)
 }
 
 // CP adds a factor of e^it for the states in which both qubits are 1.
 func (c *Circuit) CP(control, target int, t Angle) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateCP, a: control, b: target, angle: t})
+	return c.double(gateCP, control, target, t)
 }
 
 // RZZ adds exp(-i t/2 Z Z).
-func (c *Circuit) RZZ(a, b int, t Angle) *Circuit {
-	return c.add(callsite.Here(), gate{kind: gateRZZ, a: a, b: b, angle: t})
-}
+func (c *Circuit) RZZ(a, b int, t Angle) *Circuit { return c.double(gateRZZ, a, b, t) }
 
 // Append adds the gates of d, which must have the same number of qubits, and its error if
 // it has one. d is not changed, and may be c itself.

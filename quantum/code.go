@@ -90,12 +90,20 @@ type circuitCode struct {
 	passes  []passCode
 	samples int  // whole states per block
 	grows   bool // the error in the length of states accumulates
-	direct  bool // slots compute their angles themselves
+	direct  bool // in fusedSmallGram slots compute their angles themselves
 
 	slotCode  [][]int32
 	angleCode [][]int32
 	phases    map[int]int // slot of an angle's phase
 	all       []Angle
+}
+
+// numbers is the number of real numbers in a state.
+func (c *circuitCode) numbers() int {
+	if c.real {
+		return 1 << c.qubits
+	}
+	return 2 << c.qubits
 }
 
 // addAngles adds the angles of a table and returns the index of the first.
@@ -182,7 +190,7 @@ const (
 	maxWords = 256 // words of the angles of one slot, which one thread computes
 )
 
-// selfContained reports whether the slots of points may compute their angles themselves: every angle
+// selfContained reports whether in fusedSmallGram the slots may compute their angles themselves: every angle
 // belongs to a slot, no slot has too many terms of angles, and the repeated work for angles
 // of several slots is small.
 func (c *circuitCode) selfContained() bool {
@@ -223,7 +231,7 @@ type gramCodes struct {
 
 // encoded returns the codes of k.
 func (k *kernel) encoded() *gramCodes {
-	c := k.codes
+	c := &k.codes
 	c.once.Do(func() {
 		for _, p := range k.blocks {
 			c.blocks = append(c.blocks, encode(p, true))

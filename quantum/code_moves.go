@@ -179,20 +179,10 @@ func (e *encoder) vectors() []int32 {
 	return words
 }
 
-// room reserves the memory of a table.
-func (e *encoder) room() int {
-	at := e.width
-	if e.p.real {
-		e.width += 1 << e.p.qubits
-	} else {
-		e.width += 2 << e.p.qubits
-	}
-	return at
-}
-
 // diagonalTable adds a table with the phases of a constant diagonal.
 func (e *encoder) diagonalTable(d *diagonal) int {
-	t := tableCode{offset: e.room()}
+	t := tableCode{offset: e.width}
+	e.width += e.numbers()
 	local := min(e.p.qubits, localBits)
 	w := &passWriter{encoder: e, pass: passCode{at: positions(nil, 0, e.p.qubits, local), local: local}}
 	w.begin(fromOnes)

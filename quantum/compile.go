@@ -17,8 +17,8 @@ type kernel struct {
 	wires    []*program
 	blocks   []*program
 	notes    []string // the compiler's simplifications, for Plan.Reason
-	codes    *gramCodes
-	closed   *closedForm
+	codes    gramCodes
+	closed   closedForm
 }
 
 // compileStates compiles a circuit for its states: one program for all wires, with every
@@ -74,20 +74,18 @@ func compileGram(c *Circuit, path Path) (*kernel, error) {
 		return nil, err
 	}
 	if old := c.kernel.Load(); old != nil && old.gates == len(c.gates) && old.path == path {
-		k := *old.kernel
-		return &k, nil
+		return old.kernel, nil
 	}
 	k, err := compileKernel(c, path)
 	if err != nil {
 		return nil, err
 	}
-	keep := *k
-	c.kernel.Store(&compilation{len(c.gates), path, &keep})
+	c.kernel.Store(&compilation{len(c.gates), path, k})
 	return k, nil
 }
 
 func compileKernel(c *Circuit, path Path) (*kernel, error) {
-	k := &kernel{qubits: c.qubits, features: c.Features(), path: General, codes: &gramCodes{}, closed: &closedForm{}}
+	k := &kernel{qubits: c.qubits, features: c.Features(), path: General}
 	gates, _ := dropConstantControls(c.gates, c.qubits)
 	if path == General {
 		p, err := compileAllWires(gates, c.qubits)
@@ -165,21 +163,11 @@ func (k *kernel) noteFactors() {
 
 // connection returns a gate that connects two of a block's wires.
 func connection(gates []gate, wires []int) gate {
-	in := map[int]bool{}
-	for _, w := range wires {
-		in[w] = true
+	i := slices.IndexFunc(gates, func(g gate) bool { return g.b >= 0 && slices.Contains(wires, g.a) && slices.Contains(wires, g.b) })
+	if i < 0 {
+		i = max(slices.IndexFunc(gates, func(g gate) bool { return g.b >= 0 }), 0)
 	}
-	for _, g := range gates {
-		if g.b >= 0 && in[g.a] && in[g.b] {
-			return g
-		}
-	}
-	for _, g := range gates {
-		if g.b >= 0 {
-			return g
-		}
-	}
-	return gates[0]
+	return gates[i]
 }
 
 func (k *kernel) note(format string, args ...any) {

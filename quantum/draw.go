@@ -34,7 +34,7 @@ func (c *Circuit) String() string {
 // drawing is gates in columns, with at most one gate per wire in each.
 type drawing struct {
 	columns []map[int]string // by wire
-	spans   [][][2]int       // the range of wires that each gate of a column spans
+	links   []map[int]bool   // by wire, whether a gate of the column connects it to the next one
 	free    []int            // by wire: the first column after its last gate
 	angles  []string         // listed below the drawing
 }
@@ -80,16 +80,16 @@ func (d *drawing) add(g gate) {
 		at = max(at, d.free[w])
 	}
 	if at == len(d.columns) {
-		d.columns, d.spans = append(d.columns, map[int]string{}), append(d.spans, nil)
+		d.columns, d.links = append(d.columns, map[int]string{}), append(d.links, map[int]bool{})
+	}
+	for w := lo; w <= hi; w++ {
+		d.columns[at][w], d.free[w] = "|", at+1
+		if w < hi {
+			d.links[at][w] = true
+		}
 	}
 	for w, m := range marks {
 		d.columns[at][w] = m
-	}
-	if hi > lo {
-		d.spans[at] = append(d.spans[at], [2]int{lo, hi})
-	}
-	for w := lo; w <= hi; w++ {
-		d.free[w] = at + 1
 	}
 }
 
@@ -108,14 +108,10 @@ func (d *drawing) render() string {
 		}
 		for w := range lines {
 			mark, link := column[w], " "
-			crossed, linked := d.links(c, w)
-			switch {
-			case mark == "" && crossed:
-				mark = "|"
-			case mark == "":
+			if mark == "" {
 				mark = "-"
 			}
-			if linked {
+			if d.links[c][w] {
 				link = "|"
 			}
 			lines[w].WriteString("-" + mark + strings.Repeat("-", width-utf8.RuneCountInString(mark)+1))
@@ -133,14 +129,4 @@ func (d *drawing) render() string {
 		fmt.Fprintf(&b, "a%d = %s\n", i, a)
 	}
 	return b.String()
-}
-
-// links reports whether a gate of column c crosses wire w, and whether one connects w to the
-// next wire.
-func (d *drawing) links(c, w int) (crossed, linked bool) {
-	for _, s := range d.spans[c] {
-		crossed = crossed || s[0] < w && w < s[1]
-		linked = linked || s[0] <= w && w < s[1]
-	}
-	return crossed, linked
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/cpu"
 )
 
 // cpuEngine is the engine of the host: states by goroutines, products by package
@@ -103,7 +104,7 @@ func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, pu
 	common := newFixedPhases[T](p)
 	workers, spread := runtime.GOMAXPROCS(0), inline
 	if n := hi - lo; p.qubits >= sharedQubits || n < workers && 1<<p.qubits >= 2*minSpread {
-		workers, spread = 1, across(workers)
+		workers, spread = 1, across
 	}
 	return distribute(ctx, hi-lo, workers, func() func(i int) error {
 		m := newSimulator(p, common, spread)
@@ -153,24 +154,10 @@ func distribute(ctx context.Context, n, workers int, start func() func(i int) er
 	return failed
 }
 
-// rows runs f on parts of 0 … n-1 in up to GOMAXPROCS goroutines, if there is enough work.
+// rows runs f on parts of 0 … n-1 in several goroutines, if there is enough work.
 func rows(n, work int, f func(lo, hi int)) {
-	parts := min(runtime.GOMAXPROCS(0), n)
-	if parts < 2 || work < 1<<15 {
-		f(0, n)
-		return
-	}
-	inSteps(n, (n+parts-1)/parts, f)
-}
-
-// inSteps runs f on parts of 0 … n-1 of step numbers, each in a goroutine.
-func inSteps(n, step int, f func(lo, hi int)) {
-	var wg sync.WaitGroup
-	for lo := step; lo < n; lo += step {
-		wg.Go(func() { f(lo, min(lo+step, n)) })
-	}
-	f(0, step)
-	wg.Wait()
+	const least = 1 << 14 // work that is worth a goroutine
+	cpu.Parallel(n, n*least/max(work, 1), f)
 }
 
 func (e cpuEngine) gram(ctx context.Context, j *job) error {

@@ -2,9 +2,9 @@ package quantum
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
@@ -148,26 +148,8 @@ func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *devi
 	return angles, nil
 }
 
-// points checks all samples and computes their slots: value v of sample i is stored at
-// out[i + v pitch].
-func (d *deviceCode) points(s *device.Stream, x source, notes *device.Buffer, noteAt uint64, out *device.Buffer, pitch int) error {
-	if !d.direct {
-		angles, err := d.prepare(s, x, 0, x.n, notes, noteAt, out, 1, pitch)
-		if err == nil {
-			angles.Free()
-		}
-		return err
-	}
-	return d.launch(s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{notes, out}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.QuantumPoints(ordinal, stream, cutlass.QuantumPoints{
-			XType: x.dt, Type: d.dt, N: x.n, Features: x.features, X: x.addr, Row: x.row, Col: x.col,
-			Angles: d.nAngles, AngleCode: d.at(d.places.angles), Coefs: d.at(d.places.coefs),
-			Slots: d.nSlots, SlotCode: d.at(d.places.slots), Fixed: d.at(d.places.fixed), Out: out.Addr(), LD: pitch, Status: noteAt,
-		})
-	})
-}
-
-// build writes the states of the samples lo … hi-1 to the begin of dst.
+// build writes the states of the samples lo … hi-1 to the begin of dst. If dst is nil, it only records the angles that are
+// not finite.
 func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer) error {
 	row := int64(d.states().Size()) << d.qubits
 	step := max(int(min(d.most/d.slotBytes(), buildBytes/row)), 1)
@@ -175,37 +157,15 @@ func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := d.buildSome(s, x, at, min(at+step, hi), notes, noteAt, dst, dst.Addr()+uint64(int64(at-lo)*row)); err != nil {
+		if err := d.buildSome(s, x, at, min(at+step, hi), notes, noteAt, dst, int64(at-lo)*row); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// check computes the angles of samples lo … hi-1, as build does, and records those that are not finite. It builds no states.
-func (d *deviceCode) check(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64) error {
-	step := max(int(d.most/d.slotBytes()), 1)
-	for at := lo; at < hi; at += step {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		n := min(step, hi-at)
-		slots, err := d.dev.Alloc(int64(n)*int64(d.stride)*int64(d.dt.Size()), s)
-		if err != nil {
-			return err
-		}
-		angles, err := d.prepare(s, x, at, at+n, notes, noteAt, slots, d.stride, 1)
-		slots.Free()
-		if err != nil {
-			return err
-		}
-		angles.Free()
-	}
-	return nil
-}
-
-// buildSome builds states at the address to, which is inside dst.
-func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer, to uint64) error {
+// buildSome builds states from the given byte of dst on, unless dst is nil.
+func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer, from int64) error {
 	n := hi - lo
 	slots, err := d.dev.Alloc(int64(n)*int64(d.stride)*int64(d.dt.Size()), s)
 	if err != nil {
@@ -217,6 +177,10 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 		return err
 	}
 	defer angles.Free()
+	if dst == nil {
+		return nil
+	}
+	to := dst.Addr() + uint64(from)
 	pass := func(p passCode, code uint64, n, samples int, buf *device.Buffer, state uint64) error {
 		tables := uint64(0)
 		reads := []*device.Buffer{d.buf, slots, angles}
@@ -265,10 +229,8 @@ const (
 // newNotes appends empty notes for sets of samples and for tiles.
 func newNotes(p *uploadBlob, sets, tiles int) {
 	p.align()
-	for range noteWords * sets {
-		*p = binary.LittleEndian.AppendUint64(*p, nothingFound)
-	}
-	*p = append(*p, make([]byte, 8*tileWords*tiles)...)
+	p.add(slices.Repeat([]uint64{nothingFound}, noteWords*sets))
+	p.add(make([]uint64, tileWords*tiles))
 }
 
 // finite starts a check of x for values that are not finite.

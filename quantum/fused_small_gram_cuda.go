@@ -27,7 +27,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 		return false, err
 	}
 	codes := g.kernel.encoded()
-	if !codes.haveDirectWires() {
+	if w := codes.wires; w == nil || w.nSlots == 0 || !codes.dot || !w.direct {
 		return false, nil
 	}
 	if has, err := g.dev.Library().HasQuantumGram(g.dev.Info().Index); err != nil || !has {
@@ -74,15 +74,9 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 		return false, nil
 	}
 	g.launches += 2
-	g.entries = append(g.entries, int64(n)*int64(n+1)/2)
+	g.entries, g.off.n = append(g.entries, int64(n)*int64(n+1)/2), int64(n)*int64(n-1)/2
 	g.tiles, g.builds[0] = 1, []int{1}
 	return true, g.finish()
-}
-
-// haveDirectWires reports whether the direct kernel turns samples into planes, and K is a
-// product of dot products.
-func (c *gramCodes) haveDirectWires() bool {
-	return !(c.wires == nil || c.wires.nSlots == 0 || !c.dot || !c.wires.direct)
 }
 
 // isSmallGram reports whether K is a symmetric float32 matrix of single wires in one tile

@@ -30,18 +30,8 @@ type Result struct {
 // Errors: the circuit's; ErrShape and ErrDType for an invalid x or y; ErrNonFinite with row
 // and column; ErrOutOfMemory if not even one tile fits into the budget; the context's
 // error, after which no memory remains allocated. A nil context is ErrUnsupported.
-func Gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result, error) {
-	r, err := gram(ctx, c, x, y, o)
-	if err != nil {
-		return nil, fail(callsite.Here(), "Gram", err)
-	}
-	return r, nil
-}
-
-// errNoContext is the error of a nil context.
-var errNoContext = fmt.Errorf("%w: a nil context; context.Background() is one that never ends", gpk.ErrUnsupported)
-
-func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result, error) {
+func Gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (_ *Result, err error) {
+	defer failed(&err, callsite.Here(), "Gram")
 	if ctx == nil {
 		return nil, errNoContext
 	}
@@ -91,6 +81,9 @@ func gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (*Result,
 	}
 	return j.run(ctx, e, total, begun)
 }
+
+// errNoContext is the error of a nil context.
+var errNoContext = fmt.Errorf("%w: a nil context; context.Background() is one that never ends", gpk.ErrUnsupported)
 
 // run computes the total entries of the plan.
 func (j *job) run(ctx context.Context, e engine, total int64, begun time.Time) (*Result, error) {

@@ -136,29 +136,19 @@ func sumSquares[T number](v []T) float64 {
 	return squares
 }
 
-// cuts implements tileEngine: as few tiles as side allows, of similar sizes. All tiles but
-// the first consist of whole strips and panels.
-func (g *cpuGram[T]) cuts(of *samples, lo, hi int) []int {
+// cuts implements tileEngine. The first tile of a block is the one that may be smaller: the panels of the closed form, of
+// which the first may be short, are then whole in all other tiles.
+func (g *cpuGram[T]) cuts(_ *samples, lo, hi int) []int {
 	if g.part != nil {
 		return cut(lo, hi, g.side)
 	}
-	const whole = 96 // a multiple of every micro-kernel's tile
-	at := []int{lo}
-	if len(g.kernel.blocks) == 0 {
-		for lo += g.side; lo < hi; lo += g.side {
-			if _, lane := g.bloch.panel(g.set(of), lo); lane < g.side {
-				lo -= lane
-			}
-			at = append(at, lo)
-		}
-		return append(at, hi)
+	step := g.side
+	if len(g.kernel.blocks) > 0 { // as few tiles as side allows, of similar sizes
+		const whole = 96 // a multiple of every micro-kernel's tile
+		parts := (hi - lo + step - 1) / step
+		step = min(step, ((hi-lo+parts-1)/parts+whole-1)/whole*whole)
 	}
-	parts := (hi - lo + g.side - 1) / g.side
-	step := min(g.side, ((hi-lo+parts-1)/parts+whole-1)/whole*whole)
-	for k := parts - 1; k >= 0; k-- {
-		at = append(at, hi-k*step)
-	}
-	return at
+	return append([]int{lo}, cut(lo+(hi-lo-1)%step+1, hi, step)...)
 }
 
 // computeTile implements tileEngine.

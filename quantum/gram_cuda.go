@@ -57,7 +57,6 @@ type cudaGram struct {
 	unused    []device.Event   // of the newest group
 	edge      *device.Event    // the last event on s, if no measured work followed it
 	owned     []*device.Buffer
-	work      closedWork // reused for each tile
 }
 
 func (e cudaEngine) gram(ctx context.Context, j *job) error {
@@ -97,7 +96,7 @@ func (g *cudaGram) run(poison bool) error {
 	if g.x.n == 0 || g.y.n == 0 {
 		return g.finish()
 	}
-	if g.hasBegin() {
+	if g.options.Normalize || g.needsFiniteCheck() || g.wires != nil && g.wires.nSlots > 0 {
 		if err := g.timed(&g.building, g.s, g.begin); err != nil {
 			return err
 		}
@@ -110,11 +109,6 @@ func (g *cudaGram) run(poison bool) error {
 		return err
 	}
 	return g.finish()
-}
-
-// hasBegin reports whether begin has any work.
-func (g *cudaGram) hasBegin() bool {
-	return g.options.Normalize || g.needsFiniteCheck() || g.wires != nil && g.wires.nSlots > 0
 }
 
 // needsFiniteCheck reports whether a separate kernel has to check x and y for NaN and Inf, because no
@@ -157,9 +151,11 @@ func (g *cudaGram) begin() error {
 		if g.points[set], err = g.alloc(int64(pitch) * int64(g.wires.stride) * int64(g.dt.Size())); err != nil {
 			return err
 		}
-		if err := g.wires.points(g.s, x, g.notes, g.noteAt(set, len(g.codes)), g.points[set], pitch); err != nil {
+		angles, err := g.wires.prepare(g.s, x, 0, x.n, g.notes, g.noteAt(set, len(g.codes)), g.points[set], 1, pitch)
+		if err != nil {
 			return err
 		}
+		angles.Free()
 	}
 	return nil
 }
@@ -199,12 +195,8 @@ func (g *cudaGram) buildStates(b stateBlock) error {
 			}
 			if norms := g.norms[set]; norms != nil {
 				if err := d.launch(g.s, []*device.Buffer{states[i]}, []*device.Buffer{norms}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-					width := 1 << d.qubits
-					if !d.real {
-						width *= 2
-					}
 					return lib.QuantumNorms(ordinal, stream, cutlass.QuantumNorms{
-						Type: d.dt, N: b.hi - b.lo, Width: width, State: states[i].Addr(), Out: norms.Addr() + uint64(8*b.lo), First: i == 0,
+						Type: d.dt, N: b.hi - b.lo, Width: d.numbers(), State: states[i].Addr(), Out: norms.Addr() + uint64(8*b.lo), First: i == 0,
 					})
 				}); err != nil {
 					return err

@@ -127,15 +127,14 @@ const faultBounds = 4
 
 func (g *cudaGram) statistics(notes []uint64) error {
 	r := g.report
-	var sum, squares float64
 	most := g.options.Precision.diagonalBound()
 	if g.apart {
 		most *= faultBounds
 	}
 	for t := range min(g.tiles, maxNotes) {
 		at := g.tileNotes(t)
-		sum += math.Float64frombits(notes[at])
-		squares += math.Float64frombits(notes[at+1])
+		g.off.sum += math.Float64frombits(notes[at])
+		g.off.sumSq += math.Float64frombits(notes[at+1])
 		off := math.Float64frombits(notes[at+2])
 		if !(off <= most) {
 			why := "a fault of gpk or of the machine"
@@ -146,18 +145,7 @@ func (g *cudaGram) statistics(notes []uint64) error {
 		}
 		r.MaxDiagonalError = max(r.MaxDiagonalError, off)
 	}
-	n := float64(g.x.n) * float64(g.y.n)
-	switch {
-	case g.part != nil:
-		n = float64(g.off.n)
-	case g.symmetric():
-		n = float64(g.x.n) * float64(g.x.n-1) / 2
-	}
-	r.OffDiagonalMean, r.OffDiagonalStd = math.NaN(), math.NaN()
-	if n > 0 {
-		r.OffDiagonalMean = sum / n
-		r.OffDiagonalStd = math.Sqrt(max(squares/n-r.OffDiagonalMean*r.OffDiagonalMean, 0))
-	}
+	r.OffDiagonalMean, r.OffDiagonalStd = g.off.mean(), g.off.std()
 	r.MaxBuilds = g.maxBuilds()
 	r.Launches = g.launches
 	return nil

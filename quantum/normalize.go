@@ -33,12 +33,8 @@ func square(k *gpk.Array) error {
 // exactly 1 on the diagonal. A K_ii + jitter below 1e-12 counts as 1e-12. k is not changed;
 // for a symmetric k the result is symmetric bit for bit.
 func Normalize(k *gpk.Array, jitter float64) *gpk.Array {
-	s := callsite.Here()
 	out, err := normalize(k, jitter)
-	if err != nil {
-		return array.Failed(failInside(s, "Normalize", err))
-	}
-	return out
+	return result("Normalize", out, err)
 }
 
 func normalize(k *gpk.Array, jitter float64) (*gpk.Array, error) {
@@ -81,12 +77,8 @@ func diagonalView(k *gpk.Array) *gpk.Array {
 // Center returns the kernel matrix of the samples after subtracting their mean in feature
 // space: H k H with H = I - 1/n (Schölkopf, Smola and Müller, Neural Computation 10, 1998).
 func Center(k *gpk.Array) *gpk.Array {
-	s := callsite.Here()
 	out, err := center(k)
-	if err != nil {
-		return array.Failed(failInside(s, "Center", err))
-	}
-	return out
+	return result("Center", out, err)
 }
 
 func center(k *gpk.Array) (*gpk.Array, error) {
@@ -101,37 +93,31 @@ func center(k *gpk.Array) (*gpk.Array, error) {
 	mean := wide.Sum(0).Div(float64(n))
 	rowMean := wide.Sum(1).Div(float64(n))
 	all := mean.Sum().Div(float64(n))
-	return started(wide.Sub(rowMean.Unsqueeze(1).Add(mean)).Add(all).Cast(k.DType()))
+	return wide.Sub(rowMean.Unsqueeze(1).Add(mean)).Add(all).Cast(k.DType()), nil
 }
 
-// started starts the recorded operations of a, so that an error is reported with the user's
-// line.
-func started(a *gpk.Array) (*gpk.Array, error) {
-	if err := gpk.Eval(a); err != nil {
-		return nil, err
-	}
-	return a, nil
-}
-
-// failInside is fail for an error that may name a line of this file, which means nothing to
+// result returns the array of the exported function op. It starts the recorded operations, so that
+// an error is reported with the user's line, not with one of this file, which means nothing to
 // the user.
-func failInside(s callsite.Site, op string, err error) error {
+func result(op string, a *gpk.Array, err error) *gpk.Array {
+	if err == nil {
+		err = gpk.Eval(a)
+	}
+	if err == nil {
+		return a
+	}
 	if inner, ok := err.(*gpk.OpError); ok && strings.HasPrefix(inner.Site, "quantum/normalize.go:") { //nolint:errorlint // the outermost alone
 		err = inner.Err
 	}
-	return fail(s, op, err)
+	return array.Failed(fail(callsite.Here(), op, err))
 }
 
 // CenterCross returns the kernel of test samples against training samples, [m, n], centered
 // by the mean that Center subtracts from train, [n, n]. It is the input for a machine
 // trained on Center(train). test and train are as Gram returns them, not centered.
 func CenterCross(test, train *gpk.Array) *gpk.Array {
-	s := callsite.Here()
 	out, err := centerCross(test, train)
-	if err != nil {
-		return array.Failed(failInside(s, "CenterCross", err))
-	}
-	return out
+	return result("CenterCross", out, err)
 }
 
 func centerCross(test, train *gpk.Array) (*gpk.Array, error) {
@@ -146,7 +132,7 @@ func centerCross(test, train *gpk.Array) (*gpk.Array, error) {
 	mean := of.Sum(0).Div(float64(n))
 	rowMean := wide.Sum(1).Div(float64(n))
 	all := mean.Sum().Div(float64(n))
-	return started(wide.Sub(mean).Sub(rowMean.Unsqueeze(1)).Add(all).Cast(test.DType()))
+	return wide.Sub(mean).Sub(rowMean.Unsqueeze(1)).Add(all).Cast(test.DType()), nil
 }
 
 func crossShapes(test, train *gpk.Array) error {

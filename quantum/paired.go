@@ -10,6 +10,8 @@ package quantum
 type pairing struct {
 	mid int // samples of rank 0, whole tiles; the tiles of A and C end there
 	n   int
+
+	owners []int // ranks of the tiles on and above the diagonal, row by row
 }
 
 // exchanging reports whether arrays move between the GPUs of the ranks without the host.
@@ -40,15 +42,7 @@ func (p *share) pair(k *kernel, o Options) {
 		return
 	}
 	p.paired = &pairing{mid: (rows + 1) / 2 * p.side, n: p.n}
-	var load [2]int64
-	number := 0
-	owners := p.dealPaired(rows)
-	for i := range rows {
-		for j := i; j < rows; j++ {
-			load[owners[number]] += p.pairs(i, j)
-			number++
-		}
-	}
+	load := p.dealPaired(rows)
 	if 2*float64(max(load[0], load[1])) > mostUneven*float64(load[0]+load[1]) { // few tiles, of which the last is short
 		p.paired = nil
 	}
@@ -62,38 +56,38 @@ func (p *pairing) own(rank int) (lo, hi int) {
 	return p.mid, p.n
 }
 
-// dealPaired returns the rank of every tile on and above the diagonal, row by row: A to rank 0, C to rank 1, and each of B,
-// in the order of its rows, to the rank with the least work.
-func (p *share) dealPaired(cols int) (owners []int) {
+// dealPaired sets the rank of every tile on and above the diagonal, row by row: A to rank 0, C to rank 1, and each of B,
+// in the order of its rows, to the rank with the least work. It returns the work of both.
+func (p *share) dealPaired(rows int) (load [2]int64) {
 	half := p.paired.mid / p.side
-	var load [2]int64
-	for i := range cols {
-		for j := i; j < cols; j++ {
-			switch {
-			case j < half:
-				load[0] += p.pairs(i, j)
-			case i >= half:
-				load[1] += p.pairs(i, j)
-			}
-		}
-	}
-	for i := range cols {
-		for j := i; j < cols; j++ {
-			rank := 0
-			switch {
-			case i >= half:
+	both := -1 // the rank of a tile of B, before it is dealt
+	owners := &p.paired.owners
+	for i := range rows {
+		for j := i; j < rows; j++ {
+			rank := both
+			if j < half {
+				rank = 0
+			} else if i >= half {
 				rank = 1
-			case j < half:
-			default:
-				if load[1] < load[0] {
-					rank = 1
-				}
+			}
+			if *owners = append(*owners, rank); rank != both {
 				load[rank] += p.pairs(i, j)
 			}
-			owners = append(owners, rank)
 		}
 	}
-	return owners
+	number := 0
+	for i := range rows {
+		for j := i; j < rows; j++ {
+			if rank := &(*owners)[number]; *rank == both {
+				if *rank = 0; load[1] < load[0] {
+					*rank = 1
+				}
+				load[*rank] += p.pairs(i, j)
+			}
+			number++
+		}
+	}
+	return load
 }
 
 // planExchange plans the memory for the exchange, unless it does not fit: a rank's own states, padded to those of rank 0,

@@ -75,7 +75,7 @@ func (g *cudaGram) reserveOwn(p *pairing) error {
 func (g *cudaGram) checkOthers(lo, hi int) error {
 	for i, d := range g.codes {
 		for _, r := range [][2]int{{0, lo}, {hi, g.x.n}} {
-			if err := d.check(g.ctx, g.s, g.sources[0], r[0], r[1], g.notes, g.noteAt(0, i)); err != nil {
+			if err := d.build(g.ctx, g.s, g.sources[0], r[0], r[1], g.notes, g.noteAt(0, i), nil); err != nil {
 				return err
 			}
 		}

@@ -63,7 +63,7 @@ func TestPaired(t *testing.T) {
 			continue
 		}
 		paired++
-		if p.paired == nil || parts[1].paired == nil || *p.paired != *parts[1].paired || p.paired.mid%p.side != 0 || p.paired.mid >= n {
+		if p.paired == nil || parts[1].paired == nil || p.paired.mid != parts[1].paired.mid || p.paired.mid%p.side != 0 || p.paired.mid >= n {
 			t.Fatalf("%d samples, tiles of %d: paired %v and %v", n, p.side, p.paired, parts[1].paired)
 		}
 		half, cols := p.paired.mid/p.side, (n+p.side-1)/p.side

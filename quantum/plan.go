@@ -77,19 +77,13 @@ func (p Plan) String() string {
 // PlanGram returns the plan by which Gram would compute the kernel of n samples, or of n
 // against m if m is not 0, on the device d. It does not access a device. If the budget is
 // too small, the error says how much is needed.
-func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
+func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (p Plan, err error) {
 	s := callsite.Here()
-	p, err := planCircuit(c, n, m, d, o)
-	if err != nil {
-		return Plan{}, fail(s, fmt.Sprintf("PlanGram(%d, %d)", n, m), err)
-	}
-	return p, nil
-}
-
-// maxSamples bounds the number of samples, so that byte counts fit an int64.
-const maxSamples = min(1<<40, math.MaxInt/2)
-
-func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
+	defer func() {
+		if err != nil {
+			p, err = Plan{}, fail(s, fmt.Sprintf("PlanGram(%d, %d)", n, m), err)
+		}
+	}()
 	if err := o.check(); err != nil {
 		return Plan{}, err
 	}
@@ -106,6 +100,9 @@ func planCircuit(c *Circuit, n, m int, d device.Info, o Options) (Plan, error) {
 	}
 	return k.plan(n, m, d, o)
 }
+
+// maxSamples bounds the number of samples, so that byte counts fit an int64.
+const maxSamples = min(1<<40, math.MaxInt/2)
 
 // MaxSamples returns the largest n whose symmetric Gram matrix Gram can compute within
 // budget bytes, with K in memory unless o.Output is set. It is 0 if not even one sample

@@ -156,9 +156,7 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	}
 	if c := codes.wires; c != nil {
 		u.code += c.codeBytes() + 8
-		if !c.direct {
-			u.constant += deviceapi.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
-		}
+		u.constant += deviceapi.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
 		points := saturated(all, int64(c.stride)*size)
 		u.points = 2 * saturated(3*size, int64(c.stride)) // pointPitch adds up to 3 samples to a set
 		if p.Keep == Recompute {                          // the points of all samples stay in memory

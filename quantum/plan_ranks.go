@@ -121,17 +121,9 @@ func (p Plan) Link(r Rates) float64 {
 // device d, with tiles as large as those of p, several times, and takes the smallest times. This
 // takes a few tenths of a second, and up to about a second for long states on a GPU. It writes to
 // o.Output if that is set. The errors are those of Gram.
-func MeasureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o Options) (Rates, error) {
-	s := callsite.Here()
-	r, err := measureRates(ctx, c, d, p, o)
-	if err != nil {
-		return r, fail(s, "MeasureRates", err)
-	}
-	return r, nil
-}
-
-func measureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o Options) (Rates, error) {
-	least := Rates{math.Inf(1), math.Inf(1)}
+func MeasureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o Options) (least Rates, err error) {
+	defer failed(&err, callsite.Here(), "MeasureRates")
+	least = Rates{math.Inf(1), math.Inf(1)}
 	if err := d.Err(); err != nil {
 		return least, err
 	}
@@ -156,7 +148,7 @@ func measureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o O
 	}
 }
 
-// measuredSamples is the number of samples with which measureRates computes a kernel, whose tiles have the given
+// measuredSamples is the number of samples with which MeasureRates computes a kernel, whose tiles have the given
 // side. On the CPU it bounds the amplitudes of all states. On a GPU a kernel has four tiles in a row, or two if they are
 // longer than 8,192 samples: a kernel that computes the whole product of a tile on the diagonal, as in Double, takes
 // nearly twice as long for an entry of that tile, and short tiles leave a part of the GPU idle. A single tile of 1,024

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
-	"github.com/gpk-go/gpk/internal/testrand"
 )
 
 // singleWires are circuits without entangling gates. Some rotate the Bloch vector in one plane, others in all directions.
@@ -37,52 +35,6 @@ func reuploadedWire(n int) *Circuit {
 		c.RX(0, Feature(0)).RY(0, Const(0.2))
 	}
 	return c
-}
-
-// setDirect has the slots of c's wires compute their angles themselves or not.
-func setDirect(t *testing.T, c *Circuit, direct bool) {
-	t.Helper()
-	w := compiled(t, c, Auto).encoded().wires
-	if w == nil {
-		t.Fatal("no single wires")
-	}
-	w.direct = direct
-}
-
-// TestPointBits: K is the same bit for bit where slots compute their angles themselves and
-// where they read them, of samples of either type, in any order of memory.
-func TestPointBits(t *testing.T) {
-	onCPU(t)
-	if testDevice(t).Kind() != device.CUDA {
-		t.Skip("on a CPU slots always read their angles; -quantum.device=cuda compares a GPU's two ways")
-	}
-	rng := testrand.New(t)
-	for name, c := range singleWires() {
-		f := max(c.Features(), 6)
-		for _, n := range []int{1, 3, 129, 300} {
-			x := arrayOf(randomSamples(rng, n, f), f)
-			turned := gpk.FromSlice(flat(randomSamples(rng, f, n)), f, n).Transpose()
-			for form, x := range map[string]*gpk.Array{"float64": x, "float32": x.Cast(gpk.Float32), "transposed": turned, "part": x.Cast(gpk.Float32).Slice(0, n/3, n)} {
-				for _, o := range []Options{{}, {Precision: Double}, {Tile: 80}, {Normalize: true}} {
-					for _, y := range []*gpk.Array{nil, x.Slice(0, 0, (n+1)/2)} {
-						var got [2][]uint64
-						for i, direct := range []bool{false, true} {
-							setDirect(t, c, direct)
-							r, err := Gram(context.Background(), c, x, y, o)
-							if err != nil {
-								t.Fatalf("%s, %d samples, %s, %+v: %v", name, n, form, o, err)
-							}
-							got[i] = bitsOf(t, r.K)
-							r.K.Free()
-						}
-						if !slices.Equal(got[0], got[1]) {
-							t.Errorf("%s, %d samples, %s, %+v, y %v: other bits", name, n, form, o, y != nil)
-						}
-					}
-				}
-			}
-		}
-	}
 }
 
 // TestWiresNotFinite: elements and angles of single wires that are not finite are named by
@@ -120,32 +72,29 @@ func TestWiresNotFinite(t *testing.T) {
 			x[p.row*f+p.col] = p.v
 		}
 		bad, good := gpk.FromSlice(x, n, f), gpk.FromSlice(make([]float64, n*f), n, f)
-		for _, direct := range []bool{true, false} {
-			setDirect(t, of.c, direct)
-			for set, arrays := range map[string][2]*gpk.Array{"x": {bad, nil}, "y": {good, bad}} {
-				r, err := Gram(context.Background(), of.c, arrays[0], arrays[1], Options{})
-				if r != nil || !errors.Is(err, gpk.ErrNonFinite) {
-					t.Errorf("%s in %s: %v, error %v", of.name, set, r, err)
-					continue
-				}
-				for _, text := range of.text {
-					text = strings.ReplaceAll(text, "$", set)
-					if !strings.Contains(err.Error(), text) {
-						t.Errorf("%s in %s, direct %v: %q lacks %q", of.name, set, direct, err, text)
-					}
+		for set, arrays := range map[string][2]*gpk.Array{"x": {bad, nil}, "y": {good, bad}} {
+			r, err := Gram(context.Background(), of.c, arrays[0], arrays[1], Options{})
+			if r != nil || !errors.Is(err, gpk.ErrNonFinite) {
+				t.Errorf("%s in %s: %v, error %v", of.name, set, r, err)
+				continue
+			}
+			for _, text := range of.text {
+				text = strings.ReplaceAll(text, "$", set)
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%s in %s: %q lacks %q", of.name, set, err, text)
 				}
 			}
-			r, err := Gram(context.Background(), of.c, good, nil, Options{})
-			if err != nil {
-				t.Fatalf("%s: %v without it", of.name, err)
-			}
-			r.K.Free()
 		}
+		r, err := Gram(context.Background(), of.c, good, nil, Options{})
+		if err != nil {
+			t.Fatalf("%s: %v without it", of.name, err)
+		}
+		r.K.Free()
 	}
 }
 
-// TestSelfContained checks in which circuits the threads of a slot, a group of gates, compute its angles. In the others a
-// kernel computes every angle once.
+// TestSelfContained checks for which circuits fusedSmallGram computes K: those whose slots, groups of gates, compute their
+// angles themselves. For the others a kernel computes every angle once.
 func TestSelfContained(t *testing.T) {
 	var long Angle
 	for i := range 100 {
@@ -173,17 +122,5 @@ func TestSelfContained(t *testing.T) {
 	w.addAngles(&angleTable{angles: []Angle{Feature(1)}})
 	if w.selfContained() {
 		t.Error("an angle is no slot's")
-	}
-	// Nor is there memory for what nothing writes.
-	k := compiled(t, singleWires()["full"], Auto)
-	info := device.Info{Name: "NVIDIA H200", Kind: device.CUDA, TotalMemory: 143771 << 20}
-	p, err := k.plan(20000, 0, info, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	with := k.use(&p, 20000, 0, Options{}).constant
-	k.encoded().wires.direct = false
-	if without := k.use(&p, 20000, 0, Options{}).constant; without-with < 20000*8*int64(k.encoded().wires.nAngles) {
-		t.Errorf("%d bytes with angles, %d without", without, with)
 	}
 }

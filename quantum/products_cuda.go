@@ -120,7 +120,8 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i,
 		}
 		done := false
 		if !square {
-			done, err = g.factor(s, a, b, to, k, i, j, triangle)
+			q := cutlass.QuantumGram{Factor: true, Triangle: triangle, K: to.Addr(), LD: to.Layout.Strides[0]} // leaves the diagonal as it is
+			done, err = g.gramKernel(s, q, a, b, to, k, i, j, nil, []*device.Buffer{to.Buffer})
 		}
 		switch {
 		case done || err != nil:

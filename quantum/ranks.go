@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,36 +83,24 @@ func (o *Options) checkRanks() error {
 	return nil
 }
 
-// digest identifies the inputs of a matrix.
-type digest [sha256.Size]byte
+// noDigest stands for the digest of samples that a matrix does not have.
+var noDigest = strings.Repeat("0", 2*sha256.Size)
 
-// MarshalText returns the digest in hexadecimal.
-func (d digest) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(d[:])), nil }
-
-// UnmarshalText reads a digest in hexadecimal.
-func (d *digest) UnmarshalText(text []byte) error {
-	if len(text) != hex.EncodedLen(len(d)) {
-		return fmt.Errorf("a digest of %d characters", len(text))
-	}
-	_, err := hex.Decode(d[:], text)
-	return err
-}
-
-func digestOf(write func(w io.Writer)) (d digest) {
+// digestOf returns the SHA-256 digest, in hexadecimal, of what is written. It identifies inputs of a matrix.
+func digestOf(write func(w io.Writer)) string {
 	h := sha256.New()
 	write(h)
-	h.Sum(d[:0])
-	return d
+	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (s *samples) digest() (digest, error) {
+func (s *samples) digest() (string, error) {
 	data := s.data
 	if s.array != nil {
 		wide := s.array.Cast(gpk.Float64)
 		defer wide.Free()
 		var err error
 		if data, err = gpk.ToSlice[float64](wide); err != nil {
-			return digest{}, err
+			return "", err
 		}
 	}
 	return digestOf(func(w io.Writer) {
@@ -123,7 +112,7 @@ func (s *samples) digest() (digest, error) {
 // describe describes the run. The samples of j must still be all samples.
 func (j *job) describe(c *Circuit, p *share) (r runFile, err error) {
 	o := j.options
-	r = runFile{Format: runFormat, Ranks: p.ranks, Side: p.side, Rows: p.n, Columns: p.m, Type: o.Precision.dtype().String()}
+	r = runFile{Format: runFormat, Ranks: p.ranks, Side: p.side, Rows: p.n, Columns: p.m, Type: o.Precision.dtype().String(), Y: noDigest}
 	if r.X, err = j.x.digest(); err != nil {
 		return r, err
 	}
@@ -300,8 +289,7 @@ func gatherOf[T gpk.Elem](j *job, mine []T) ([]T, error) {
 // memory may differ.
 func (j *job) agree(run runFile) (exchange bool, err error) {
 	parts := []struct {
-		what string
-		of   digest
+		what, of string
 	}{
 		{"another circuit", run.Circuit},
 		{"other samples x", run.X},
@@ -312,7 +300,7 @@ func (j *job) agree(run runFile) (exchange bool, err error) {
 	}
 	var mine []uint8
 	for _, p := range parts {
-		mine = append(mine, p.of[:]...)
+		mine = append(mine, p.of...)
 	}
 	able := uint8(0)
 	if j.plan.exchange {

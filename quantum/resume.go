@@ -43,8 +43,7 @@ type record struct {
 // runFile describes a run.
 type runFile struct {
 	Format, Ranks, Side, Rows, Columns int
-	Type                               string
-	Circuit, X, Y, Options             digest
+	Type, Circuit, X, Y, Options       string // the last four are digests
 }
 
 const runFormat = 2

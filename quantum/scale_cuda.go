@@ -44,10 +44,7 @@ func (d *deviceCode) scaled() bool { return d.grows && d.nAngles > 0 && d.dt == 
 // have room for n float64 and n float32 numbers: they reuse the buffers of angles and
 // slots.
 func (d *deviceCode) scale(s *device.Stream, n int, dst *device.Buffer, at uint64, lengths, factors *device.Buffer) error {
-	width := 1 << d.qubits
-	if !d.real {
-		width *= 2
-	}
+	width := d.numbers()
 	// The fourth powers of the lengths.
 	err := d.launch(s, []*device.Buffer{dst}, []*device.Buffer{lengths}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumNorms(ordinal, stream, cutlass.QuantumNorms{Type: d.dt, N: n, Width: width, State: at, Out: lengths.Addr(), First: true})

@@ -159,7 +159,7 @@ func (p *share) gather() {
 	// go to any rank.
 	var even []int
 	if p.paired != nil {
-		even = p.dealPaired(cols)
+		even = p.paired.owners
 	} else if p.symmetric && min(p.grid[0], p.grid[1]) == 1 && rows*cols <= maxEvened {
 		var weights []int64
 		for i := range rows {

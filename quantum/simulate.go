@@ -1,5 +1,7 @@
 package quantum
 
+import "github.com/gpk-go/gpk/internal/cpu"
+
 // number is the type in which states are computed: float32 for complex64 states, float64
 // for complex128.
 type number interface{ float32 | float64 }
@@ -13,17 +15,8 @@ func inline(n int, f func(lo, hi int)) { f(0, n) }
 // minSpread is the number of amplitudes below which another goroutine does not pay off.
 const minSpread = 1 << 14
 
-// across returns a spread over n goroutines.
-func across(workers int) spread {
-	return func(n int, f func(lo, hi int)) {
-		parts := min(workers, n/minSpread)
-		if parts < 2 {
-			f(0, n)
-			return
-		}
-		inSteps(n, (n/parts+63)&^63, f) // see linear
-	}
-}
+// across is a spread over several goroutines. Parts begin at multiples of minSpread.
+func across(n int, f func(lo, hi int)) { cpu.Parallel(n, minSpread, f) }
 
 // simulator runs a program on one sample after another. Real and imaginary parts are in two
 // planes; a real program has only the first.

@@ -75,11 +75,7 @@ func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, post *postprocessin
 	}
 	mirror, lm := s.reflection(i0, r, j0, cols)
 	if post == nil {
-		const strip = 64
-		rows((cols+strip-1)/strip, r*cols, func(lo, hi int) {
-			lo, hi = lo*strip, min(hi*strip, cols)
-			transpose(mirror[lo*lm:], lm, tile[lo:], ld, r, hi-lo)
-		})
+		transpose(mirror, lm, tile, ld, r, cols)
 	}
 	if s.options.Output != nil {
 		if err := s.store(j0, cols, i0, r, mirror, lm); err != nil {

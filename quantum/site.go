@@ -26,6 +26,13 @@ func beginOperation(dev *device.Device, name string, s callsite.Site) *observe.O
 	return op
 }
 
+// failed makes *err an OpError for the exported function op, which defers it and was called at s.
+func failed(err *error, s callsite.Site, op string) {
+	if *err != nil {
+		*err = fail(s, op, *err)
+	}
+}
+
 // fail returns an OpError for the exported function op of this package, which the
 // user's program called at s.
 func fail(s callsite.Site, op string, err error) error {

@@ -14,16 +14,8 @@ import (
 // phases are those of the gates. Angles are computed in float64 for both types.
 //
 // |psi|^2 of a complex64 state is 1 within qubits * 2^-21, however deep the circuit is. If gates follow the first gate of every wire, the CPU computes the state in float64 and rounds it once, so that the bound is 2^-23. A GPU divides the state by its length, which does not correct the error of the state's direction due to rounding after every gate.
-func States(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
-	s := callsite.Here()
-	k, err := states(ctx, s, c, x, dt)
-	if err != nil {
-		return nil, fail(s, "States", err)
-	}
-	return k, nil
-}
-
-func states(ctx context.Context, at callsite.Site, c *Circuit, x *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
+func States(ctx context.Context, c *Circuit, x *gpk.Array, dt gpk.DType) (_ *gpk.Array, err error) {
+	defer failed(&err, callsite.Here(), "States")
 	if ctx == nil {
 		return nil, errNoContext
 	}
@@ -46,7 +38,7 @@ func states(ctx context.Context, at callsite.Site, c *Circuit, x *gpk.Array, dt 
 	if err != nil {
 		return nil, err
 	}
-	op := beginOperation(x.Device(), "States", at)
+	op := beginOperation(x.Device(), "States", callsite.Here())
 	k, err := e.states(ctx, x.Device(), p, rows, dt)
 	op.Done(err)
 	return k, err

@@ -1,6 +1,11 @@
 package quantum
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/cpu"
+)
 
 // The time-consuming loops over a tile. Each has a Go form, which is the specification, and
 // on amd64 one in assembly for a multiple of eight or four elements.
@@ -98,55 +103,26 @@ func narrow[T number](dst []T, src []float64) {
 // transpose writes src[y*ls+x] to dst[x*ld+y] for r rows and cols columns of
 // src.
 func transpose[T number](dst []T, ld int, src []T, ls, r, cols int) {
-	b := 1
-	k := kernels[T]()
-	if k != nil {
-		b = k.block
+	if r == 0 || cols == 0 {
+		return
 	}
-	const edge = 128 // tiles of this size stay in the cache
-	for y0 := 0; y0 < r; y0 += edge {
-		for x0 := 0; x0 < cols; x0 += edge {
-			y1, x1 := min(y0+edge, r), min(x0+edge, cols)
-			ym, xm := y0, x0
-			if k != nil {
-				ym, xm = y0+(y1-y0)/b*b, x0+(x1-x0)/b*b
-				for x := x0; x < xm && y0 < ym; x += b {
-					k.transpose(&dst[x*ld+y0], ld, &src[y0*ls+x], ls, (ym-y0)/b)
-				}
-			}
-			for x := x0; x < x1; x++ {
-				from := y0
-				if x < xm {
-					from = ym
-				}
-				for y := from; y < y1; y++ {
-					dst[x*ld+y] = src[y*ls+x]
-				}
-			}
-		}
-	}
+	dt := dtype.Of[T]()
+	// The error is that of a type without kernels.
+	_ = cpu.Cast(dt, dt, []int{cols, r}, unsafe.Pointer(&src[0]), []int{1, ls}, unsafe.Pointer(&dst[0]), []int{ld, 1})
 }
 
 // mirrorUpper copies the part above the diagonal of n rows and columns to the part below
 // it.
 func mirrorUpper[T number](tile []T, ld, n int) {
-	const edge, wide = 8, 128
-	blocks := (n + wide - 1) / wide
-	rows(blocks, n*n, func(lo, hi int) {
-		for k := lo; k < hi; k++ {
-			b := k / 2 // a low block and a high one alternate, which balances the work
-			if k%2 == 1 {
-				b = blocks - 1 - b
-			}
-			x0, x1 := b*wide, min((b+1)*wide, n)
-			transpose(tile[x0*ld:], ld, tile[x0:], ld, x0, x1-x0)
-			for x := x0; x < x1; x += edge {
-				cols := min(edge, x1-x)
-				transpose(tile[x*ld+x0:], ld, tile[x0*ld+x:], ld, x-x0, cols)
-				for i := x; i < x+cols; i++ {
-					for k := x; k < i; k++ {
-						tile[i*ld+k] = tile[k*ld+i]
-					}
+	const edge = 64
+	blocks := (n + edge - 1) / edge
+	rows(blocks, n*n/2, func(lo, hi int) {
+		for b := blocks - hi; b < blocks-lo; b++ { // the longest first
+			at, end := b*edge, min((b+1)*edge, n)
+			transpose(tile[at*ld:], ld, tile[at:], ld, at, end-at)
+			for i := at; i < end; i++ {
+				for k := at; k < i; k++ {
+					tile[i*ld+k] = tile[k*ld+i]
 				}
 			}
 		}
@@ -155,11 +131,9 @@ func mirrorUpper[T number](tile []T, ld, n int) {
 
 // tileKernels are the assembly loops for one type.
 type tileKernels[T number] struct {
-	lanes     int // elements at a time
-	block     int // rows and columns per transposed block
-	combine3  func(out *T, ld int, p1, p2, p3 *T, lp, rows, n int, first bool)
-	moments   func(p *T, ld, rows, n int, shift float64, sums *laneSums)
-	transpose func(dst *T, ld int, src *T, ls, n int) // n blocks, one below the other
+	lanes    int // elements at a time
+	combine3 func(out *T, ld int, p1, p2, p3 *T, lp, rows, n int, first bool)
+	moments  func(p *T, ld, rows, n int, shift float64, sums *laneSums)
 
 	// For the closed form: see factors and mirrorBlock. The rows of factors are rounded up
 	// to a multiple of four; rows and columns of mirror are multiples of lanes.

@@ -19,16 +19,6 @@ func momentsAVX32(p *float32, ld, rows, n int, shift float64, sums *laneSums)
 //go:noescape
 func momentsAVX64(p *float64, ld, rows, n int, shift float64, sums *laneSums)
 
-// 8 x 8
-//
-//go:noescape
-func transposeAVX32(dst *float32, ld int, src *float32, ls, n int)
-
-// 4 x 4
-//
-//go:noescape
-func transposeAVX64(dst *float64, ld int, src *float64, ls, n int)
-
 //go:noescape
 func factorsAVX32(out *float32, ld int, packed, point, panel *float32, rows, planar, full int, ahead *float32, la int)
 
@@ -51,8 +41,8 @@ func init() {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
 		return
 	}
-	kernels32 = &tileKernels[float32]{8, 8, combine3AVX32, momentsAVX32, transposeAVX32, factorsAVX32, mirrorAVX32}
-	kernels64 = &tileKernels[float64]{4, 4, combine3AVX64, momentsAVX64, transposeAVX64, factorsAVX64, mirrorAVX64}
+	kernels32 = &tileKernels[float32]{8, combine3AVX32, momentsAVX32, factorsAVX32, mirrorAVX32}
+	kernels64 = &tileKernels[float64]{4, combine3AVX64, momentsAVX64, factorsAVX64, mirrorAVX64}
 	if cpu.X86.HasAVX512F {
 		without32, without64 := *kernels32, *kernels64
 		narrower32, narrower64 = &without32, &without64

@@ -154,69 +154,6 @@ next:
 	VZEROUPPER
 	RET
 
-// func transposeAVX32(dst *float32, ld int, src *float32, ls int, n int)
-// Requires: AVX
-TEXT ·transposeAVX32(SB), NOSPLIT|NOFRAME, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ ld+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ ls+24(FP), BX
-	MOVQ n+32(FP), SI
-	SHLQ $0x02, CX
-	SHLQ $0x02, BX
-	LEAQ (CX)(CX*2), DI
-	LEAQ (BX)(BX*2), R8
-
-loop:
-	LEAQ        (DX)(BX*4), R9
-	VMOVUPS     (DX), X0
-	VMOVUPS     (DX)(BX*1), X1
-	VMOVUPS     (DX)(BX*2), X2
-	VMOVUPS     (DX)(R8*1), X3
-	VMOVUPS     16(DX), X4
-	VMOVUPS     16(DX)(BX*1), X5
-	VMOVUPS     16(DX)(BX*2), X6
-	VMOVUPS     16(DX)(R8*1), X7
-	VINSERTF128 $0x01, (R9), Y0, Y0
-	VINSERTF128 $0x01, (R9)(BX*1), Y1, Y1
-	VINSERTF128 $0x01, (R9)(BX*2), Y2, Y2
-	VINSERTF128 $0x01, (R9)(R8*1), Y3, Y3
-	VINSERTF128 $0x01, 16(R9), Y4, Y4
-	VINSERTF128 $0x01, 16(R9)(BX*1), Y5, Y5
-	VINSERTF128 $0x01, 16(R9)(BX*2), Y6, Y6
-	VINSERTF128 $0x01, 16(R9)(R8*1), Y7, Y7
-	LEAQ        (AX)(CX*4), R9
-	VUNPCKLPS   Y1, Y0, Y8
-	VUNPCKHPS   Y1, Y0, Y0
-	VUNPCKLPS   Y3, Y2, Y1
-	VUNPCKHPS   Y3, Y2, Y2
-	VUNPCKLPD   Y1, Y8, Y3
-	VMOVUPD     Y3, (AX)
-	VUNPCKHPD   Y1, Y8, Y1
-	VMOVUPD     Y1, (AX)(CX*1)
-	VUNPCKLPD   Y2, Y0, Y1
-	VMOVUPD     Y1, (AX)(CX*2)
-	VUNPCKHPD   Y2, Y0, Y0
-	VMOVUPD     Y0, (AX)(DI*1)
-	VUNPCKLPS   Y5, Y4, Y0
-	VUNPCKHPS   Y5, Y4, Y1
-	VUNPCKLPS   Y7, Y6, Y2
-	VUNPCKHPS   Y7, Y6, Y3
-	VUNPCKLPD   Y2, Y0, Y4
-	VMOVUPD     Y4, (R9)
-	VUNPCKHPD   Y2, Y0, Y0
-	VMOVUPD     Y0, (R9)(CX*1)
-	VUNPCKLPD   Y3, Y1, Y0
-	VMOVUPD     Y0, (R9)(CX*2)
-	VUNPCKHPD   Y3, Y1, Y0
-	VMOVUPD     Y0, (R9)(DI*1)
-	LEAQ        (DX)(BX*8), DX
-	ADDQ        $0x20, AX
-	SUBQ        $0x01, SI
-	JGT         loop
-	VZEROUPPER
-	RET
-
 // func mirrorAVX32(dst *float32, ld int, packed *float32, rows int, cols int, shift float64, sums *laneSums)
 // Requires: AVX, AVX2, FMA3
 TEXT ·mirrorAVX32(SB), NOSPLIT|NOFRAME, $0-56
@@ -453,44 +390,6 @@ rest:
 	VMOVUPD Y2, (SI)
 	VADDPD  32(SI), Y3, Y3
 	VMOVUPD Y3, 32(SI)
-	VZEROUPPER
-	RET
-
-// func transposeAVX64(dst *float64, ld int, src *float64, ls int, n int)
-// Requires: AVX
-TEXT ·transposeAVX64(SB), NOSPLIT|NOFRAME, $0-40
-	MOVQ dst+0(FP), AX
-	MOVQ ld+8(FP), CX
-	MOVQ src+16(FP), DX
-	MOVQ ls+24(FP), BX
-	MOVQ n+32(FP), SI
-	SHLQ $0x03, CX
-	SHLQ $0x03, BX
-	LEAQ (CX)(CX*2), DI
-	LEAQ (BX)(BX*2), R8
-
-loop:
-	LEAQ        (DX)(BX*2), R8
-	VMOVUPS     (DX), X0
-	VMOVUPS     (DX)(BX*1), X1
-	VMOVUPS     16(DX), X2
-	VMOVUPS     16(DX)(BX*1), X3
-	VINSERTF128 $0x01, (R8), Y0, Y0
-	VINSERTF128 $0x01, (R8)(BX*1), Y1, Y1
-	VINSERTF128 $0x01, 16(R8), Y2, Y2
-	VINSERTF128 $0x01, 16(R8)(BX*1), Y3, Y3
-	VUNPCKLPD   Y1, Y0, Y4
-	VMOVUPD     Y4, (AX)
-	VUNPCKHPD   Y1, Y0, Y0
-	VMOVUPD     Y0, (AX)(CX*1)
-	VUNPCKLPD   Y3, Y2, Y0
-	VMOVUPD     Y0, (AX)(CX*2)
-	VUNPCKHPD   Y3, Y2, Y0
-	VMOVUPD     Y0, (AX)(DI*1)
-	LEAQ        (DX)(BX*4), DX
-	ADDQ        $0x20, AX
-	SUBQ        $0x01, SI
-	JGT         loop
 	VZEROUPPER
 	RET
 

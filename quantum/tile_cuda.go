@@ -26,12 +26,24 @@ func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, i, j i
 		return false, nil
 	}
 	q := cutlass.QuantumGram{
-		Rows: t.view.Layout.Shape[0], Cols: t.view.Layout.Shape[1], Triangle: triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0],
+		Triangle: triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0],
 		Mirror: t.mirrorAt, LDMirror: t.ldMirror, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 	}
-	g.ofStates(&q, a, b, 0, i, j)
-	reads := []*device.Buffer{g.blocks[a.slot][0], g.blocks[b.slot][0]}
 	norms := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, i, j)
+	reads, writes := g.uses(t, norms, nil)
+	return g.gramKernel(s, q, a, b, t.view, 0, i, j, reads, writes)
+}
+
+// gramKernel multiplies the states of a tile, in the block with that index, by one kernel. Of q it sets what describes
+// the states. It returns false, with nothing started, if there is no such kernel.
+func (g *cudaGram) gramKernel(s *device.Stream, q cutlass.QuantumGram, a, b stateBlock, to device.View, block, i, j int, reads, writes []*device.Buffer) (bool, error) {
+	if g.dt != gpk.Float32 {
+		return false, nil
+	}
+	code, x, y := g.codes[block], g.blocks[a.slot][block], g.blocks[b.slot][block]
+	row := uint64(code.states().Size()) << code.qubits
+	q.Real, q.Split, q.Width, q.Rows, q.Cols = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits, to.Layout.Shape[0], to.Layout.Shape[1]
+	q.X, q.Y = x.Addr()+uint64(i-a.lo)*row, y.Addr()+uint64(j-b.lo)*row
 	need, err := g.dev.Library().QuantumGramWorkspace(g.dev.Info().Index, q)
 	if err != nil || need == 0 {
 		return false, err
@@ -41,9 +53,8 @@ func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, i, j i
 		return false, err
 	}
 	q.Workspace, q.WorkspaceBytes = work.Addr(), need
-	reads, writes := g.uses(t, append(reads, norms...), []*device.Buffer{work})
 	g.launches += gramKernels(q)
-	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+	return true, launchOn(g.dev, s, append(reads, x, y), append(writes, work), func(lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.QuantumGram(ordinal, stream, q)
 	})
 }
@@ -74,60 +85,15 @@ func (g *cudaGram) closed(s *device.Stream, t target, i, j int, triangle bool) (
 	if err != nil {
 		return false, err
 	}
-	w := &g.work
-	w.lib, w.q = g.dev.Library(), cutlass.QuantumClosedGram{
+	q := cutlass.QuantumClosedGram{
 		QuantumPairs: g.pairs(r, c, i, j), K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
 		Triangle: triangle, One: 1 + g.options.Jitter, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 		Workspace: work.Addr(), WorkspaceBytes: need,
 	}
-	reads, writes := g.uses(t, append(w.reads[:0], g.points[0], g.points[g.set(g.y)]), append(w.writes[:0], work))
-	g.launches += closedKernels(w.q)
-	return true, g.dev.LaunchWork(s, reads, writes, w)
-}
-
-// closedWork starts a tile of single wires. It is reused for all tiles of a matrix.
-type closedWork struct {
-	lib           *cutlass.Library
-	q             cutlass.QuantumClosedGram
-	reads, writes [4]*device.Buffer
-}
-
-func (w *closedWork) Start(ordinal int, stream uint64) error {
-	return w.lib.QuantumClosedGram(ordinal, stream, w.q)
-}
-
-// ofStates fills in the states of a tile for the block's kernel with that index.
-func (g *cudaGram) ofStates(q *cutlass.QuantumGram, a, b stateBlock, kernel, i, j int) {
-	code := g.codes[kernel]
-	q.Real, q.Split, q.Width = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits
-	row := uint64(code.states().Size()) << code.qubits
-	q.X, q.Y = g.blocks[a.slot][kernel].Addr()+uint64(i-a.lo)*row, g.blocks[b.slot][kernel].Addr()+uint64(j-b.lo)*row
-}
-
-// factor computes one factor of a tile by the same kernel, and does not change the
-// diagonal. It returns false, with nothing started, if there is no such kernel.
-func (g *cudaGram) factor(s *device.Stream, a, b stateBlock, to device.View, kernel, i, j int, triangle bool) (bool, error) {
-	if g.dt != gpk.Float32 {
-		return false, nil
-	}
-	q := cutlass.QuantumGram{
-		Factor: true, Rows: to.Layout.Shape[0], Cols: to.Layout.Shape[1], Triangle: triangle, K: to.Addr(), LD: to.Layout.Strides[0],
-	}
-	g.ofStates(&q, a, b, kernel, i, j)
-	need, err := g.dev.Library().QuantumGramWorkspace(g.dev.Info().Index, q)
-	if err != nil || need == 0 {
-		return false, err
-	}
-	work, err := g.dev.Alloc(need, s)
-	if err != nil {
-		return false, err
-	}
-	defer work.Free()
-	q.Workspace, q.WorkspaceBytes = work.Addr(), need
-	g.launches += gramKernels(q)
-	reads, writes := []*device.Buffer{g.blocks[a.slot][kernel], g.blocks[b.slot][kernel]}, []*device.Buffer{to.Buffer, work}
+	reads, writes := g.uses(t, []*device.Buffer{g.points[0], g.points[g.set(g.y)]}, []*device.Buffer{work})
+	g.launches += closedKernels(q)
 	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.QuantumGram(ordinal, stream, q)
+		return lib.QuantumClosedGram(ordinal, stream, q)
 	})
 }
 

@@ -1,9 +1,6 @@
 package quantum
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // uploadBlob is the data that the host sends to a GPU in one copy.
 type uploadBlob []byte
@@ -22,33 +19,24 @@ func (p *uploadBlob) align() {
 	}
 }
 
-func (p *uploadBlob) numbers(v []float64) (at uint64) {
-	p.align()
+// add appends numbers, and returns their offset.
+func (p *uploadBlob) add(numbers any) (at uint64) {
 	at = uint64(len(*p))
-	for _, x := range v {
-		*p = binary.LittleEndian.AppendUint64(*p, math.Float64bits(x))
-	}
-	return at
-}
-
-func (p *uploadBlob) words(v []int32) (at uint64) {
-	at = uint64(len(*p))
-	for _, x := range v {
-		*p = binary.LittleEndian.AppendUint32(*p, uint32(x))
-	}
+	*p, _ = binary.Append(*p, binary.LittleEndian, numbers) // slices of fixed-size numbers are no error
 	return at
 }
 
 // code appends a code.
 func (p *uploadBlob) code(c *circuitCode) codePlaces {
-	at := codePlaces{coefs: p.numbers(c.coefs), fixed: p.numbers(c.fixed), angles: p.words(c.angles), slots: p.words(c.slots)}
+	p.align()
+	at := codePlaces{coefs: p.add(c.coefs), fixed: p.add(c.fixed), angles: p.add(c.angles), slots: p.add(c.slots)}
 	for _, pass := range c.passes {
-		at.passes = append(at.passes, p.words(pass.words))
+		at.passes = append(at.passes, p.add(pass.words))
 	}
 	for _, t := range c.tables {
 		var passes []uint64
 		for _, pass := range t.passes {
-			passes = append(passes, p.words(pass.words))
+			passes = append(passes, p.add(pass.words))
 		}
 		at.tables = append(at.tables, passes)
 	}

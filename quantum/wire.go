@@ -58,7 +58,7 @@ func panelLanes[T number]() int { return 128 / int(unsafe.Sizeof(*new(T))) }
 
 // newBloch evaluates the wires of k for x and y.
 func newBloch[T number](ctx context.Context, k *kernel, x, y *samples) (*bloch[T], error) {
-	b := &bloch[T]{closedForm: k.closed, lanes: panelLanes[T]()}
+	b := &bloch[T]{closedForm: &k.closed, lanes: panelLanes[T]()}
 	b.once.Do(func() { b.find(k.wires) })
 	if b.width == 0 {
 		return b, nil

@@ -49,15 +49,6 @@ func (b *bloch[T]) typical(i0, r, j0, cols int, diagonal bool) float64 {
 	return float64(math.Float32frombits(math.Float32bits(float32(sum/float64(n))) &^ 0xff))
 }
 
-// alternate returns item k of n in an order that takes items from the front and from the back in
-// turn. For a tile on the diagonal this balances the work.
-func alternate(k, n int) int {
-	if k%2 == 1 {
-		return n - 1 - k/2
-	}
-	return k / 2
-}
-
 // addDiagonal adds half the moments of a block on the diagonal, without its diagonal, which
 // becomes the shift. Such a block is symmetric bit for bit, because the differences are
 // squared.
@@ -95,10 +86,8 @@ func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *pos
 			block, panel, nx := packed[lane:], b.sets[b.y][c*one:][:one], x1-x0
 			for k := lo; k < hi; k++ {
 				p := first + k
-				if diagonal {
-					if p = first + alternate(k, strips); p > c {
-						continue
-					}
+				if diagonal && p > c {
+					continue
 				}
 				y0, y1 := max(p*w-b.lead[0], i0), min((p+1)*w-b.lead[0], i0+r)
 				_, lane := b.panel(0, y0)
@@ -145,7 +134,11 @@ func mirrorBlock[T number](dst []T, ld int, block []T, r, cols int, shift float6
 	}
 	w := panelLanes[T]()
 	addMoments(block, w, r, cols, shift, sums)
-	transpose(dst, ld, block, w, r, cols)
+	for x := range cols {
+		for y := range dst[x*ld:][:r] {
+			dst[x*ld+y] = block[y*w+x]
+		}
+	}
 }
 
 // factors writes the products of 1 - |point - column|^2 over all wires for `rows` points,

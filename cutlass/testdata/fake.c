@@ -160,12 +160,6 @@ int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slot
   RECORD(type, n, slots, code, fixed, angles, n_angles, out, sample_stride, value_stride);
   return device;
 }
-int gpk_quantum_points(int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
-                       int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
-                       uint64_t fixed, uint64_t out, int64_t ld, uint64_t status) {
-  RECORD(x_type, type, n, features, x, row, col, angles, angle_code, coefs, slots, slot_code, fixed, out, ld, status);
-  return device;
-}
 int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
                      uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
                      int n_angles, uint64_t tables, const int32_t* at) {

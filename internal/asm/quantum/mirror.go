@@ -8,30 +8,6 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// transpose writes the transposes of n blocks, one below the other.
-func transpose(c *build.Context, f asm.Float) {
-	asm.Function(c, "transposeAVX"+f.Name)
-	p := asm.Load(c, "dst", "ld", "src", "ls", "n")
-	dst, ld, src, ls, n := p[0], p[1], p[2], p[3], p[4]
-	asm.Bytes(c, f.Log, ld, ls)
-	out, in := asm.NewRows(c, dst, ld), asm.NewRows(c, src, ls)
-	edge := 32 / f.Size
-	lower := in.From(c.GP64())
-	asm.Down(c, "loop", n, 1, func() {
-		c.LEAQ(in.Next(edge/2), lower.Base)
-		v := loadBlock(c, f, func(row, offset int) operand.Mem {
-			if row >= edge/2 {
-				return lower.At(row-edge/2, offset)
-			}
-			return in.At(row, offset)
-		})
-		storeTransposed(c, f, v, out)
-		c.LEAQ(in.Next(edge), src)
-		c.ADDQ(operand.Imm(32), dst)
-	})
-	asm.Return(c)
-}
-
 // mirror writes the transpose of a packed block, whose rows have 128 bytes, and adds the moments.
 func mirror(c *build.Context, f asm.Float, k constants) {
 	asm.Function(c, "mirrorAVX"+f.Name)

@@ -18,7 +18,6 @@ func tile(c *build.Context) {
 	for _, f := range asm.Floats {
 		combine3(c, f)
 		moments(c, f, k)
-		transpose(c, f)
 		mirror(c, f, k)
 	}
 	for _, width := range []int{32, 64} {
