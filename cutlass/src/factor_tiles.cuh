@@ -36,7 +36,7 @@ using FactorTile = Tile<T, 2 * block<T>, block<T>, tile_depth<T>, block<T> / 2, 
 template <class T>
 using DiagonalTile = Tile<T, block<T>, 2 * block<T>, tile_depth<T>, block<T> / 2, block<T> / 2, 3>;
 
-// CTAs of a multiprocessor: the diagonal block's registers leave room for another in float32.
+// CTAs of a multiprocessor, at most: the diagonal block's registers leave room for another in float32.
 template <class T>
 constexpr int tiles_ctas = sizeof(T) == 4 ? 2 : 1;
 
@@ -329,9 +329,9 @@ __device__ void Task<T>::below(Rows rows) const {
   if (tid <= last - first) store_release(done + first + tid, j + 1);
 }
 
-// Grid: as many CTAs as run at a time.
-template <class T, Pieces PIECES>
-__global__ void __launch_bounds__(column_threads, tiles_ctas<T>) factor_tiles(Tiles p) {
+// Grid: as many CTAs as run at a time, CTAS on a multiprocessor.
+template <class T, Pieces PIECES, int CTAS>
+__global__ void __launch_bounds__(column_threads, CTAS) factor_tiles(Tiles p) {
   constexpr int N = block<T>, M = FactorTile<T>::M;
   static_assert(FactorTile<T>::threads == column_threads && DiagonalTile<T>::threads == column_threads && M / N + 2 <= control_bytes / 4 - 1);
   GPK_FACTOR_SHARED(shared);
