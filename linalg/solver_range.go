@@ -12,8 +12,9 @@ import (
 // all of them are 1.
 type powers struct{ *gpk.Array }
 
-// normalized is finite and normalize for a stack on a GPU, of which one triangle is read. It waits once, for the largest
-// elements, which are NaN or infinite where an element is. It returns a itself where no matrix is near an end of the range.
+// normalized checks that the elements of a stack on a GPU are finite, and scales every matrix as normalize does. It waits for
+// the device once: the largest absolute value is NaN or infinite if an element is. It returns a itself where no matrix is
+// near an end of the range.
 func (s solver) normalized(a *gpk.Array, which triangle) (x *gpk.Array, by powers, err error) {
 	re := a.Real()
 	if a.DType().IsComplex() { // the diagonal of a Hermitian matrix is real, but its imaginary parts have to be finite

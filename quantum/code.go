@@ -90,7 +90,7 @@ type circuitCode struct {
 	passes  []passCode
 	samples int  // whole states per block
 	grows   bool // the error in the length of states accumulates
-	direct  bool // in fusedSmallGram slots compute their angles themselves
+	direct  bool // the slots can compute their angles themselves, as fusedSmallGram requires
 
 	slotCode  [][]int32
 	angleCode [][]int32
@@ -190,7 +190,7 @@ const (
 	maxWords = 256 // words of the angles of one slot, which one thread computes
 )
 
-// selfContained reports whether in fusedSmallGram the slots may compute their angles themselves: every angle
+// selfContained reports whether the slots can compute their angles themselves, as fusedSmallGram requires: every angle
 // belongs to a slot, no slot has too many terms of angles, and the repeated work for angles
 // of several slots is small.
 func (c *circuitCode) selfContained() bool {

@@ -148,7 +148,7 @@ func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *devi
 	return angles, nil
 }
 
-// build writes the states of the samples lo … hi-1 to the begin of dst. If dst is nil, it only records the angles that are
+// build writes the states of the samples lo … hi-1 to the start of dst. If dst is nil, it only records the angles that are
 // not finite.
 func (d *deviceCode) build(ctx context.Context, s *device.Stream, x source, lo, hi int, notes *device.Buffer, noteAt uint64, dst *device.Buffer) error {
 	row := int64(d.states().Size()) << d.qubits

@@ -136,8 +136,8 @@ func sumSquares[T number](v []T) float64 {
 	return squares
 }
 
-// cuts implements tileEngine. The first tile of a block is the one that may be smaller: the panels of the closed form, of
-// which the first may be short, are then whole in all other tiles.
+// cuts implements tileEngine. The first tile of a range may be smaller than the others. The first panel of the closed form
+// may be short too, so the other tiles have whole panels where their side is a multiple of a panel's.
 func (g *cpuGram[T]) cuts(_ *samples, lo, hi int) []int {
 	if g.part != nil {
 		return cut(lo, hi, g.side)

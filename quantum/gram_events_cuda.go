@@ -72,7 +72,7 @@ func elapsed(times []timed) (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// accountBegin adds up the times before the last tile, while that tile is computed.
+// accountBegin adds the times of uploads and states to the report. It runs while the last tile is computed.
 func (g *cudaGram) accountBegin() error {
 	r := g.report
 	for _, part := range []struct {

@@ -56,11 +56,11 @@ func (p *pairing) own(rank int) (lo, hi int) {
 	return p.mid, p.n
 }
 
-// dealPaired sets the rank of every tile on and above the diagonal, row by row: A to rank 0, C to rank 1, and each of B,
-// in the order of its rows, to the rank with the least work. It returns the work of both.
+// dealPaired assigns a rank to every tile on and above the diagonal, row by row. Tiles of A belong to rank 0, and those of C
+// to rank 1. A tile of B goes to the rank that has less work so far. dealPaired returns the work of both ranks.
 func (p *share) dealPaired(rows int) (load [2]int64) {
 	half := p.paired.mid / p.side
-	both := -1 // the rank of a tile of B, before it is dealt
+	both := -1 // the rank of a tile of B until it has one
 	owners := &p.paired.owners
 	for i := range rows {
 		for j := i; j < rows; j++ {

@@ -101,7 +101,7 @@ func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (p Plan, err error
 	return k.plan(n, m, d, o)
 }
 
-// maxSamples bounds the number of samples, so that byte counts fit an int64.
+// maxSamples is the largest number of samples. Byte counts up to it fit into an int64.
 const maxSamples = min(1<<40, math.MaxInt/2)
 
 // MaxSamples returns the largest n whose symmetric Gram matrix Gram can compute within

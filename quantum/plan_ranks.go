@@ -148,11 +148,11 @@ func MeasureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o O
 	}
 }
 
-// measuredSamples is the number of samples with which MeasureRates computes a kernel, whose tiles have the given
-// side. On the CPU it bounds the amplitudes of all states. On a GPU a kernel has four tiles in a row, or two if they are
-// longer than 8,192 samples: a kernel that computes the whole product of a tile on the diagonal, as in Double, takes
-// nearly twice as long for an entry of that tile, and short tiles leave a part of the GPU idle. A single tile of 1,024
-// samples on the diagonal predicted 1.66 times the seconds of Double with 16 qubits, whose tiles have 2,048
+// measuredSamples returns the number of samples of the matrix that MeasureRates computes with tiles of a given side. On
+// the CPU the number is limited, so that all states fit into memory. On a GPU a row of the matrix has four tiles, or two if
+// they are longer than 8,192 samples. One tile is too few: in Double a tile on the diagonal is computed whole, so an entry
+// of it takes nearly twice as long. Short tiles leave a part of the GPU idle. A single tile of 1,024 samples on the diagonal
+// predicted 1.66 times the seconds of Double with 16 qubits, whose tiles have 2,048
 // (benchmark/results/gram-ranks_h100x2_2026-11-25.txt).
 func measuredSamples(side, qubits int, gpu bool) int {
 	n := min(max(4*side, 64), max((64<<20)>>min(qubits, 24), 32))

@@ -83,7 +83,7 @@ func (o *Options) checkRanks() error {
 	return nil
 }
 
-// noDigest stands for the digest of samples that a matrix does not have.
+// noDigest is the digest of y in the run file of a symmetric matrix, which has no y.
 var noDigest = strings.Repeat("0", 2*sha256.Size)
 
 // digestOf returns the SHA-256 digest, in hexadecimal, of what is written. It identifies inputs of a matrix.

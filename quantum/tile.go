@@ -107,7 +107,7 @@ func transpose[T number](dst []T, ld int, src []T, ls, r, cols int) {
 		return
 	}
 	dt := dtype.Of[T]()
-	// The error is that of a type without kernels.
+	// Cast fails only for types without kernels.
 	_ = cpu.Cast(dt, dt, []int{cols, r}, unsafe.Pointer(&src[0]), []int{1, ls}, unsafe.Pointer(&dst[0]), []int{ld, 1})
 }
 

@@ -22,7 +22,7 @@ func (p *uploadBlob) align() {
 // add appends numbers, and returns their offset.
 func (p *uploadBlob) add(numbers any) (at uint64) {
 	at = uint64(len(*p))
-	*p, _ = binary.Append(*p, binary.LittleEndian, numbers) // slices of fixed-size numbers are no error
+	*p, _ = binary.Append(*p, binary.LittleEndian, numbers) // cannot fail for slices of numbers of fixed size
 	return at
 }
 

@@ -20,13 +20,11 @@ struct Shared {
   T* columns;  // the columns in work, [micro][block_pitch]
   T* solved;   // those columns of the factor
   Real<T>* inverse;  // of the diagonal
-  char* rest;
   __device__ explicit Shared(char* at) {
     matrix = reinterpret_cast<T*>(at);
     columns = matrix + N * block_pitch<N, T>;
     solved = columns + micro<T> * block_pitch<N, T>;
     inverse = reinterpret_cast<Real<T>*>(solved + micro<T> * block_pitch<N, T>);
-    rest = reinterpret_cast<char*>(inverse + N);
   }
 };
 

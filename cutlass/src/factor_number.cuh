@@ -3,7 +3,7 @@
 #ifndef GPK_EMULATED  // testdata/emulate compiles the kernels for the host
 #include "dependent.cuh"
 #define GPK_FACTOR_SHARED(name) extern __shared__ __align__(16) char name[]
-#define GPK_FACTOR_BOTH __host__ __device__ inline
+#define GPK_FACTOR_HOST_DEVICE __host__ __device__ inline
 #endif
 #include <stdint.h>
 

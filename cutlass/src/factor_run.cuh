@@ -72,9 +72,12 @@ int cholesky(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batc
   Tiles const p{at<T>(a.a, member0 * a.a_member), a.a_row, a.a_member, reinterpret_cast<long long*>(a.flags), reinterpret_cast<int*>(a.workspace),
                 rows, cols, static_cast<int>(batch), static_cast<int>(blocks), static_cast<int>(a.first), static_cast<int>(member0)};
   // With few tiles in a block column, the diagonal blocks bound the time, and one CTA on a multiprocessor finishes them
-  // sooner (H200, float32: order 4,096 takes 1.21 instead of 1.48 ms, order 6,144 3.1 instead of 2.8).
-  if (pieces(rows, FactorTile<T>::M) * batch <= l.processors() / 4) return start_tiles<T, 1>(l, p, tasks * batch);
-  return start_tiles<T, tiles_ctas<T>>(l, p, tasks * batch);
+  // sooner. On an H200 the limit is 33 tiles. In float32 one CTA takes 1.21 ms for order 4,096 and 3.1 for 6,144; two take
+  // 1.48 and 2.8.
+  if constexpr (tiles_ctas<T> > 1) {
+    if (pieces(rows, FactorTile<T>::M) * batch > l.processors() / 4) return start_tiles<T, tiles_ctas<T>>(l, p, tasks * batch);
+  }
+  return start_tiles<T, 1>(l, p, tasks * batch);
 }
 
 template <class T, class L>

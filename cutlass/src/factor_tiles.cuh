@@ -1,13 +1,14 @@
 // factor_tiles.cuh: Cholesky's factorization of a block column or a whole matrix in one launch.
 //
-// A task subtracts the product of all columns before from a tile, and finishes it. The first task of a block column is
-// the diagonal block with the block to its left: it solves the block to the left by the diagonal block before, subtracts
-// the product of that with itself, and factors the diagonal block. One hand-over between CTAs lies between two diagonal
-// blocks. The other tasks are FactorTile::M rows each below the next diagonal block, which are solved by this one.
+// A task computes one tile of L. It first subtracts the product of the columns to the left from the tile.
 //
-// CTAs take tasks in the order of their numbers, column by column. A task waits only for tasks with smaller numbers.
-// Running CTAs have these, so there is no deadlock. The next columns' tasks run while those of a column wait for its
-// diagonal block.
+// The first task of a block column is the diagonal block, together with the block to its left. The task solves the left
+// block with the factor of the previous diagonal block, subtracts X X^H of the solved block X from the diagonal block, and
+// factors that. So a factor passes from one CTA to another only once between two diagonal blocks. Each other task has
+// FactorTile::M rows below the next diagonal block, and solves them with the factor of this one.
+//
+// CTAs take tasks from a counter, column by column. A task waits only for tasks with smaller numbers. These are finished or
+// run on other CTAs, so there is no deadlock. Tasks of later columns run while others wait for a diagonal block.
 //
 // done[i] counts the columns of blocks that row block i has. Sums go through columns in order: the bits of a result do
 // not depend on timing.
@@ -43,7 +44,7 @@ constexpr int tiles_ctas = sizeof(T) == 4 ? 2 : 1;
 // The columns of blocks that are summed at once: the tensor cores cut off what does not fit into a sum.
 constexpr int tiles_columns = 8;
 
-constexpr int control_bytes = 32;  // the task, and up to 5 numbers of columns
+constexpr int control_bytes = 32;  // the task, and the numbers of columns that await_columns reads
 
 // Shared memory: the product's, or the tile and a diagonal block's factor with the inverses of its diagonal.
 template <class T>
@@ -68,7 +69,7 @@ struct Tiles {
 // The first row of the other tasks of the block column that begins at col: that below the next diagonal block. A last
 // diagonal block that is not full, with rows below in its row block, has nothing to its left.
 template <class T>
-GPK_FACTOR_BOTH int first_below(int col, int cols, int rows) {
+GPK_FACTOR_HOST_DEVICE int first_below(int col, int cols, int rows) {
   int const next = col + block<T>, after = next + block<T>;
   if (next >= cols) return cols;
   if (after <= cols) return after;
@@ -79,7 +80,7 @@ struct Rows {
   int first, count;
 };
 
-// A task of the block column that begins at col and has nb columns.
+// A task. Its tile is in the block column of nb columns that begins at column col.
 template <class T>
 struct Task {
   Tiles const& p;

@@ -136,13 +136,6 @@ GPK_API int gpk_quantum_angles(int device, uint64_t stream, int x_type, int64_t 
 GPK_API int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
                               uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride);
 
-/* The slots of all samples, and the status of gpk_quantum_angles for x and the angles, in one kernel: value v of
- * sample i is stored at out + i + v ld, with the bits of gpk_quantum_angles and gpk_quantum_slots. Each slot
- * computes its angles itself; an angle that no slot uses is not checked. */
-GPK_API int gpk_quantum_points(int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
-                               int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
-                               uint64_t fixed, uint64_t out, int64_t ld, uint64_t status);
-
 /* One pass of a program over the states [n, 2^qubits]. A block has 2^local amplitudes of
  * `samples` samples (1 where local < qubits); at: the position of each local bit,
  * then of the others. */
@@ -193,7 +186,7 @@ GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, i
                                     int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes);
 
 /* A whole symmetric K, n x n, for few wires that the circuit does not entangle, from the samples:
- * gpk_quantum_points and gpk_quantum_closed_gram at once. code: host memory with the codes of angles and slots,
+ * gpk_quantum_angles, gpk_quantum_slots and gpk_quantum_closed_gram at once. code: host memory with the codes of angles and slots,
  * coefficients and constant matrices at the given byte offsets. The slots are the points of planar wires, then of
  * the others. notes: `found` words that mean that nothing was found, then others up to `words`, the last three of
  * which are the sums. If an input is not finite the third sum is NaN. GPK_ERR_UNSUPPORTED, with nothing started,

@@ -21,13 +21,14 @@ int binary_function(int op, int type, Nest const& t, Scalar const& scalar, uint6
 
 namespace {
 
-// begin() with the signal first: the kernel after this one is launched while this one waits. The values are computed
-// before the wait, which hides the latency of a kernel's parameters.
+// The prologue of a short kernel in a chain. Unlike begin(), it gives launch_dependents before it waits, so that the next
+// kernel is launched during the wait. The empty asm statements use the values: the compiler has to load the parameters that
+// they depend on before the wait, too.
 template <class... V>
 __device__ inline void begin_early(V... values) {
   let_next_start();
-  auto const compute = [](int64_t v) { asm volatile("" ::"l"(v)); };
-  (compute(static_cast<int64_t>(values)), ...);
+  auto const use = [](int64_t v) { asm volatile("" ::"l"(v)); };
+  (use(static_cast<int64_t>(values)), ...);
   wait_for_previous();
 }
 

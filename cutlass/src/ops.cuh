@@ -45,7 +45,7 @@ inline int set_device(int device) {
 }
 
 // Launches and returns the error of this launch, which it clears; set_device has to come first. Every kernel calls
-// begin() first. cluster: blocks per cluster.
+// begin() or begin_early() before it accesses global memory. cluster: blocks per cluster.
 template <class P>
 int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P const& p, unsigned cluster = 1) {
   static uint64_t known = 0;

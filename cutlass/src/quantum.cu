@@ -105,24 +105,6 @@ __global__ void slot_kernel(int64_t n, int slots, int const* code, double const*
   write_slot(code + code[at / n], fixed, [&](int a) { return angle[a]; }, out + sample * sample_stride, value_stride);
 }
 
-// Angles and slots in one kernel, for codes in which every angle belongs to few slots: each slot computes its angles
-// itself. An angle that no slot uses is not checked.
-template <class X, class T>
-__global__ void point_kernel(X const* x, int64_t n, int64_t features, int64_t row, int64_t col, int angles, int const* angle_code,
-                             double const* coefs, int slots, int const* slot_code, double const* fixed, T* out, int64_t ld,
-                             unsigned long long* status) {
-  int64_t const at = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (at < n * features && !isfinite(x[at / features * row + at % features * col])) first_of(status, at);
-  if (at >= n * slots) return;
-  int64_t const sample = at % n;
-  auto const angle = [&](int a) {
-    double const sum = angle_of(x, sample, row, col, angle_code + angle_code[a], coefs);
-    if (!isfinite(sum)) first_of(status + 1, sample * angles + a);
-    return sum;
-  };
-  write_slot(slot_code + slot_code[at / n], fixed, angle, out + sample, ld);
-}
-
 // ---- states
 
 template <class T>
@@ -996,20 +978,6 @@ GPK_API int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, 
   if (int const e = set_device(device)) return e;
   void* all[] = {&n, &slots, &code, &fixed, &angles, &n_angles, &out, &sample_stride, &value_stride};
   return type == GPK_F32 ? over(n * slots, stream, &slot_kernel<float>, all) : over(n * slots, stream, &slot_kernel<double>, all);
-}
-
-GPK_API int gpk_quantum_points(int device, uint64_t stream, int x_type, int type, int64_t n, int64_t features, uint64_t x, int64_t row,
-                               int64_t col, int angles, uint64_t angle_code, uint64_t coefs, int slots, uint64_t slot_code,
-                               uint64_t fixed, uint64_t out, int64_t ld, uint64_t status) {
-  if ((x_type != GPK_F32 && x_type != GPK_F64) || (type != GPK_F32 && type != GPK_F64)) return GPK_ERR_UNSUPPORTED;
-  int64_t const threads = n * (features > slots ? features : slots);
-  if (threads > INT64_C(128) * INT32_MAX) return GPK_ERR_ARGUMENT;
-  if (int const e = set_device(device)) return e;
-  void* params[] = {&x, &n, &features, &row, &col, &angles, &angle_code, &coefs, &slots, &slot_code, &fixed, &out, &ld, &status};
-  if (x_type == GPK_F32) {
-    return type == GPK_F32 ? over(threads, stream, &point_kernel<float, float>, params) : over(threads, stream, &point_kernel<float, double>, params);
-  }
-  return type == GPK_F32 ? over(threads, stream, &point_kernel<double, float>, params) : over(threads, stream, &point_kernel<double, double>, params);
 }
 
 GPK_API int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,

@@ -19,11 +19,11 @@ const partsPerWorker = 4
 // partition must choose grain so that it does not.
 func Parallel(n, grain int, f func(lo, hi int)) { parallel(n, grain, 1, f) }
 
-// parallelNear is Parallel for calls that read the same memory again, as the steps of a decoder do. Each worker
-// starts with the same parts in every call, which may still be in its core's cache, and then takes over what is left.
+// parallelNear is Parallel for calls that read the same memory again, as the steps of a decoder do. While a worker lives, it
+// starts every call with the same parts, whose data may still be in its core's cache. It then helps with the other parts.
 func parallelNear(n, grain int, f func(lo, hi int)) { parallel(n, grain, runtime.GOMAXPROCS(0), f) }
 
-// parallel is Parallel with up to so many homes.
+// parallel is Parallel with the parts divided into at most `homes` ranges.
 func parallel(n, grain, homes int, f func(lo, hi int)) {
 	if n <= 0 {
 		return
@@ -46,7 +46,7 @@ type job struct {
 	f              func(lo, hi int)
 	n, size, parts int
 	homes          []home
-	shared         [1]home // homes, if there is one
+	single         [1]home // backs homes if there is one range
 	// running is the number of workers inside work. The caller adds jobClosed
 	// when no part is left: a worker that comes later does not enter, so the
 	// caller never waits for a thread that is still waking up.
@@ -56,16 +56,16 @@ type job struct {
 
 const jobClosed = 1 << 30
 
-// home is consecutive parts of a job, with which some of its goroutines start.
+// home is a range of consecutive parts, with which a goroutine starts. Two workers may start with the same one.
 type home struct {
 	next atomic.Int64 // the first part that no goroutine has taken
 	end  int64
-	_    [48]byte // homes lie in cache lines of their own
+	_    [48]byte // several homes lie in different cache lines
 }
 
-// cut gives the parts to so many homes.
+// cut divides the parts into ranges, one a home.
 func (j *job) cut(homes int) {
-	j.homes = j.shared[:]
+	j.homes = j.single[:]
 	if homes > 1 {
 		j.homes = make([]home, homes)
 	}
@@ -75,7 +75,8 @@ func (j *job) cut(homes int) {
 	}
 }
 
-// run calls f until no part is left. Home 0 is that of the caller, whose number is 0.
+// run calls f for parts until none is left. The caller of Parallel is worker 0 and starts with home 0. The others share
+// the remaining homes.
 func (j *job) run(worker int) {
 	first, n := 0, len(j.homes)
 	if worker > 0 && n > 1 {
@@ -88,13 +89,13 @@ func (j *job) run(worker int) {
 			if part >= h.end {
 				break
 			}
-			j.run1(int(part))
+			j.runPart(int(part))
 		}
 	}
 }
 
-// run1 calls f for a part.
-func (j *job) run1(part int) {
+// runPart calls f for a part.
+func (j *job) runPart(part int) {
 	// The last part's end would pass n, and near MaxInt overflow.
 	lo, hi := part*j.size, j.n
 	if part < j.parts-1 {

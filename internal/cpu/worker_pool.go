@@ -19,9 +19,9 @@ import (
 // outside the bubble may not use, and spins are counted, because the clock of a
 // bubble stands still.
 type workerPool struct {
-	born atomic.Uint32 // workers ever: the number of the last one
-	idle atomic.Int32  // spinning workers that no caller has claimed
-	jobs chan *job     // one for each claim
+	started atomic.Uint32 // workers started so far, which is the number of the newest
+	idle    atomic.Int32  // spinning workers that no caller has claimed
+	jobs    chan *job     // one for each claim
 }
 
 var sharedWorkers = newWorkerPool()
@@ -42,14 +42,14 @@ func (p *workerPool) run(j *job, n int) {
 		if p.claim() {
 			p.jobs <- j
 		} else {
-			go p.work(j, int(p.born.Add(1)))
+			go p.work(j, int(p.started.Add(1)))
 		}
 	}
 	j.run(0)
 	j.wait()
 }
 
-// work is the body of a worker of this number: it executes j, and the jobs after it.
+// work is the body of the worker with a number. It executes j, and the jobs after it.
 func (p *workerPool) work(j *job, worker int) {
 	for j != nil {
 		j.work(worker)

@@ -17,7 +17,7 @@
 #define __device__
 #define __global__
 #define __launch_bounds__(...)
-#define GPK_FACTOR_BOTH inline
+#define GPK_FACTOR_HOST_DEVICE inline
 #define GPK_FACTOR_SHARED(name) char* const name = emulate::shared[emulate::current / emulate::count]
 
 struct dim3 {

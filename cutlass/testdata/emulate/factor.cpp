@@ -399,8 +399,10 @@ void test() {
     test_cholesky<T>(n, n + 33, 2 - layout, 1000);
     if (n < 100) test_order<T>(n, false);
   }
-  int const large = (gpk::factor::tiles_columns + 2) * gpk::factor::block<T> + 6;  // all kinds of tasks put down sums
+  // Tasks below and on the diagonal put down sums; with rows below, the last diagonal block has nothing to its left.
+  int const large = (gpk::factor::tiles_columns + 3) * gpk::factor::block<T> + 6;
   test_cholesky<T>(large, large, 0, 2);
+  test_cholesky<T>(large, large + 33, 0, 2);
   for (int n : {1, 2, 8, 9, 17, 32, 33, 50, 64}) {
     for (int layout = 0; layout < 3; ++layout) test_small<T>(n, layout, layout == 1);
     test_order<T>(n, true);
