@@ -85,6 +85,7 @@ const (
 	splitReach = 0.77  // of a ring that splits its tiles in shared memory
 	splitEnd   = 5300.
 	skinnyRate = 0.86
+	skinnyLead = 700. // cycles by which it starts before a kernel that needs descriptors for TMA
 )
 
 var flopsPerCycle = map[string]float64{
@@ -141,7 +142,11 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	case busy > 0:
 		memory /= math.Pow(busy, fewCTAs)
 	}
-	return launchCycles + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
+	launch := launchCycles
+	if k.Schedule == "skinny" {
+		launch += startCycles*float64(ceilDiv(down*across*p.Batch, sms)-1) - skinnyLead
+	}
+	return launch + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
 }
 
 // oneRowOfTiles returns the factor on a kernel's traffic if D has one row of tiles. TMA

@@ -151,8 +151,9 @@ struct Task {
     for (int u = 0; u < loads; ++u) {
       int const e = u * column_threads + tid, i = e / N, k = e % N;
       matrix[i * line + k] = v[u];
-      if (i == k) inverse[i] = 1 / real_part(v[u]);
     }
+    __syncthreads();
+    if (tid < N) inverse[tid] = 1 / real_part(matrix[tid * (line + 1)]);
     __syncthreads();
   }
 
@@ -172,8 +173,8 @@ struct Task {
 };
 
 // Replaces rows x of shared memory, [ROWS][PITCH], by x T^-H for the lower triangular T in shared memory,
-// [block][block_pitch], with the inverses of its diagonal. A warp has 16 rows, and solves 8 columns at a time: it subtracts
-// the product of those before, and a thread has two columns of two rows.
+// [block][block_pitch], with the inverses of its diagonal. A warp has 16 rows, and solves 8 columns at a time, of which a
+// thread has two columns of two rows. It then adds their products to the sums that the columns behind them subtract.
 template <class T, int ROWS, int PITCH>
 __device__ void solve_tile(T const* matrix, Real<T> const* inverse, T* rows) {
   constexpr int N = block<T>, line = block_pitch<N, T>;
@@ -181,21 +182,14 @@ __device__ void solve_tile(T const* matrix, Real<T> const* inverse, T* rows) {
   int const lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4, row0 = static_cast<int>(threadIdx.x) / 32 * 16;
   if (row0 >= ROWS) return;
   T* const x = rows + (row0 + g) * PITCH;
+  typename Tensor<T>::Sum sum[N / 8] = {};  // of columns j, j + 8, ...
 #pragma unroll 1
   for (int j = 0; j < N; j += 8) {
-    typename Tensor<T>::Sum sum = {};
-#pragma unroll 2
-    for (int k = 0; k < j; k += 8) {
-      T const a[4] = {x[k + t], x[8 * PITCH + k + t], x[k + t + 4], x[8 * PITCH + k + t + 4]};
-      T const* const m = matrix + (j + g) * line + k + t;
-      T const b[2] = {conjugate(m[0], true), conjugate(m[4], true)};
-      Tensor<T>::multiply(sum, Tensor<T>::left(a), Tensor<T>::right(b));
-    }
     T m[2][8], v[4];  // rows of the diagonal block of T, and the thread's elements: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1)
 #pragma unroll
     for (int e = 0; e < 2; ++e) load_wide<8>(m[e], matrix + (j + 2 * t + e) * line + j);
 #pragma unroll
-    for (int e = 0; e < 4; ++e) v[e] = difference(x[e / 2 * 8 * PITCH + j + 2 * t + e % 2], Tensor<T>::at(sum, e));
+    for (int e = 0; e < 4; ++e) v[e] = difference(x[e / 2 * 8 * PITCH + j + 2 * t + e % 2], Tensor<T>::at(sum[0], e));
 #pragma unroll
     for (int c = 0; c < 8; c += 2) {
       if (t == c / 2) {
@@ -219,6 +213,17 @@ __device__ void solve_tile(T const* matrix, Real<T> const* inverse, T* rows) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) x[e / 2 * 8 * PITCH + j + 2 * t + e % 2] = v[e];
     __syncwarp();
+    T const a[4] = {x[j + t], x[8 * PITCH + j + t], x[j + t + 4], x[8 * PITCH + j + t + 4]};
+    typename Tensor<T>::Left const left = Tensor<T>::left(a);
+#pragma unroll
+    for (int i = 1; i < N / 8; ++i) {
+      if (j + 8 * i < N) {
+        T const* const r = matrix + (j + 8 * i + g) * line + j + t;
+        T const b[2] = {conjugate(r[0], true), conjugate(r[4], true)};
+        Tensor<T>::multiply(sum[i], left, Tensor<T>::right(b));
+      }
+      sum[i - 1] = sum[i];
+    }
   }
 }
 
