@@ -1,5 +1,7 @@
 package fft
 
+import "unsafe"
+
 // transformer transforms the lines of a work.
 type transformer[C number] struct {
 	*work
@@ -22,6 +24,17 @@ func transformerOf[C number](w *work) *transformer[C] {
 	t.plan = planOf[C](n)
 	t.room = n + 1
 	return t
+}
+
+// result returns the number of elements of a transform that may be computed where it belongs, or -1.
+func (t *transformer[C]) result() int {
+	switch {
+	case t.kind == complexToComplex:
+		return t.plan.n
+	case t.kind == realToComplex && t.packed:
+		return t.plan.n + 1
+	}
+	return -1
 }
 
 // run reads a line and returns its transform: complex numbers, or real ones in pairs. line has
@@ -91,6 +104,9 @@ func load[C number, S element](t *transformer[C], z []C, x reader[S]) {
 
 // pairs packs two real numbers into a complex one.
 func pairs[C number, S element](t *transformer[C], z []C, x reader[S]) {
+	if t.scale == 1 && copyPairs(z, x.dense()) {
+		return
+	}
 	for j := range z {
 		var re, im S
 		if 2*j < x.n {
@@ -101,6 +117,25 @@ func pairs[C number, S element](t *transformer[C], z []C, x reader[S]) {
 		}
 		z[j] = C(complex(first(re)*t.scale, first(im)*t.scale))
 	}
+}
+
+// copyPairs is pairs of numbers that lie side by side, in the precision of z.
+func copyPairs[C number, S element](z []C, x []S) bool {
+	switch x := any(x).(type) {
+	case []float32:
+		if z, ok := any(z).([]complex64); ok && x != nil {
+			to := parts[float32](z)
+			clear(to[copy(to, x):])
+			return true
+		}
+	case []float64:
+		if z, ok := any(z).([]complex128); ok && x != nil {
+			to := parts[float64](z)
+			clear(to[copy(to, x):])
+			return true
+		}
+	}
+	return false
 }
 
 // first returns the real part of an element.
@@ -124,16 +159,35 @@ func first[S element](v S) float64 {
 //
 // (Van Loan 1992, section 4.3.4).
 func (t *transformer[C]) fold(z []C) []C {
-	h := len(z) - 1
-	z[h] = z[0]
-	half, turn := C(complex(0.5, 0)), C(complex(0, -0.5))
-	for k := 0; 2*k <= h; k++ {
-		a, b := z[k], z[h-k]
-		ac, bc := conj(a), conj(b)
-		z[k] = (a+bc)*half + (a-bc)*turn*t.turns[k]
-		z[h-k] = (b+ac)*half + (b-ac)*turn*t.turns[h-k]
+	switch z := any(z).(type) {
+	case []complex64:
+		foldParts(parts[float32](z), parts[float32](t.turns))
+	case []complex128:
+		foldParts(parts[float64](z), parts[float64](t.turns))
 	}
 	return z
+}
+
+// foldParts is fold on the real and imaginary parts, of z and of e^(-2 pi i k / n). With S the first and P the second term
+// of X[k], sign included, X[h-k] = conj(S - P).
+func foldParts[R float32 | float64](z, turns []R) {
+	h := len(z)/2 - 1
+	z[2*h], z[2*h+1] = z[0], z[1]
+	for k := 0; 2*k <= h; k++ {
+		i, j := 2*k, 2*(h-k)
+		ar, ai, br, bi := z[i], z[i+1], z[j], z[j+1]
+		sr, si := (ar+br)/2, (ai-bi)/2
+		dr, di := (ai+bi)/2, (br-ar)/2
+		wr, wi := turns[i], turns[i+1]
+		pr, pi := dr*wr-di*wi, dr*wi+di*wr
+		z[i], z[i+1] = sr+pr, si+pi
+		z[j], z[j+1] = sr-pr, pi-si
+	}
+}
+
+// parts returns the real and imaginary parts of complex numbers, whose type has two of R.
+func parts[R float32 | float64, C number](z []C) []R {
+	return unsafe.Slice((*R)(unsafe.Pointer(unsafe.SliceData(z))), 2*len(z))
 }
 
 // unfold is the inverse of fold on elements that are read, times 2: of the first and the last one
@@ -142,6 +196,18 @@ func (t *transformer[C]) fold(z []C) []C {
 //	Z[k] = X[k] + conj X[h-k] + i e^(2 pi i k / n) (X[k] - conj X[h-k])
 func unfold[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	h := len(z)
+	switch x := any(x.dense()).(type) {
+	case []complex64:
+		if z, ok := any(z).([]complex64); ok && len(x) > h {
+			unfoldParts(parts[float32](z), parts[float32](x), parts[float32](t.turns), t.scale, t.inverse)
+			return
+		}
+	case []complex128:
+		if z, ok := any(z).([]complex128); ok && len(x) > h {
+			unfoldParts(parts[float64](z), parts[float64](x), parts[float64](t.turns), t.scale, t.inverse)
+			return
+		}
+	}
 	at := func(k int) C {
 		if k >= x.n {
 			return 0
@@ -155,6 +221,25 @@ func unfold[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	for k := range h {
 		a, b := at(k), conj(at(h-k))
 		z[t.place(k)] = a + b + (a-b)*conj(t.turns[k])*C(complex(0, 1))
+	}
+}
+
+// unfoldParts is unfold on the real and imaginary parts. With inverse, Z[k] belongs at h-k.
+func unfoldParts[R float32 | float64](z, x, turns []R, scale float64, inverse bool) {
+	h := len(z) / 2
+	at := func(i int) R { return R(float64(x[i]) * scale) }
+	for k := range h {
+		i, j := 2*k, 2*(h-k)
+		ar, ai, br, bi := at(i), at(i+1), at(j), -at(j+1)
+		if k == 0 {
+			ai, bi = 0, 0
+		}
+		dr, di, wr, wi := ar-br, ai-bi, turns[i], turns[i+1]
+		to := i
+		if inverse && k > 0 {
+			to = j
+		}
+		z[to], z[to+1] = ar+br+(dr*wi-di*wr), ai+bi+(dr*wr+di*wi)
 	}
 }
 

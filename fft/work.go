@@ -126,7 +126,7 @@ func all[D element, C number, S element](w *work, dst *D, src *S, from lines, to
 			x := reader[S]{unsafe.Pointer(src), from.offset(i), from.step, from.n}
 			y := unsafe.Slice((*D)(unsafe.Add(unsafe.Pointer(dst), i*written*int(unsafe.Sizeof(*dst)))), written)
 			own := line
-			if c, ok := any(y).([]C); ok && len(y) == t.plan.n && w.kind == complexToComplex {
+			if c, ok := any(y).([]C); ok && len(y) == t.result() {
 				own = c // the result is left where it belongs
 			}
 			result := run(t, own, scratch, x, alone)
