@@ -11,12 +11,14 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/compose"
 	"github.com/gpk-go/gpk/ops"
 )
 
 // testRanked compares ArgSort, BottomK, SearchSorted, Unique and UniqueAll, Histogram and
 // BinCount with sorts and loops in Go.
 func testRanked(t *testing.T, s *suite) {
+	defer compose.Composed(compose.Composed(false))
 	shapes := [][]int{{0}, {1}, {9}, {33, 31}, {5, 0}, {0, 5}, {257}, {2, 1025}, {2, 2049}, {3, 40, 17}, {20011}}
 	for _, dt := range ops.Lookup(expr.Sort).Types {
 		for _, shape := range shapes {
@@ -34,17 +36,20 @@ func testRanked(t *testing.T, s *suite) {
 		if dt == gpk.Int64 || dt == gpk.Uint64 {
 			s.narrow(t, dt)
 		}
-		if dt != gpk.Bool {
+		// Once by the CPU's kernels, and once as a GPU composes them.
+		for _, composed := range []bool{false, true} {
+			compose.Composed(composed)
 			for _, n := range []int{0, 1, 100, 3001} {
-				s.histograms(t, dt, n)
-			}
-		}
-		if dt.IsInteger() {
-			for _, n := range []int{0, 1, 100, 3001} {
-				s.binned(t, dt, n)
+				if dt != gpk.Bool {
+					s.histograms(t, dt, n)
+				}
+				if dt.IsInteger() {
+					s.binned(t, dt, n)
+				}
 			}
 		}
 	}
+	compose.Composed(false)
 	s.rankedErrors(t)
 }
 

@@ -39,6 +39,24 @@ func Put(s *device.Stream, dst, places, x device.View) error {
 	})
 }
 
+// Histogram writes to dst, Int64, the numbers of the elements of x, of a real type, between edges, Float64: see
+// cpu.Histogram. All views are dense.
+func Histogram(s *device.Stream, dst, x, edges device.View) error {
+	return onHost(s, "Histogram", dst, []device.View{x, edges}, func() error {
+		bounds := unsafe.Slice((*float64)(pointer(edges)), edges.Layout.Size())
+		cpu.Histogram(x.DType, x.Layout.Size(), pointer(x), bounds, int64s(dst))
+		return nil
+	})
+}
+
+// BinCount writes to dst the numbers of the elements of x equal to 0, 1, …, one a number of dst. Both are Int64 and dense.
+func BinCount(s *device.Stream, dst, x device.View) error {
+	return onHost(s, "BinCount", dst, []device.View{x}, func() error {
+		cpu.BinCount(int64s(x), int64s(dst))
+		return nil
+	})
+}
+
 // ScatterAdd writes x, [n, width], to dst, and adds row i of values to the row that index i, Int32 or
 // Int64, says. Negative indices count from the end. All views are dense. If values has one row and there
 // are more indices, a GPU adds it at each of them; the CPU needs a row for each. The CPU adds as cpu.ScatterAdd

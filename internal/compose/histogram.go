@@ -102,6 +102,11 @@ func BinCount[A Operand](o Operation[A], a A, minLength int, weights ...A) A {
 	case a.Size() == 0:
 		return filled(o, dtype.Int64, 0, []int{n})
 	}
+	if hasKernels(x) {
+		return o.Result(dtype.Int64, []int{n}, "one pass", []A{dense(o, x)}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error { return ops.BinCount(s, dst, reads[0]) })
+		})
+	}
 	before := searched(o, ordered(o, x), counted(o, n+1), false)
 	return o.Elementwise(expr.Sub, slice(o, before, 0, 1, n+1), slice(o, before, 0, 0, n))
 }
@@ -175,6 +180,11 @@ func histogram[A Operand](o Operation[A], a, edges A) (counts A, err error) {
 		return counts, err
 	}
 	n := edges.Size()
+	if hasKernels(a) {
+		return o.Result(dtype.Int64, []int{n - 1}, "one pass", []A{dense(o, a), dense(o, edges)}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error { return ops.Histogram(s, dst, reads[0], reads[1]) })
+		}), nil
+	}
 	// The conversion keeps the order. Sorting before it sorts fewer bits.
 	x := narrow(o, ordered(o, a), dtype.Float64)
 	first := searched(o, x, slice(o, edges, 0, 0, n-1), false)

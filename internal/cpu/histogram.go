@@ -1,0 +1,94 @@
+package cpu
+
+import (
+	"sort"
+	"sync"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/dtype"
+)
+
+// Histogram counts the n dense elements of x, of a real type, compared as float64, between edges, which ascend. Element i
+// of counts, one fewer than edges, is set to the number of those from edges[i] to below edges[i+1], and the last one
+// includes the last edge.
+func Histogram(dt dtype.DType, n int, x unsafe.Pointer, edges []float64, counts []int64) {
+	b := newBins(edges)
+	load := newCast(dt, dtype.Float64)
+	countParts(n, counts, func(lo, hi int, counts []int64) {
+		var values [blockLen]float64
+		w := works.Get().(*work)
+		for ; lo < hi; lo += len(values) {
+			s := span{n: min(len(values), hi-lo)}
+			s.p[0], s.step[0] = unsafe.Pointer(&values), 8
+			s.p[1], s.step[1] = unsafe.Add(x, lo*dt.Size()), dt.Size()
+			load.span(s, w)
+			for _, v := range values[:s.n] {
+				if i := b.find(v); i >= 0 {
+					counts[i]++
+				}
+			}
+		}
+		works.Put(w)
+	})
+}
+
+// BinCount sets counts to the numbers of the elements of x equal to 0, 1, ...; others do not count.
+func BinCount(x, counts []int64) {
+	countParts(len(x), counts, func(lo, hi int, counts []int64) {
+		for _, v := range x[lo:hi] {
+			if uint64(v) < uint64(len(counts)) {
+				counts[v]++
+			}
+		}
+	})
+}
+
+// countParts sets counts to the sum of what count adds to the counts of each part of n elements.
+func countParts(n int, counts []int64, count func(lo, hi int, counts []int64)) {
+	clear(counts)
+	part := max(minPart, len(counts))
+	if n <= part {
+		count(0, n, counts)
+		return
+	}
+	var mu sync.Mutex
+	Parallel(n, part, func(lo, hi int) {
+		own := make([]int64, len(counts))
+		count(lo, hi, own)
+		mu.Lock()
+		defer mu.Unlock()
+		for i, c := range own {
+			counts[i] += c
+		}
+	})
+}
+
+// bins finds the interval of a number between edges.
+type bins struct {
+	edges  []float64
+	lo, hi float64
+	rate   float64 // intervals of a unit, if all have one width
+}
+
+func newBins(edges []float64) bins {
+	last := len(edges) - 1
+	lo, hi := edges[0], edges[last]
+	return bins{edges, lo, hi, float64(last) / (hi - lo)}
+}
+
+// find returns the interval that v lies in, or -1.
+func (b *bins) find(v float64) int {
+	last := len(b.edges) - 2
+	switch {
+	case v == b.hi:
+		return last
+	case !(v >= b.lo && v < b.hi): // or NaN
+		return -1
+	}
+	// A guess that is right where the intervals have one width, but for rounding.
+	if i := min(max(int((v-b.lo)*b.rate), 0), last); b.edges[i] <= v && v < b.edges[i+1] {
+		return i
+	}
+	i := sort.Search(len(b.edges), func(i int) bool { return b.edges[i] > v }) - 1
+	return min(i, last)
+}
