@@ -26,7 +26,8 @@ func transformerOf[C number](w *work) *transformer[C] {
 	return t
 }
 
-// result returns the number of elements of a transform that may be computed where it belongs, or -1.
+// result returns the number of complex numbers of a result that run may leave where it belongs, or -1 where run needs memory
+// of its own.
 func (t *transformer[C]) result() int {
 	switch {
 	case t.kind == complexToComplex:
@@ -38,7 +39,7 @@ func (t *transformer[C]) result() int {
 }
 
 // run reads a line and returns its transform: complex numbers, or real ones in pairs. line has
-// room elements, or is where the transform belongs.
+// room elements, or is where the transform belongs, of result's length.
 func run[C number, S element](t *transformer[C], line, scratch []C, x reader[S], alone bool) []C {
 	n := t.plan.n
 	z := t.plan.begin(line[:n], scratch)
@@ -119,7 +120,7 @@ func pairs[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	}
 }
 
-// copyPairs is pairs of numbers that lie side by side, in the precision of z.
+// copyPairs is pairs for numbers that lie side by side in the precision of z. It reports whether x is such.
 func copyPairs[C number, S element](z []C, x []S) bool {
 	switch x := any(x).(type) {
 	case []float32:
@@ -168,9 +169,12 @@ func (t *transformer[C]) fold(z []C) []C {
 	return z
 }
 
-// foldParts is fold on the real and imaginary parts, of z and of e^(-2 pi i k / n). With S the first and P the second term
-// of X[k], sign included, X[h-k] = conj(S - P).
+// foldParts is fold on the real and imaginary parts, of z and of e^(-2 pi i k / n). Like Go's products of complex64 it
+// computes in float64, and rounds once.
 func foldParts[R float32 | float64](z, turns []R) {
+	times := func(ar, ai, br, bi R) (R, R) {
+		return R(float64(ar)*float64(br) - float64(ai)*float64(bi)), R(float64(ar)*float64(bi) + float64(ai)*float64(br))
+	}
 	h := len(z)/2 - 1
 	z[2*h], z[2*h+1] = z[0], z[1]
 	for k := 0; 2*k <= h; k++ {
@@ -178,10 +182,10 @@ func foldParts[R float32 | float64](z, turns []R) {
 		ar, ai, br, bi := z[i], z[i+1], z[j], z[j+1]
 		sr, si := (ar+br)/2, (ai-bi)/2
 		dr, di := (ai+bi)/2, (br-ar)/2
-		wr, wi := turns[i], turns[i+1]
-		pr, pi := dr*wr-di*wi, dr*wi+di*wr
+		pr, pi := times(dr, di, turns[i], turns[i+1])
+		qr, qi := times(dr, -di, turns[j], turns[j+1])
 		z[i], z[i+1] = sr+pr, si+pi
-		z[j], z[j+1] = sr-pr, pi-si
+		z[j], z[j+1] = sr+qr, qi-si
 	}
 }
 
@@ -196,35 +200,23 @@ func parts[R float32 | float64, C number](z []C) []R {
 //	Z[k] = X[k] + conj X[h-k] + i e^(2 pi i k / n) (X[k] - conj X[h-k])
 func unfold[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	h := len(z)
-	switch x := any(x.dense()).(type) {
+	scale, line := t.scale, any(x.dense())
+	if own, ok := line.([]C); !ok || len(own) <= h {
+		copied := make([]C, h+1) // with zeros behind the end
+		for k := range min(x.n, h+1) {
+			copied[k] = scaled[C](x.at(k), t.scale)
+		}
+		scale, line = 1, copied
+	}
+	switch z := any(z).(type) {
 	case []complex64:
-		if z, ok := any(z).([]complex64); ok && len(x) > h {
-			unfoldParts(parts[float32](z), parts[float32](x), parts[float32](t.turns), t.scale, t.inverse)
-			return
-		}
+		unfoldParts(parts[float32](z), parts[float32](line.([]complex64)), parts[float32](t.turns), scale, t.inverse)
 	case []complex128:
-		if z, ok := any(z).([]complex128); ok && len(x) > h {
-			unfoldParts(parts[float64](z), parts[float64](x), parts[float64](t.turns), t.scale, t.inverse)
-			return
-		}
-	}
-	at := func(k int) C {
-		if k >= x.n {
-			return 0
-		}
-		v := scaled[C](x.at(k), t.scale)
-		if k == 0 || k == h {
-			v = (v + conj(v)) * C(complex(0.5, 0))
-		}
-		return v
-	}
-	for k := range h {
-		a, b := at(k), conj(at(h-k))
-		z[t.place(k)] = a + b + (a-b)*conj(t.turns[k])*C(complex(0, 1))
+		unfoldParts(parts[float64](z), parts[float64](line.([]complex128)), parts[float64](t.turns), scale, t.inverse)
 	}
 }
 
-// unfoldParts is unfold on the real and imaginary parts. With inverse, Z[k] belongs at h-k.
+// unfoldParts is unfold on the real and imaginary parts. With inverse, Z[k] belongs at h-k for k > 0.
 func unfoldParts[R float32 | float64](z, x, turns []R, scale float64, inverse bool) {
 	h := len(z) / 2
 	at := func(i int) R { return R(float64(x[i]) * scale) }
@@ -239,7 +231,8 @@ func unfoldParts[R float32 | float64](z, x, turns []R, scale float64, inverse bo
 		if inverse && k > 0 {
 			to = j
 		}
-		z[to], z[to+1] = ar+br+(dr*wi-di*wr), ai+bi+(dr*wr+di*wi)
+		pr, pi := R(float64(dr)*float64(wi)-float64(di)*float64(wr)), R(float64(dr)*float64(wr)+float64(di)*float64(wi))
+		z[to], z[to+1] = ar+br+pr, ai+bi+pi
 	}
 }
 

@@ -36,7 +36,7 @@ func testRanked(t *testing.T, s *suite) {
 		if dt == gpk.Int64 || dt == gpk.Uint64 {
 			s.narrow(t, dt)
 		}
-		// Once by the CPU's kernels, and once as a GPU composes them.
+		// On a CPU, once by its kernels and once as a GPU composes them.
 		for _, composed := range []bool{false, true} {
 			compose.Composed(composed)
 			for _, n := range []int{0, 1, 100, 3001} {
@@ -49,8 +49,10 @@ func testRanked(t *testing.T, s *suite) {
 			}
 		}
 	}
-	compose.Composed(false)
-	s.rankedErrors(t)
+	for _, composed := range []bool{false, true} {
+		compose.Composed(composed)
+		s.rankedErrors(t)
+	}
 }
 
 // edged is mixed, with the extremes of an integer type.

@@ -43,6 +43,16 @@ func TestChoose(t *testing.T) {
 			90,
 			"sm90_f16_f16_rc_256x128x64", "kernel", true,
 		},
+		"a small TF32 product starts sooner without TMA": {
+			Problem{M: 256, N: 256, K: 256, A: fp32, B: fp32, Precision: TF32, AlignA: 16, AlignB: 16, AlignC: 16},
+			90,
+			"any_tf32_f32_rr_16x64x16_skinny", "kernel", true,
+		},
+		"but not in several waves": {
+			Problem{M: 16, N: 28672, K: 128, A: fp32, B: fp32, Precision: TF32, AlignA: 16, AlignB: 16, AlignC: 16},
+			90,
+			"sm90_tf32_f32_rr_16x128x32", "kernel", true,
+		},
 		"both transposed": {
 			Problem{M: 4096, N: 4096, K: 4096, A: fp16, B: fp16, LayoutA: ColMajor, LayoutB: ColMajor, AlignA: 16, AlignB: 16, AlignC: 16},
 			90,

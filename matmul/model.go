@@ -143,8 +143,8 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 		memory /= math.Pow(busy, fewCTAs)
 	}
 	launch := launchCycles
-	if k.Schedule == "skinny" {
-		launch += startCycles*float64(ceilDiv(down*across*p.Batch, sms)-1) - skinnyLead
+	if k.Schedule == "skinny" && c.SM == 90 {
+		launch += startCycles*float64(max(ceilDiv(down*across*p.Batch, sms), 1)-1) - skinnyLead
 	}
 	return launch + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
 }

@@ -39,6 +39,14 @@ func Put(s *device.Stream, dst, places, x device.View) error {
 	})
 }
 
+// Ranks writes to dst, dense, the elements that Sort would leave at places of each line along the last axis of x.
+// places ascends.
+func Ranks(s *device.Stream, dst, x device.View, places []int) error {
+	return onHost(s, "Ranks", dst, []device.View{x}, func() error {
+		return cpu.Ranks(x.DType, x.Layout.Shape, x.Layout.NDim()-1, pointer(x), x.Layout.Strides, places, pointer(dst), dst.Layout.Strides)
+	})
+}
+
 // Histogram writes to dst, Int64, the numbers of the elements of x, of a real type, between edges, Float64: see
 // cpu.Histogram. All views are dense.
 func Histogram(s *device.Stream, dst, x, edges device.View) error {
@@ -49,7 +57,7 @@ func Histogram(s *device.Stream, dst, x, edges device.View) error {
 	})
 }
 
-// BinCount writes to dst the numbers of the elements of x equal to 0, 1, …, one a number of dst. Both are Int64 and dense.
+// BinCount writes to element i of dst the number of elements of x that equal i. Both are Int64 and dense.
 func BinCount(s *device.Stream, dst, x device.View) error {
 	return onHost(s, "BinCount", dst, []device.View{x}, func() error {
 		cpu.BinCount(int64s(x), int64s(dst))

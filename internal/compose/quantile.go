@@ -3,6 +3,7 @@ package compose
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
@@ -15,7 +16,7 @@ import (
 //
 //gpk:row Over axes | the same | floating point | the middle element in rising order, or the mean of the two in the middle; NaN for no elements or where one is NaN
 func Median[A Operand](o Operation[A], a A, axes ...int) A {
-	r, err := rankedOf(o, a, axes)
+	r, err := rankedOf(o, a, axes, 0.5)
 	if err != nil {
 		return o.Failed(err)
 	}
@@ -34,7 +35,7 @@ func Quantile[A Operand](o Operation[A], a A, q float64, axes ...int) A {
 	if err := checkQuantile(q); err != nil {
 		return o.Failed(err)
 	}
-	r, err := rankedOf(o, a, axes)
+	r, err := rankedOf(o, a, axes, q)
 	if err != nil {
 		return o.Failed(err)
 	}
@@ -42,7 +43,7 @@ func Quantile[A Operand](o Operation[A], a A, q float64, axes ...int) A {
 }
 
 // Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
-// The elements are sorted once.
+// The elements are sorted, or searched, once.
 //
 //gpk:row Over axes | the same | floating point | Quantile for several q, along a new first axis
 func Quantiles[A Operand](o Operation[A], a A, q []float64, axes ...int) A {
@@ -51,7 +52,7 @@ func Quantiles[A Operand](o Operation[A], a A, q []float64, axes ...int) A {
 			return o.Failed(err)
 		}
 	}
-	r, err := rankedOf(o, a, axes)
+	r, err := rankedOf(o, a, axes, q...)
 	if err != nil {
 		return o.Failed(err)
 	}
@@ -72,18 +73,22 @@ func checkQuantile(q float64) error {
 	return nil
 }
 
-// rankedFold is a reduction whose elements are sorted.
+// rankedFold is a reduction by the places of elements in rising order.
 type rankedFold[A Operand] struct {
 	folded
 	o    Operation[A]
 	a    A // the operand
 	axes []int
-	line A   // the sorted elements along the last axis; unset if terms is 0
-	axis int // of line, the last one
+	line A     // the elements in rising order along the last axis; unset if terms is 0
+	axis int   // of line, the last one
+	held []int // the places of the elements of line; nil: all places
 }
 
-// rankedOf sorts the elements of each fold of a over axes.
-func rankedOf[A Operand](o Operation[A], a A, axes []int) (r rankedFold[A], err error) {
+// fewPlaces is the least number of elements for each place that makes a search faster than a sort.
+const fewPlaces = 64
+
+// rankedOf sorts the elements of each fold of a over axes, or finds those that between reads for the given q.
+func rankedOf[A Operand](o Operation[A], a A, axes []int, q ...float64) (r rankedFold[A], err error) {
 	f, err := foldOf(o, a, axes, false)
 	if err == nil {
 		err = floating(a.DType(), false)
@@ -107,8 +112,35 @@ func rankedOf[A Operand](o Operation[A], a A, axes []int) (r rankedFold[A], err 
 		}
 	}
 	r.axis = len(lines)
-	r.line = sorted(o, reshape(o, permute(o, a, order), append(lines, f.terms)...), r.axis, false)
+	x := reshape(o, permute(o, a, order), append(lines, f.terms)...)
+	if places := r.places(q); hasKernels(a) && len(places)*fewPlaces <= f.terms {
+		r.held = places
+		r.line = o.Result(a.DType(), append(slices.Clone(lines), len(places)), "a search along an axis", []A{x}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error { return ops.Ranks(s, dst, reads[0], places) })
+		})
+		return r, nil
+	}
+	r.line = sorted(o, x, r.axis, false)
 	return r, nil
+}
+
+// at returns the place at or before that of q, and the fraction of the way to the next one.
+func (r rankedFold[A]) at(q float64) (place int, fraction float64) {
+	at, fraction := math.Modf(q * float64(r.terms-1))
+	return int(at), fraction
+}
+
+// places returns the places that between reads for some q, in ascending order.
+func (r rankedFold[A]) places(q []float64) []int {
+	places := []int{r.terms - 1}
+	for _, q := range q {
+		at, fraction := r.at(q)
+		if places = append(places, at); fraction > 0 {
+			places = append(places, at+1)
+		}
+	}
+	slices.Sort(places)
+	return slices.Compact(places)
 }
 
 // between returns the element at place q (n - 1) of each fold. For a place between two elements it
@@ -119,14 +151,17 @@ func (r rankedFold[A]) between(q float64, mix func(low, high A, fraction float64
 		return o.Reduce(expr.Mean, r.a, r.axes) // NaN
 	}
 	place := func(i int) A {
+		if r.held != nil {
+			i, _ = slices.BinarySearch(r.held, i)
+		}
 		return reshape(o, slice(o, r.line, r.axis, i, i+1), r.shape...)
 	}
-	at, fraction := math.Modf(q * float64(r.terms-1))
-	low := place(int(at))
+	at, fraction := r.at(q)
+	low := place(at)
 	last := place(r.terms - 1)
 	x := low
 	if fraction > 0 {
-		x = narrow(o, mix(wide(o, low), wide(o, place(int(at)+1)), fraction), r.a.DType())
+		x = narrow(o, mix(wide(o, low), wide(o, place(at+1)), fraction), r.a.DType())
 	}
 	return o.Elementwise(expr.Where, o.Elementwise(expr.Ne, last, last), last, x) // NaN is sorted last
 }

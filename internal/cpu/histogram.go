@@ -10,7 +10,7 @@ import (
 
 // Histogram counts the n dense elements of x, of a real type, compared as float64, between edges, which ascend. Element i
 // of counts, one fewer than edges, is set to the number of those from edges[i] to below edges[i+1], and the last one
-// includes the last edge.
+// includes the last edge. Edges that do not ascend, or are NaN, give arbitrary counts.
 func Histogram(dt dtype.DType, n int, x unsafe.Pointer, edges []float64, counts []int64) {
 	b := newBins(edges)
 	load := newCast(dt, dtype.Float64)
@@ -46,7 +46,7 @@ func BinCount(x, counts []int64) {
 // countParts sets counts to the sum of what count adds to the counts of each part of n elements.
 func countParts(n int, counts []int64, count func(lo, hi int, counts []int64)) {
 	clear(counts)
-	part := max(minPart, len(counts))
+	part := max(minPart, 8*len(counts)) // the counts of all parts take at most a byte an element
 	if n <= part {
 		count(0, n, counts)
 		return
