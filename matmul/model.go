@@ -85,7 +85,7 @@ const (
 	splitReach = 0.77  // of a ring that splits its tiles in shared memory
 	splitEnd   = 5300.
 	skinnyRate = 0.86
-	skinnyLead = 700. // cycles by which it starts before a kernel that needs descriptors for TMA
+	skinnyLead = 700. // cycles by which its tile of 16 rows starts before a kernel that needs descriptors for TMA
 )
 
 var flopsPerCycle = map[string]float64{
@@ -143,7 +143,7 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 		memory /= math.Pow(busy, fewCTAs)
 	}
 	launch := launchCycles
-	if k.Schedule == "skinny" && c.SM == 90 {
+	if k.Schedule == "skinny" && tm <= 16 && c.SM == 90 {
 		launch += startCycles*float64(max(ceilDiv(down*across*p.Batch, sms), 1)-1) - skinnyLead
 	}
 	return launch + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
