@@ -47,8 +47,8 @@ func Ranks(s *device.Stream, dst, x device.View, places []int) error {
 	})
 }
 
-// Histogram writes to dst, Int64, the numbers of the elements of x, of a real type, between edges, Float64: see
-// cpu.Histogram. All views are dense.
+// Histogram counts the elements of x, of a real type, between edges, Float64, as cpu.Histogram does, and writes the counts to dst,
+// Int64. All views are dense.
 func Histogram(s *device.Stream, dst, x, edges device.View) error {
 	return onHost(s, "Histogram", dst, []device.View{x, edges}, func() error {
 		bounds := unsafe.Slice((*float64)(pointer(edges)), edges.Layout.Size())

@@ -73,7 +73,7 @@ func checkQuantile(q float64) error {
 	return nil
 }
 
-// rankedFold is a reduction by the places of elements in rising order.
+// rankedFold is a reduction that reads elements by their place in rising order.
 type rankedFold[A Operand] struct {
 	folded
 	o    Operation[A]
@@ -124,7 +124,7 @@ func rankedOf[A Operand](o Operation[A], a A, axes []int, q ...float64) (r ranke
 	return r, nil
 }
 
-// at returns the place at or before that of q, and the fraction of the way to the next one.
+// at returns the place q (n - 1), rounded down, and what was cut off.
 func (r rankedFold[A]) at(q float64) (place int, fraction float64) {
 	at, fraction := math.Modf(q * float64(r.terms-1))
 	return int(at), fraction

@@ -45,7 +45,7 @@ func rankLines[K key](l lines, o order, places []int) {
 		elementsOf(o, out)
 		copySpan(p[0], l.dstep, at0(out), o.size, o.size, len(out))
 	}
-	// As in sortLines: the parts of a few long lines run in parallel, or many short lines.
+	// As in sortLines, a few long lines are each searched in parallel, and many short ones beside each other.
 	if workers := runtime.GOMAXPROCS(0); l.outer.n < workers && l.n >= 2*minPart {
 		keys, spare, out := make([]K, l.n), make([]K, l.n), make([]K, len(places))
 		for i := range l.outer.n {
