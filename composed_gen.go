@@ -283,7 +283,7 @@ func PutAlongAxis(a, indices *Array, values any, axis int) *Array {
 func Quantile(a *Array, q float64, axes ...int) *Array { return a.Quantile(q, axes...) }
 
 // Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
-// The elements are sorted, or searched, once.
+// The elements are sorted once, or on a CPU selected once.
 func Quantiles(a *Array, q []float64, axes ...int) *Array { return a.Quantiles(q, axes...) }
 
 // Repeat returns every element n times, one after the other, along an axis.

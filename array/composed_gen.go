@@ -198,7 +198,7 @@ func (a *Array) Quantile(q float64, axes ...int) *Array {
 }
 
 // Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
-// The elements are sorted, or searched, once.
+// The elements are sorted once, or on a CPU selected once.
 func (a *Array) Quantiles(q []float64, axes ...int) *Array {
 	return compose.Quantiles(a.op("Quantiles"), a, q, axes...)
 }

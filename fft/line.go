@@ -26,8 +26,8 @@ func transformerOf[C number](w *work) *transformer[C] {
 	return t
 }
 
-// result returns the number of complex numbers of a result that run may leave where it belongs, or -1 where run needs memory
-// of its own.
+// result returns the length of a result that run may compute in its destination. It returns -1 if run needs a line of its own,
+// because it computes more numbers than the result has, or other ones.
 func (t *transformer[C]) result() int {
 	switch {
 	case t.kind == complexToComplex:
@@ -169,12 +169,14 @@ func (t *transformer[C]) fold(z []C) []C {
 	return z
 }
 
-// foldParts is fold on the real and imaginary parts, of z and of e^(-2 pi i k / n). Like Go's products of complex64 it
-// computes in float64, and rounds once.
+// times returns the product of two complex numbers. The parts are computed in float64 and rounded once, as Go computes products
+// of complex64.
+func times[R float32 | float64](ar, ai, br, bi R) (re, im R) {
+	return R(float64(ar)*float64(br) - float64(ai)*float64(bi)), R(float64(ar)*float64(bi) + float64(ai)*float64(br))
+}
+
+// foldParts is fold on the real and imaginary parts of z and of the turns e^(-2 pi i k / n).
 func foldParts[R float32 | float64](z, turns []R) {
-	times := func(ar, ai, br, bi R) (R, R) {
-		return R(float64(ar)*float64(br) - float64(ai)*float64(bi)), R(float64(ar)*float64(bi) + float64(ai)*float64(br))
-	}
 	h := len(z)/2 - 1
 	z[2*h], z[2*h+1] = z[0], z[1]
 	for k := 0; 2*k <= h; k++ {
@@ -226,12 +228,11 @@ func unfoldParts[R float32 | float64](z, x, turns []R, scale float64, inverse bo
 		if k == 0 {
 			ai, bi = 0, 0
 		}
-		dr, di, wr, wi := ar-br, ai-bi, turns[i], turns[i+1]
 		to := i
 		if inverse && k > 0 {
 			to = j
 		}
-		pr, pi := R(float64(dr)*float64(wi)-float64(di)*float64(wr)), R(float64(dr)*float64(wr)+float64(di)*float64(wi))
+		pr, pi := times(ar-br, ai-bi, turns[i+1], turns[i]) // i times the conjugate of the turn
 		z[to], z[to+1] = ar+br+pr, ai+bi+pi
 	}
 }

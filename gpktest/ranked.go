@@ -36,7 +36,7 @@ func testRanked(t *testing.T, s *suite) {
 		if dt == gpk.Int64 || dt == gpk.Uint64 {
 			s.narrow(t, dt)
 		}
-		// On a CPU, once by its kernels and once as a GPU composes them.
+		// A CPU computes these once by its own kernels, and once by the operations that a GPU composes them of.
 		for _, composed := range []bool{false, true} {
 			compose.Composed(composed)
 			for _, n := range []int{0, 1, 100, 3001} {

@@ -39,8 +39,8 @@ func Put(s *device.Stream, dst, places, x device.View) error {
 	})
 }
 
-// Ranks writes to dst, dense, the elements that Sort would leave at places of each line along the last axis of x.
-// places ascends.
+// Ranks selects elements of each line along the last axis of x, those that Sort would leave at the given places, and writes them to
+// dst, which is dense. places ascends.
 func Ranks(s *device.Stream, dst, x device.View, places []int) error {
 	return onHost(s, "Ranks", dst, []device.View{x}, func() error {
 		return cpu.Ranks(x.DType, x.Layout.Shape, x.Layout.NDim()-1, pointer(x), x.Layout.Strides, places, pointer(dst), dst.Layout.Strides)

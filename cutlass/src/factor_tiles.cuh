@@ -173,8 +173,8 @@ struct Task {
 };
 
 // Replaces rows x of shared memory, [ROWS][PITCH], by x T^-H for the lower triangular T in shared memory,
-// [block][block_pitch], with the inverses of its diagonal. A warp has 16 rows, and solves 8 columns at a time, of which a
-// thread has two columns of two rows. It then adds their products to the sums that the columns behind them subtract.
+// [block][block_pitch], with the inverses of its diagonal. A warp has 16 rows and solves 8 columns at a time, of which a thread
+// has two columns of two rows. The warp then adds the products of these columns to the sums that later columns subtract.
 template <class T, int ROWS, int PITCH>
 __device__ void solve_tile(T const* matrix, Real<T> const* inverse, T* rows) {
   constexpr int N = block<T>, line = block_pitch<N, T>;

@@ -43,7 +43,7 @@ func Quantile[A Operand](o Operation[A], a A, q float64, axes ...int) A {
 }
 
 // Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
-// The elements are sorted, or searched, once.
+// The elements are sorted once, or on a CPU selected once.
 //
 //gpk:row Over axes | the same | floating point | Quantile for several q, along a new first axis
 func Quantiles[A Operand](o Operation[A], a A, q []float64, axes ...int) A {
@@ -73,7 +73,7 @@ func checkQuantile(q float64) error {
 	return nil
 }
 
-// rankedFold is a reduction that reads elements by their place in rising order.
+// rankedFold is a reduction whose result depends on order statistics: the elements at given places in rising order.
 type rankedFold[A Operand] struct {
 	folded
 	o    Operation[A]
@@ -84,10 +84,11 @@ type rankedFold[A Operand] struct {
 	held []int // the places of the elements of line; nil: all places
 }
 
-// fewPlaces is the least number of elements for each place that makes a search faster than a sort.
-const fewPlaces = 64
+// A CPU selects the elements of a fold, instead of sorting it, if the fold has at least elementsPerPlace elements for each one
+// that is read.
+const elementsPerPlace = 64
 
-// rankedOf sorts the elements of each fold of a over axes, or finds those that between reads for the given q.
+// rankedOf sorts the elements of each fold of a over axes, or selects those that between reads for the given q.
 func rankedOf[A Operand](o Operation[A], a A, axes []int, q ...float64) (r rankedFold[A], err error) {
 	f, err := foldOf(o, a, axes, false)
 	if err == nil {
@@ -113,9 +114,9 @@ func rankedOf[A Operand](o Operation[A], a A, axes []int, q ...float64) (r ranke
 	}
 	r.axis = len(lines)
 	x := reshape(o, permute(o, a, order), append(lines, f.terms)...)
-	if places := r.places(q); hasKernels(a) && len(places)*fewPlaces <= f.terms {
+	if places := r.places(q); hasKernels(a) && len(places)*elementsPerPlace <= f.terms {
 		r.held = places
-		r.line = o.Result(a.DType(), append(slices.Clone(lines), len(places)), "a search along an axis", []A{x}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		r.line = o.Result(a.DType(), append(slices.Clone(lines), len(places)), "a selection along an axis", []A{x}, func(s *device.Stream, dst device.View, reads []device.View) error {
 			return written(s, dst, func(dst device.View) error { return ops.Ranks(s, dst, reads[0], places) })
 		})
 		return r, nil

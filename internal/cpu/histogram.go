@@ -32,7 +32,7 @@ func Histogram(dt dtype.DType, n int, x unsafe.Pointer, edges []float64, counts 
 	})
 }
 
-// BinCount sets counts to the numbers of the elements of x equal to 0, 1, ...; others do not count.
+// BinCount sets counts[i] to the number of elements of x that equal i. Elements outside counts are ignored.
 func BinCount(x, counts []int64) {
 	countParts(len(x), counts, func(lo, hi int, counts []int64) {
 		for _, v := range x[lo:hi] {
@@ -43,7 +43,8 @@ func BinCount(x, counts []int64) {
 	})
 }
 
-// countParts sets counts to the sum of what count adds to the counts of each part of n elements.
+// countParts counts n elements in parallel. It calls count for each part of them, with counts of the part's own, and sets counts to
+// the sums of these.
 func countParts(n int, counts []int64, count func(lo, hi int, counts []int64)) {
 	clear(counts)
 	part := max(minPart, 8*len(counts)) // the counts of all parts take at most a byte an element
@@ -85,7 +86,7 @@ func (b *bins) find(v float64) int {
 	case !(v >= b.lo && v < b.hi): // or NaN
 		return -1
 	}
-	// A guess that is right where the intervals have one width, but for rounding.
+	// Intervals of equal width give the index at once. Rounding and other widths may make it wrong, so the edges are compared.
 	if i := min(max(int((v-b.lo)*b.rate), 0), last); b.edges[i] <= v && v < b.edges[i+1] {
 		return i
 	}

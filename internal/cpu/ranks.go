@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Ranks writes the elements that Sort would leave at some places of each line along an axis, of a real type or Bool.
+// Ranks selects elements of each line along an axis, of a real type or Bool: those that Sort would leave at the given places.
 // places ascends. dst has the shape of x but for the axis, which has an element a place; xs and ds are strides in elements.
 func Ranks(dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, places []int, dst unsafe.Pointer, ds []int) error {
 	o, ok := orderOf(dt)
@@ -86,8 +86,8 @@ const (
 	rankSize = 1 << rankBits
 )
 
-// pick sets out to the keys of x at places, which ascend. The lowest `left` bits of the keys may differ. x and spare, of the
-// same length, are overwritten.
+// pick sets out[i] to the key at places[i] of the sorted x. places ascends. The keys differ in their lowest `left` bits only. pick
+// overwrites x and spare, which have the same length.
 func (r *ranker[K]) pick(x, spare []K, places []int, out []K, left int) {
 	if len(x) <= shortSort {
 		slices.Sort(x)
@@ -130,7 +130,8 @@ func (r *ranker[K]) pick(x, spare []K, places []int, out []K, left int) {
 		}
 		before += n
 	}
-	// Where a part puts its next key of a digit, or -1 if the digit is not picked.
+	// wanted has, for each part and digit, the index in spare of the part's next key with this digit. It is -1 for a digit that no
+	// picked key has.
 	wanted := make([][rankSize]int, r.parts)
 	for p := range wanted {
 		for d := range wanted[p] {
