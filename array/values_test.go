@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -142,7 +143,7 @@ func TestLocked(t *testing.T) {
 func TestScopes(t *testing.T) {
 	d := device.Default()
 	w := FromSlice([]float32{1, 2, 3})
-	before := d.Pool().InUse
+	before := devicetest.InUse(t, d)
 	var kept, lost, stored *Array
 	err := Scoped(func(s *Scope) error {
 		x := s.In(w)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/layout"
 )
 
@@ -56,7 +57,7 @@ func TestRoPEPaths(t *testing.T) {
 		for _, table := range []int{composedTable, 3 * c.shape[len(c.shape)-1], 1} {
 			b := r
 			b.Dst = hostOf(t, dtype.Float32, nan, c.shape...)
-			before := b.Dst.Buffer.Device().Pool().InUse
+			before := devicetest.InUse(t, b.Dst.Buffer.Device())
 			if err := b.compose(s, table); err != nil {
 				t.Fatalf("%+v: %v", c, err)
 			}

@@ -237,7 +237,7 @@ func TestMaxEvents(t *testing.T) {
 func TestAllocations(t *testing.T) {
 	d := onCPU(t)
 	const bytes = 1 << 20
-	before := d.Pool().InUse
+	before := devicetest.InUse(t, d)
 	p := start(t, profile.Options{})
 	var at string
 	for range 3 {
@@ -291,7 +291,7 @@ func TestAllocations(t *testing.T) {
 func TestManyGoroutines(t *testing.T) {
 	d := onCPU(t)
 	fake := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
-	goroutines, bytes := runtime.NumGoroutine(), d.Pool().InUse
+	goroutines, bytes := runtime.NumGoroutine(), devicetest.InUse(t, d)
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	for i := range 8 {

@@ -208,7 +208,7 @@ func TestCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := ZZFeatureMap(q, 2)
-	before, goroutines := cpu.Pool().InUse, runtime.NumGoroutine()
+	before, goroutines := devicetest.InUse(t, cpu), runtime.NumGoroutine()
 	for _, after := range []time.Duration{0, 20 * time.Millisecond, 300 * time.Millisecond} {
 		limit := 200 * time.Millisecond
 		if raceDetector {
@@ -230,7 +230,7 @@ func TestCancel(t *testing.T) {
 			if !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
-			if n := cpu.Pool().InUse; n > before { // less: a collection found what other tests dropped
+			if n := cpu.Pool().InUse; n > before {
 				t.Errorf("%d bytes in use, %d before", n, before)
 			}
 			if late <= limit {

@@ -45,7 +45,7 @@ func TestGPU(t *testing.T) {
 		t.Logf("a real GPU was NOT tested: %v", err)
 	}
 	for _, dev := range devices {
-		f, before := opened(t, path), dev.Pool().InUse
+		f, before := opened(t, path), devicetest.InUse(t, dev)
 		for round := range 2 {
 			all, err := f.LoadAll(On(dev))
 			if err != nil {

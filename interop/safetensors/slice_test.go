@@ -14,6 +14,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
@@ -136,7 +137,7 @@ func TestSliceErrors(t *testing.T) {
 	if _, err := f.LoadSlice("z", 1, math.MaxInt-1, math.MaxInt); err != nil && !errors.Is(err, gpk.ErrShape) {
 		t.Errorf("of nothing: %v", err)
 	}
-	before := device.Default().Pool().InUse
+	before := devicetest.InUse(t, device.Default())
 	if err := os.Truncate(path, f.shards[0].head.start+30); err != nil {
 		t.Fatal(err)
 	}

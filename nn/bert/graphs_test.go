@@ -104,7 +104,7 @@ func TestGraphMemory(t *testing.T) {
 	m := newTiny(t, rng, "")
 	cpu := devicetest.CPU(t)
 	texts := randomTexts(rng, 9, tinyPositions)
-	before := cpu.Pool().InUse
+	before := devicetest.InUse(t, cpu)
 	for range 2 {
 		e, err := bert.Load(m.dir, bert.WithDevice(cpu))
 		if err != nil {

@@ -194,7 +194,7 @@ func TestCalibrateErrors(t *testing.T) {
 	cancel()
 	t.Setenv("GPK_CACHE", t.TempDir())
 	host := devicetest.CPU(t)
-	before := host.Pool().InUse
+	before := devicetest.InUse(t, host)
 	if _, err := Calibrate(ctx, host); err == nil || ctx.Err() == nil {
 		t.Errorf("with a context that has ended: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
 // TestAsks has a thousand askers at once, among messages of all priorities and askers that
@@ -20,7 +21,7 @@ import (
 func TestAsks(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)
-	goroutines, bytes := runtime.NumGoroutine(), cpu(t).Pool().InUse
+	goroutines, bytes := runtime.NumGoroutine(), devicetest.InUse(t, cpu(t))
 	t.Run("", func(t *testing.T) {
 		odd := errors.New("odd")
 		w := active(t, func(_ *Context, in int) (string, error) {
