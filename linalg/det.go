@@ -83,6 +83,7 @@ func (host[T]) determinants(_ *operation, a *gpk.Array) (determinants, error) {
 	if err != nil {
 		return determinants{}, err
 	}
+	defer m.free()
 	d := determinants{make([]complex128, m.batch), make([]scaled, m.batch), m.lead}
 	err = each(m.batch, m.rows, func(i int) error {
 		x, pivots := m.at(i), make([]int, m.rows)

@@ -42,7 +42,8 @@ var engines = map[dtype.DType]engine{
 func (host[T]) epsilon() float64 { return epsilon[T]() }
 
 func (host[T]) nonFinite(name string, a *gpk.Array) error {
-	_, err := read[T](name, a, allElements)
+	m, err := read[T](name, a, allElements)
+	m.free()
 	return err
 }
 

@@ -22,6 +22,7 @@ func (host[T]) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer f.free()
 	return filled(op, f.name(), x, m.rows, func(i int) error {
 		f.inverse(i, x.at(i))
 		return nil

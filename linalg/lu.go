@@ -30,6 +30,7 @@ func (host[T]) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err erro
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	defer m.free()
 	k := min(m.rows, m.cols)
 	lower, err := newMatrices[T](m.lead, m.rows, k)
 	if err != nil {

@@ -79,11 +79,16 @@ func (m matrix[T]) clone() matrix[T] {
 // transpose returns a copy of the transpose.
 func (m matrix[T]) transpose() matrix[T] {
 	c := newMatrix[T](m.cols, m.rows)
+	m.transposeTo(c)
+	return c
+}
+
+// transposeTo writes the transpose to c.
+func (m matrix[T]) transposeTo(c matrix[T]) {
 	if len(c.data) > 0 {
 		dt := dtype.Of[T]()
 		_ = cpu.Cast(dt, dt, []int{c.rows, c.cols}, pointer(m.data), []int{1, m.stride}, pointer(c.data), []int{c.stride, 1})
 	}
-	return c
 }
 
 // adjoint returns a copy of the conjugate transpose.
@@ -91,6 +96,12 @@ func (m matrix[T]) adjoint() matrix[T] {
 	c := m.transpose()
 	conjugate(c.data)
 	return c
+}
+
+// scratch returns memory for n elements, whose contents are undefined, until lent is freed.
+func scratch[T number](n int) (data []T, lent cpu.Scratch[float64]) {
+	lent = cpu.NewScratch[float64]((n*int(unsafe.Sizeof(T(0))) + 7) / 8)
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(lent.Data()))), n), lent
 }
 
 // diagonal returns a copy of the diagonal.
@@ -191,9 +202,9 @@ func subtract[T number](c matrix[T], a, b operand[T]) {
 		return
 	}
 	step := min(c.rows, max(1, scratchSize/c.cols))
-	lent := cpu.NewScratch[float64]((step*c.cols*int(unsafe.Sizeof(T(0))) + 7) / 8)
+	data, lent := scratch[T](step * c.cols)
 	defer lent.Free()
-	t := matrix[T]{unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(lent.Data()))), step*c.cols), step, c.cols, c.cols}
+	t := dense(data, step, c.cols)
 	dt := dtype.Of[T]()
 	for i := 0; i < c.rows; i += step {
 		to := min(i+step, c.rows)

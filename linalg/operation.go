@@ -106,18 +106,33 @@ type matrices[T number] struct {
 	lead       []int
 	batch      int
 	rows, cols int
+	lent       *cpu.Scratch[float64] // holds data; nil: free does nothing
 }
 
+// newMatrices returns matrices of zeros.
 func newMatrices[T number](lead []int, rows, cols int) (matrices[T], error) {
-	shape := append(slices.Clone(lead), rows, cols)
-	n, err := layout.Size(shape)
+	m, err := uninitialized[T](lead, rows, cols)
+	clear(m.data)
+	return m, err
+}
+
+func uninitialized[T number](lead []int, rows, cols int) (matrices[T], error) {
+	n, err := layout.Size(append(slices.Clone(lead), rows, cols))
 	if err == nil {
 		err = deviceapi.HostRoom(int64(n) * int64(unsafe.Sizeof(T(0))))
 	}
 	if err != nil {
 		return matrices[T]{}, err
 	}
-	return matrices[T]{make([]T, n), slices.Clone(lead), product1(lead), rows, cols}, nil
+	data, lent := scratch[T](n)
+	return matrices[T]{data, slices.Clone(lead), product1(lead), rows, cols, &lent}, nil
+}
+
+// free returns the memory for reuse. The collector frees matrices of which free is not called.
+func (m matrices[T]) free() {
+	if m.lent != nil {
+		m.lent.Free()
+	}
 }
 
 func product1(shape []int) int {
@@ -250,7 +265,8 @@ func result[T number | int64](op *operation, what string, data []T, shape []int)
 	return a
 }
 
-// filled calls f for every matrix of a stack of so many rows, and returns the array of m, to which f has written.
+// filled calls f for every matrix of a stack of so many rows, and returns the array of m, to which f has written. It
+// frees m.
 func filled[T number](op *operation, what string, m matrices[T], rows int, f func(i int) error) (*gpk.Array, error) {
 	if err := each(m.batch, rows, f); err != nil {
 		return nil, err
@@ -258,8 +274,9 @@ func filled[T number](op *operation, what string, m matrices[T], rows int, f fun
 	return stacked(op, what, m), nil
 }
 
-// stacked is result for a stack of matrices.
+// stacked is result for a stack of matrices, which it frees.
 func stacked[T number](op *operation, what string, m matrices[T]) *gpk.Array {
+	defer m.free()
 	return result(op, what, m.data, m.shape())
 }
 

@@ -27,6 +27,7 @@ func (host[T]) qr(op *operation, a *gpk.Array) (q, r *gpk.Array, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	defer m.free()
 	k := min(m.rows, m.cols)
 	if op.has(Complete) {
 		k = m.rows

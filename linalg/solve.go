@@ -83,6 +83,7 @@ func (host[T]) triangular(op *operation, a, b *gpk.Array, lead []int) (*gpk.Arra
 	if err != nil {
 		return nil, err
 	}
+	defer m.free()
 	upper := op.has(Upper) != op.has(Adjoint)
 	err = each(m.batch, m.rows, func(i int) error {
 		t := m.at(i)
@@ -123,19 +124,27 @@ type factors[T number] struct {
 	m        matrices[T]
 	pivots   [][]int
 	positive bool
-	adjoints [][]T // of Cholesky, the upper triangles
+	adjoints matrices[T] // of Cholesky, the upper triangles
 }
 
 // factor overwrites m.
 func factor[T number](m matrices[T], positive bool) (*factors[T], error) {
-	f := &factors[T]{m: m, positive: positive, pivots: make([][]int, m.batch), adjoints: make([][]T, m.batch)}
-	err := each(m.batch, m.rows, func(i int) error {
+	f := &factors[T]{m: m, positive: positive, pivots: make([][]int, m.batch)}
+	var err error
+	if positive {
+		if f.adjoints, err = uninitialized[T](m.lead, m.rows, m.rows); err != nil {
+			return nil, err
+		}
+	}
+	err = each(m.batch, m.rows, func(i int) error {
 		x := m.at(i)
 		if positive {
 			if order := cholesky(x); order > 0 {
 				return &DefiniteError{unravel(i, m.lead), order}
 			}
-			f.adjoints[i] = x.adjoint().data
+			t := f.adjoints.at(i)
+			x.transposeTo(t)
+			conjugate(t.data)
 			return nil
 		}
 		f.pivots[i] = make([]int, m.rows)
@@ -147,12 +156,20 @@ func factor[T number](m matrices[T], positive bool) (*factors[T], error) {
 	return f, err
 }
 
+// free returns the memory of all matrices for reuse.
+func (f *factors[T]) free() {
+	f.m.free()
+	if f.positive {
+		f.adjoints.free()
+	}
+}
+
 // solve sets b = A^-1 b for matrix i.
 func (f *factors[T]) solve(i int, b matrix[T]) {
 	x := f.m.at(i)
 	if f.positive {
 		solveLower(x, b, false)
-		solveUpper(dense(f.adjoints[i], x.rows, x.cols), b, false)
+		solveUpper(f.adjoints.at(i), b, false)
 		return
 	}
 	exchange(b, f.pivots[i])
@@ -173,6 +190,7 @@ func (host[T]) solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, er
 	if err != nil {
 		return nil, err
 	}
+	defer f.free()
 	return filled(op, f.name(), x, x.rows, func(i int) error {
 		f.solve(source(i, lead, m.lead), x.at(i))
 		return nil

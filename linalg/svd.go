@@ -55,6 +55,7 @@ func (host[T]) svd(op *operation, a *gpk.Array, vectors bool) (u, s, vh *gpk.Arr
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	defer m.free()
 	k := min(m.rows, m.cols)
 	left, right := k, k
 	if op.has(Complete) {
@@ -101,6 +102,7 @@ func (host[T]) singular(_ *operation, a *gpk.Array) ([][]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer m.free()
 	values := make([][]float64, m.batch)
 	err = each(m.batch, min(m.rows, m.cols), func(i int) (err error) {
 		_, values[i], _, err = svd(m.at(i), false, false)
@@ -144,6 +146,7 @@ func (host[T]) pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, err
 	if err != nil {
 		return nil, err
 	}
+	defer m.free()
 	x, err := newMatrices[T](m.lead, m.cols, m.rows)
 	if err != nil {
 		return nil, err
@@ -269,6 +272,7 @@ func (host[T]) norms(_ *operation, a *gpk.Array, p float64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer m.free()
 	list := make([]float64, m.batch)
 	err = each(m.batch, m.rows, func(i int) error {
 		x := m.at(i)

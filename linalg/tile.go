@@ -60,11 +60,11 @@ func setIdentity[T number](m matrix[T]) {
 // elements is read without a look for NaN and Inf.
 func elements[T number](a *gpk.Array) (matrices[T], error) {
 	s := a.Shape()
-	lead := s[:len(s)-2]
-	m := matrices[T]{lead: lead, batch: product1(lead), rows: s[len(s)-2], cols: s[len(s)-1]}
-	var err error
-	m.data, err = gpk.ToSlice[T](a)
-	return m, err
+	m, err := uninitialized[T](s[:len(s)-2], s[len(s)-2], s[len(s)-1])
+	if err != nil {
+		return m, err
+	}
+	return m, gpk.ToSliceInto(m.data, a)
 }
 
 func (host[T]) tileInverse(op *operation, a *gpk.Array, upper, unit bool) (*gpk.Array, error) {

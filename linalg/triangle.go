@@ -5,9 +5,6 @@ import "github.com/gpk-go/gpk/internal/cpu"
 // triangleBlock is the order up to which a triangular system is solved by substitution.
 const triangleBlock = 16
 
-// fewRows is the number of rows below which solveRight does not transpose them.
-const fewRows = 8
-
 // solveLower sets b = l^-1 b for a lower triangular l; with unit, its diagonal counts as 1.
 // The halves of the unknowns are solved one after the other:
 //
@@ -63,24 +60,50 @@ func solveRight[T number](l, b matrix[T]) {
 		solveRight(l.part(h, n, h, n), b.part(0, b.rows, h, n))
 		return
 	}
+	var adjoint [triangleBlock * triangleBlock]T
+	for i := range n {
+		for j := range i + 1 {
+			adjoint[i*n+j] = conj(l.at(i, j))
+		}
+	}
 	cpu.Parallel(b.rows, 256, func(lo, hi int) {
 		rows := b.part(lo, hi, 0, n)
-		if rows.rows < fewRows {
-			for i := range rows.rows {
-				x := rows.row(i)
-				for j := range n {
-					x[j] = (x[j] - dotc(l.row(j)[:j], x[:j])) / conj(l.at(j, j))
-				}
-			}
-			return
+		for ; rows.rows >= 4; rows = rows.part(4, rows.rows, 0, n) {
+			substitute4(adjoint[:], rows.row(0), rows.row(1), rows.row(2), rows.row(3))
 		}
-		t := rows.adjoint() // l^-1 b^H, whose rows are long
-		solveLower(l, t, false)
-		t = t.adjoint()
 		for i := range rows.rows {
-			copy(rows.row(i), t.row(i))
+			substitute(adjoint[:], rows.row(i))
 		}
 	})
+}
+
+// substitute solves x' l^T = x for a lower triangular l of len(x) gapless rows, and stores x' in x.
+func substitute[T number](l, x []T) {
+	n := len(x)
+	for j := range n {
+		s := x[j]
+		for k, v := range l[j*n:][:j] {
+			s -= T(v * x[k]) // rounded: no fused multiply-add
+		}
+		x[j] = s / l[j*n+j]
+	}
+}
+
+// substitute4 is substitute of four rows. The four sums do not wait for each other.
+func substitute4[T number](l, a, b, c, d []T) {
+	n := len(a)
+	for j := range n {
+		x, y, z, w := a[:j+1], b[:j+1], c[:j+1], d[:j+1]
+		p, q, r, s := x[j], y[j], z[j], w[j]
+		for k, v := range l[j*n:][:j] {
+			p -= T(v * x[k])
+			q -= T(v * y[k])
+			r -= T(v * z[k])
+			s -= T(v * w[k])
+		}
+		v := l[j*n+j]
+		x[j], y[j], z[j], w[j] = p/v, q/v, r/v, s/v
+	}
 }
 
 // divide divides the elements of x by d. A quotient, not a product with the reciprocal,

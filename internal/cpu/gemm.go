@@ -193,7 +193,7 @@ func (p *product[T]) runPacked() {
 					if all != nil {
 						return &all[p.panelAt(panels, jp+x, q)]
 					}
-					p.packPanel(panel, j0, cols, jp+x, q, scratch)
+					p.packPanels(panel, j0, cols, jp+x, 1, q, scratch)
 					return &panel[0]
 				})
 			}
@@ -273,9 +273,7 @@ func (p *product[T]) task(w []T, i, rows, j, cols, kc int, panel func(x, q int, 
 	}
 	for q := 0; q < p.k; q += kc {
 		kq := min(kc, p.k-q)
-		for s := range strips {
-			p.a.pack(v, packed[s*v.mr*kq*parts:], v.mr, i+s*v.mr, min(v.mr, rows-s*v.mr), q, kq, scratch)
-		}
+		p.a.packLines(v, packed, v.mr, i, rows, q, kq, scratch)
 		add := q > 0 && !p.eachStretch
 		for x := range panels {
 			column := o

@@ -14,19 +14,22 @@ type pools [64]sync.Pool
 
 var buffers32, buffers64 pools
 
-func poolOf[T floating](n int) *sync.Pool {
+// poolOf returns the pool of buffers for n numbers, and the power of two that they have room for.
+func poolOf[T floating](n int) (pool *sync.Pool, room int) {
+	log := bits.Len(uint(max(n, 1) - 1))
 	if unsafe.Sizeof(*new(T)) == 4 {
-		return &buffers32[bits.Len(uint(n))]
+		return &buffers32[log], 1 << log
 	}
-	return &buffers64[bits.Len(uint(n))]
+	return &buffers64[log], 1 << log
 }
 
 func getBuffer[T floating](n int) *buffer[T] {
 	const line = 64
 	size := int(unsafe.Sizeof(*new(T)))
-	b, _ := poolOf[T](n).Get().(*buffer[T])
+	pool, room := poolOf[T](n)
+	b, _ := pool.Get().(*buffer[T])
 	if b == nil {
-		b = &buffer[T]{all: make([]T, 1<<bits.Len(uint(n))+line/size)}
+		b = &buffer[T]{all: make([]T, room+line/size)}
 	}
 	skip := 0
 	if r := int(uintptr(ptr(&b.all[0])) % line); r > 0 {
@@ -36,4 +39,7 @@ func getBuffer[T floating](n int) *buffer[T] {
 	return b
 }
 
-func (b *buffer[T]) put() { poolOf[T](len(b.data)).Put(b) }
+func (b *buffer[T]) put() {
+	pool, _ := poolOf[T](len(b.data))
+	pool.Put(b)
+}

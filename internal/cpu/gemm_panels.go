@@ -57,6 +57,9 @@ func packPanels[T floating](v *variant[T], k, n int, b Operand, dst *T) {
 	}
 }
 
+// maxPanelsTogether is the largest number of panels that a goroutine packs together.
+const maxPanelsTogether = 8
+
 // packColumns packs columns j to j+cols of B: for every stretch of k, the panels from left
 // to right.
 func (p *product[T]) packColumns(dst []T, j, cols, workers int) {
@@ -65,21 +68,26 @@ func (p *product[T]) packColumns(dst []T, j, cols, workers int) {
 	}
 	v, kc := p.v, p.stretch()
 	panels := ceilDiv(cols, v.nr)
-	units := panels * ceilDiv(p.k, kc)
+	together, stretches := 1, ceilDiv(p.k, kc)
+	if p.b.hasRows() { // of as many panels as leave each goroutine some units
+		together = max(1, min(maxPanelsTogether, panels*stretches/(workers*tasksPerCPU)))
+	}
+	groups := ceilDiv(panels, together)
+	units := groups * stretches
 	Parallel(units, grainFor(workers, units), func(lo, hi int) {
 		scratch := getBuffer[T](p.b.scratchLen(v.nr, kc))
 		for unit := lo; unit < hi; unit++ {
-			q, jp := unit/panels*kc, unit%panels
-			p.packPanel(dst[p.panelAt(panels, jp, q):], j, cols, jp, q, scratch.data)
+			q, x := unit/groups*kc, unit%groups*together
+			p.packPanels(dst[p.panelAt(panels, x, q):], j, cols, x, together, q, scratch.data)
 		}
 		scratch.put()
 	})
 }
 
-// packPanel packs the stretch of k from q on of panel number jp of columns j to j+cols.
-func (p *product[T]) packPanel(dst []T, j, cols, jp, q int, scratch []T) {
-	v := p.v
-	p.b.pack(v, dst, v.nr, j+jp*v.nr, min(v.nr, cols-jp*v.nr), q, min(p.stretch(), p.k-q), scratch)
+// packPanels packs the stretch of k from q on of up to count panels of columns j to j+cols, from number x on.
+func (p *product[T]) packPanels(dst []T, j, cols, x, count, q int, scratch []T) {
+	nr := p.v.nr
+	p.b.packLines(p.v, dst, nr, j+x*nr, min(count*nr, cols-x*nr), q, min(p.stretch(), p.k-q), scratch)
 }
 
 // panelAt returns where panel number jp of the stretch of k from q on begins.

@@ -149,6 +149,29 @@ func (s *source[T]) packConverting(dst []T, w, l, n, q, kc int, scratch []T) boo
 	return true
 }
 
+// hasRows reports whether the numbers of a step are neighbours, and need no conversion.
+func (s *source[T]) hasRows() bool { return s.load == nil && s.line == 1 }
+
+// stepsTogether is the number of steps that packLines packs of one panel before it goes on to the next. A row of a
+// matrix whose lines are neighbours is then read from one end to the other.
+const stepsTogether = 32
+
+// packLines packs lines [l, l+n) into as many panels of w lines as they fill, one after the other.
+func (s *source[T]) packLines(v *variant[T], dst []T, w, l, n, q, kc int, scratch []T) {
+	panels, size := ceilDiv(n, w), w*kc*len(s.parts)
+	if s.hasRows() {
+		for y := 0; y < kc; y += stepsTogether {
+			for x := range panels {
+				packSteps(dst[x*size+y*w:], w, (*T)(s.at(l+x*w, q+y)), s.step, min(w, n-x*w), min(stepsTogether, kc-y))
+			}
+		}
+		return
+	}
+	for x := range panels {
+		s.pack(v, dst[x*size:], w, l+x*w, min(w, n-x*w), q, kc, scratch)
+	}
+}
+
 func negate[T floating](x []T) {
 	for i, v := range x {
 		x[i] = -v
