@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
 )
 
 // Cast converts element by element: dst = x in type dt. Equal types are copied. A
@@ -223,7 +224,11 @@ func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Po
 	case dtype.Float64:
 		return convert[float64, S]
 	case dtype.Bool:
-		return truth[S]
+		unequal := comparison(expr.Ne, dtype.Of[S]()).vs
+		return func(dst, src unsafe.Pointer, n int) {
+			var zero S
+			unequal(dst, src, unsafe.Pointer(&zero), n)
+		}
 	}
 	k := integerOf(to)
 	if unsafe.Sizeof(S(0)) == 4 {
@@ -283,15 +288,18 @@ func floatToInt[D integer, S float32 | float64]() func(dst, src unsafe.Pointer, 
 		flo, fhi := float64(lo), float64(hi)
 		d, s := pair[D, S](dst, src, n)
 		for i, s := range s {
-			switch v := float64(s); {
+			v := float64(s)
+			if v > flo && v < fhi {
+				d[i] = D(v)
+				continue
+			}
+			switch {
 			case v >= fhi:
 				d[i] = hi
 			case v <= flo:
 				d[i] = lo
-			case v != v:
+			default: // NaN
 				d[i] = 0
-			default:
-				d[i] = D(v)
 			}
 		}
 	}

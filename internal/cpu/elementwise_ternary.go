@@ -32,6 +32,7 @@ func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int,
 	}
 	size, xsize := t.Size(), xt.Size()
 	each := func(s span, w *work) {
+		var filled [maxOperands]bool // a block holds the operand's one element
 		for ; s.n > 0; s = s.skip(blockLen) {
 			n := min(s.n, blockLen)
 			var in [maxOperands]unsafe.Pointer
@@ -47,7 +48,10 @@ func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int,
 				var one bool
 				if in[j], one = h.gather(&w.block[j], s.p[j], s.step[j], bytes, n); one {
 					b := unsafe.Pointer(&w.block[j])
-					copySpan(b, wide, in[j], 0, wide, n)
+					if !filled[j] {
+						copySpan(b, wide, in[j], 0, wide, n)
+						filled[j] = true
+					}
 					in[j] = b
 				}
 			}
@@ -100,9 +104,9 @@ func choices[T any](dst, x, y, z unsafe.Pointer, n int) {
 func clampOf(t dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) {
 	switch t {
 	case dtype.Float32:
-		return clamps[float32]
+		return tileClamp(t, clamps[float32])
 	case dtype.Float64:
-		return clamps[float64]
+		return tileClamp(t, clamps[float64])
 	}
 	if k := integerOf(t); k != nil {
 		return k.clamps()

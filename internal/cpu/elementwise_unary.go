@@ -45,6 +45,8 @@ func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int
 
 func float32Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
+	case expr.Sign:
+		return floatSigns[uint32](0x3f800000, 0x7f800000)
 	case expr.Rsqrt:
 		return mapping(func(x float32) float32 { return float32(1 / math.Sqrt(float64(x))) })
 	case expr.Exp:
@@ -77,6 +79,8 @@ func float32Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 
 func float64Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
+	case expr.Sign:
+		return floatSigns[uint64](0x3ff<<52, 0x7ff<<52)
 	case expr.Rsqrt:
 		return mapping(rsqrtF64)
 	case expr.Exp:
@@ -151,6 +155,8 @@ func floatUnary[T float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n i
 
 func (ints[T]) unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
+	case expr.Sign:
+		return signs[T]
 	case expr.Not:
 		return mapping(func(x T) T { return ^x })
 	case expr.Abs:
@@ -171,8 +177,6 @@ func realUnary[T number](op expr.Op) func(dst, x unsafe.Pointer, n int) {
 		return negs[T]
 	case expr.ReLU:
 		return relus[T]
-	case expr.Sign:
-		return mapping(sign[T])
 	case expr.Square, expr.AbsSquare:
 		return squares[T]
 	}
@@ -290,18 +294,28 @@ func rsqrtF64(x float64) float64 {
 	return r + 0.5*r*(math.FMA(-r, high, 1)-r*low)
 }
 
-// sign returns -1, 0 or 1, and NaN for NaN.
-func sign[T number](x T) T {
-	var one T = 1
-	switch {
-	case x > 0:
-		return one
-	case x < 0:
-		return -one
-	case x == 0:
-		return 0
+// signs writes -1, 0 or 1. The signs of an array's elements are hard to predict, so that a branch would take longer.
+func signs[T integer](dst, x unsafe.Pointer, n int) {
+	d, s := pair[T, T](dst, x, n)
+	for i, v := range s {
+		d[i] = T(bit(v > 0)) - T(bit(v < 0))
 	}
-	return x
+}
+
+// floatSigns is signs for the bits of floating-point numbers, of which one is 1: the sign of an element at 1, 0 for both
+// zeros, and NaN for NaN.
+func floatSigns[W uint32 | uint64](one, infinity W) func(dst, x unsafe.Pointer, n int) {
+	return func(dst, x unsafe.Pointer, n int) {
+		sign := ^(^W(0) >> 1)
+		d, s := pair[W, W](dst, x, n)
+		for i, v := range s {
+			r := (v&sign | one) & -W(bit(v&^sign != 0))
+			if v&^sign > infinity {
+				r = v
+			}
+			d[i] = r
+		}
+	}
 }
 
 func squares[T number](dst, x unsafe.Pointer, n int) {

@@ -40,13 +40,15 @@ func extremes[T number](c reduceArgs, low, high T) {
 	if c.op == expr.Max {
 		f.start = low
 		f.merge = func(a, b T) T { return max(a, b) }
+		largest, both := largestIn[T](), binaryKernel(expr.Maximum, dtype.Of[T]()).vv
 		f.row = func(a T, x []T, _ int) T { return max(a, largest(x)) }
-		f.column = func(a, x []T, _ int) { maximums[T](at0(a), at0(a), at0(x), len(x)) }
+		f.column = func(a, x []T, _ int) { both(at0(a), at0(a), at0(x), len(x)) }
 	} else {
 		f.start = high
 		f.merge = func(a, b T) T { return min(a, b) }
+		smallest, both := smallestIn[T](), binaryKernel(expr.Minimum, dtype.Of[T]()).vv
 		f.row = func(a T, x []T, _ int) T { return min(a, smallest(x)) }
-		f.column = func(a, x []T, _ int) { minimums[T](at0(a), at0(a), at0(x), len(x)) }
+		f.column = func(a, x []T, _ int) { both(at0(a), at0(a), at0(x), len(x)) }
 	}
 	f.run()
 }
@@ -95,28 +97,46 @@ func argExtremes[T number](c reduceArgs) {
 	f.run()
 }
 
+// largestIn and smallestIn return largest and smallest for T, which have assembly for floating-point numbers.
+func largestIn[T number]() func([]T) T {
+	for _, fast := range []any{largestOf32, largestOf64} {
+		if fast, ok := fast.(func([]T) T); ok {
+			return fast
+		}
+	}
+	return largest[T]
+}
+
+func smallestIn[T number]() func([]T) T {
+	for _, fast := range []any{smallestOf32, smallestOf64} {
+		if fast, ok := fast.(func([]T) T); ok {
+			return fast
+		}
+	}
+	return smallest[T]
+}
+
 // rowExtreme returns the functions that find the extreme element of a row for ArgMax or
-// ArgMin, and the first index of an element. float32 has assembly for both.
+// ArgMin, and the first index of an element.
 func rowExtreme[T number](op expr.Op) (better func([]T) T, find func([]T, T) int) {
-	better, find = largest[T], indexOf[T]
+	better, find = largestIn[T](), indexOf[T]
 	if op == expr.ArgMin {
-		better = smallest[T]
+		better = smallestIn[T]()
 	}
-	fast := largestOf32
-	if op == expr.ArgMin {
-		fast = smallestOf32
-	}
-	if fast, ok := any(fast).(func([]T) T); ok {
-		better = fast
-	}
-	if fast, ok := any(firstOf32).(func([]T, T) int); ok {
-		find = fast
+	for _, fast := range []any{firstOf32, firstOf64} {
+		if fast, ok := fast.(func([]T, T) int); ok {
+			find = fast
+		}
 	}
 	return better, find
 }
 
 // truthFold is Any or All; an element of T is true if it is not 0.
 func truthFold[T comparable](c reduceArgs) {
+	if c.xt.Size() == 1 {
+		byteTruths(c)
+		return
+	}
 	f := newFold[T, bool](c)
 	// All searches for a 0, Any for a nonzero element.
 	all := c.op == expr.All

@@ -1,6 +1,9 @@
 package cpu
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // Functions that round, divide and copy signs.
 
@@ -13,6 +16,15 @@ func reciprocalF64(x float64) float64 { return 1 / x }
 func reciprocalC128(x complex128) complex128 { return div128(1, x) }
 
 func copySignF64(x, y float64) float64 { return math.Copysign(x, y) }
+
+// copySigns is CopySign on the bits of floating-point numbers.
+func copySigns[W uint32 | uint64](dst, x, y unsafe.Pointer, n int) {
+	sign := ^(^W(0) >> 1)
+	d, a, b := vectors[W](dst, x, y, n)
+	for i := range d {
+		d[i] = a[i]&^sign | b[i]&sign
+	}
+}
 
 // floorDivideF64 divides x minus the remainder, which is a multiple of y except for
 // rounding. The special cases are those of Python's and NumPy's floor division.

@@ -10,54 +10,57 @@ import (
 
 // Functions that take less time than a call have their own loops.
 
-// quickTest returns a kernel of a test of floating-point numbers, or nil.
+// quickTest returns a kernel of a test of floating-point numbers, or nil. NaN is not equal to itself, and comparisons
+// have vector code.
 func quickTest(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 	switch t {
 	case dtype.Float32:
-		return floatTest[uint32](op, 0x7f800000)
+		return floatTest[float32, uint32](op, t)
 	case dtype.Float64:
-		return floatTest[uint64](op, 0x7ff<<52)
+		return floatTest[float64, uint64](op, t)
 	}
 	return nil
 }
 
-// floatTest makes a test from the bits of floating-point numbers: without the sign, only
-// NaN has larger bits than an infinity.
-func floatTest[W uint32 | uint64](op expr.Op, infinity W) func(dst, x unsafe.Pointer, n int) {
-	sign := ^(^W(0) >> 1)
-	loop := func(test func(d []bool, s []W)) func(dst, x unsafe.Pointer, n int) {
-		return func(dst, x unsafe.Pointer, n int) {
-			d, s := pair[bool, W](dst, x, n)
-			test(d[:len(s)], s)
-		}
-	}
+// floatTest returns a test of elements of type T, whose bits are a W.
+func floatTest[T float32 | float64, W uint32 | uint64](op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 	switch op {
 	case expr.IsNaN:
-		return loop(func(d []bool, s []W) {
-			for i, v := range s {
-				d[i] = v&^sign > infinity
-			}
-		})
+		unequal := comparison(expr.Ne, t).vv
+		return func(dst, x unsafe.Pointer, n int) { unequal(dst, x, x, n) }
 	case expr.IsInf:
-		return loop(func(d []bool, s []W) {
-			for i, v := range s {
-				d[i] = v&^sign == infinity
-			}
-		})
+		return absTest[T](comparison(expr.Eq, t).vs, t)
 	case expr.IsFinite:
-		return loop(func(d []bool, s []W) {
-			for i, v := range s {
-				d[i] = v&^sign < infinity
-			}
-		})
+		return absTest[T](comparison(expr.Lt, t).vs, t)
 	case expr.SignBit:
-		return loop(func(d []bool, s []W) {
+		return func(dst, x unsafe.Pointer, n int) {
+			sign := ^(^W(0) >> 1)
+			d, s := pair[bool, W](dst, x, n)
 			for i, v := range s {
 				d[i] = v >= sign
 			}
-		})
+		}
 	}
 	return nil
+}
+
+// absTest compares absolute values with infinity.
+func absTest[T float32 | float64](compare func(dst, x, y unsafe.Pointer, n int), t dtype.DType) func(dst, x unsafe.Pointer, n int) {
+	abs, _ := unaryKernel(expr.Abs, t)
+	return func(dst, x unsafe.Pointer, n int) {
+		w := functionScratches.Get().(*functionScratch)
+		defer functionScratches.Put(w)
+		infinity := (*T)(unsafe.Pointer(&w.y))
+		*infinity = T(math.Inf(1))
+		for n > 0 {
+			m := min(n, functionBlock)
+			abs(unsafe.Pointer(&w.x), x, m)
+			compare(dst, unsafe.Pointer(&w.x), unsafe.Pointer(infinity), m)
+			if n -= m; n > 0 { // a pointer must not point behind the last element
+				dst, x = unsafe.Add(dst, m), unsafe.Add(x, m*t.Size())
+			}
+		}
+	}
 }
 
 // quickUnary returns a kernel of Trunc or Reciprocal, or nil for other operations.

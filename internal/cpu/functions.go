@@ -102,12 +102,19 @@ func functionBinary(op expr.Op, t dtype.DType) binary {
 		k = blockBinary[float32](logAddExpBlock)
 	case op == expr.LogAddExp && t == dtype.Float64:
 		k = blockBinary[float64](logAddExpBlock)
+	case op == expr.CopySign && t == dtype.Float32:
+		k = spread[uint32](copySigns[uint32])
+	case op == expr.CopySign && t == dtype.Float64:
+		k = spread[uint64](copySigns[uint64])
 	case fn.real2 != nil && t == dtype.Float32:
 		k = mapped(func(x, y float32) float32 { return float32(fn.real2(float64(x), float64(y))) })
 	case fn.real2 != nil && t == dtype.Float64:
 		k = mapped(fn.real2)
 	case fn.integer2 != nil && t.IsInteger():
-		k = integerOf(t).functionBinary(&fn)
+		of := integerOf(t)
+		if k = of.functionBinary(&fn); op == expr.FloorDivide || op == expr.Remainder {
+			k = of.byNumber(op, k)
+		}
 	}
 	k.size = t.Size()
 	return k

@@ -26,6 +26,7 @@ type integerType interface {
 	clamps() func(dst, x, y, z unsafe.Pointer, n int)
 	function(fn *function) (f func(dst, x unsafe.Pointer, n int), test bool)
 	functionBinary(fn *function) binary
+	byNumber(op expr.Op, k binary) binary
 
 	to(t dtype.DType) func(dst, src unsafe.Pointer, n int)
 	fromFloat32() func(dst, src unsafe.Pointer, n int)

@@ -226,11 +226,18 @@ func Softmax(op expr.Op, xt dtype.DType, shape []int, axis int, x unsafe.Pointer
 	return nil
 }
 
-func softmax64(in, out []float64) {
-	m := largest(in)
+// powersOf64 writes e^(x - max) of a line to out, and returns max.
+func powersOf64(in, out []float64) (most float64) {
+	most = largestOf64(in)
 	for i, v := range in {
-		out[i] = exp64(v-m, 0)
+		out[i] = v - most
 	}
+	exp64s(at0(out), at0(out), len(out))
+	return most
+}
+
+func softmax64(in, out []float64) {
+	powersOf64(in, out)
 	sum := sumOf(out)
 	for i := range out {
 		out[i] /= sum
@@ -238,10 +245,7 @@ func softmax64(in, out []float64) {
 }
 
 func logSoftmax64(in, out []float64) {
-	m := largest(in)
-	for i, v := range in {
-		out[i] = exp64(v-m, 0)
-	}
+	m := powersOf64(in, out)
 	s := math.Log(sumOf(out))
 	for i, v := range in {
 		out[i] = (v - m) - s

@@ -43,43 +43,42 @@ func indexOf[T number](x []T, v T) int {
 	return 0
 }
 
-// largestOf32 is largest for float32.
-func largestOf32(x []float32) float32 {
+// extremeOf returns the extreme element of x: by the assembly fast of whole vectors, and by the loop slow of
+// the rest.
+func extremeOf[T float32 | float64](x []T, fast func(x unsafe.Pointer, n int) T, slow func(x []T) T) T {
 	whole := len(x) &^ (pickVector - 1)
 	if !vectorAVX || whole == 0 {
-		return largest(x)
+		return slow(x)
 	}
-	v := largest32(at0(x), whole)
-	for _, u := range x[whole:] {
-		v = max(v, u)
+	v := [2]T{fast(at0(x), whole)}
+	if whole == len(x) {
+		return v[0]
 	}
-	return v
+	v[1] = slow(x[whole:])
+	return slow(v[:])
 }
 
-// smallestOf32 is smallest for float32.
-func smallestOf32(x []float32) float32 {
-	whole := len(x) &^ (pickVector - 1)
-	if !vectorAVX || whole == 0 {
-		return smallest(x)
-	}
-	v := smallest32(at0(x), whole)
-	for _, u := range x[whole:] {
-		v = min(v, u)
-	}
-	return v
-}
+// largestOf32 and largestOf64 are largest, and smallestOf32 and smallestOf64 smallest, with assembly.
+func largestOf32(x []float32) float32  { return extremeOf(x, largest32, largest[float32]) }
+func largestOf64(x []float64) float64  { return extremeOf(x, largest64, largest[float64]) }
+func smallestOf32(x []float32) float32 { return extremeOf(x, smallest32, smallest[float32]) }
+func smallestOf64(x []float64) float64 { return extremeOf(x, smallest64, smallest[float64]) }
 
-// firstOf32 is indexOf for float32.
-func firstOf32(x []float32, v float32) int {
+// firstOf is indexOf, by the assembly fast of whole vectors.
+func firstOf[T float32 | float64](x []T, v T, fast func(x unsafe.Pointer, v T, n int) int) int {
 	whole := len(x) &^ (pickVector - 1)
 	if !vectorAVX || v != v {
 		return indexOf(x, v)
 	}
-	if i := index32(at0(x), v, whole); i < whole {
+	if i := fast(at0(x), v, whole); i < whole {
 		return i
 	}
 	return whole + indexOf(x[whole:], v)
 }
+
+// firstOf32 and firstOf64 are indexOf with assembly.
+func firstOf32(x []float32, v float32) int { return firstOf(x, v, index32) }
+func firstOf64(x []float64, v float64) int { return firstOf(x, v, index64) }
 
 // choices32 is choices for elements of 4 bytes.
 func choices32(dst, x, y, z unsafe.Pointer, n int) {
@@ -109,11 +108,8 @@ func bytesToFloats(dst, src unsafe.Pointer, n int) {
 func loadBool(dst, src unsafe.Pointer, step, n int) {
 	d, i := unsafe.Slice((*uint8)(dst), n), 0
 	if step == 1 {
-		const low, rest = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
 		for ; i+8 <= n; i += 8 {
-			v := *(*uint64)(unsafe.Add(src, i))
-			// The upper bit of each byte is set where the byte is not 0.
-			*(*uint64)(unsafe.Add(dst, i)) = ((v&rest + rest) | v) >> 7 & low
+			*(*uint64)(unsafe.Add(dst, i)) = truths8(*(*uint64)(unsafe.Add(src, i)))
 		}
 	}
 	for ; i < n; i++ {

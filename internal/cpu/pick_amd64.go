@@ -11,10 +11,25 @@ import "unsafe"
 //go:noescape
 func largest32(x unsafe.Pointer, n int) float32
 
+// largest64 is largest32 for float64.
+//
+//go:noescape
+func largest64(x unsafe.Pointer, n int) float64
+
 // smallest32 returns the smallest of n elements, at least 8: NaN if there is one, -0 over 0.
 //
 //go:noescape
 func smallest32(x unsafe.Pointer, n int) float32
+
+// smallest64 is smallest32 for float64.
+//
+//go:noescape
+func smallest64(x unsafe.Pointer, n int) float64
+
+// index64 is index32 for float64.
+//
+//go:noescape
+func index64(x unsafe.Pointer, v float64, n int) int
 
 // index32 is the first i with x[i] == v, or n.
 //

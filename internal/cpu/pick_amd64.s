@@ -222,6 +222,212 @@ found:
 	VZEROUPPER
 	RET
 
+// func largest64(x unsafe.Pointer, n int) float64
+// Requires: AVX
+TEXT ·largest64(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS Y0, Y1
+	VMOVUPS Y0, Y2
+	VMOVUPS Y0, Y3
+	JMP     fourCheck
+
+four:
+	VMOVUPS (AX), Y4
+	VCMPPD  $0x03, Y0, Y4, Y5
+	VMAXPD  Y0, Y4, Y6
+	VMAXPD  Y4, Y0, Y0
+	VANDPS  Y6, Y0, Y0
+	VORPS   Y5, Y0, Y0
+	VMOVUPS 32(AX), Y4
+	VCMPPD  $0x03, Y1, Y4, Y5
+	VMAXPD  Y1, Y4, Y6
+	VMAXPD  Y4, Y1, Y1
+	VANDPS  Y6, Y1, Y1
+	VORPS   Y5, Y1, Y1
+	VMOVUPS 64(AX), Y4
+	VCMPPD  $0x03, Y2, Y4, Y5
+	VMAXPD  Y2, Y4, Y6
+	VMAXPD  Y4, Y2, Y2
+	VANDPS  Y6, Y2, Y2
+	VORPS   Y5, Y2, Y2
+	VMOVUPS 96(AX), Y4
+	VCMPPD  $0x03, Y3, Y4, Y5
+	VMAXPD  Y3, Y4, Y6
+	VMAXPD  Y4, Y3, Y3
+	VANDPS  Y6, Y3, Y3
+	VORPS   Y5, Y3, Y3
+	ADDQ    $0x80, AX
+	SUBQ    $0x10, CX
+
+fourCheck:
+	CMPQ CX, $0x10
+	JGE  four
+	JMP  oneCheck
+
+one:
+	VMOVUPS (AX), Y4
+	VCMPPD  $0x03, Y0, Y4, Y5
+	VMAXPD  Y0, Y4, Y6
+	VMAXPD  Y4, Y0, Y0
+	VANDPS  Y6, Y0, Y0
+	VORPS   Y5, Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x04, CX
+
+oneCheck:
+	CMPQ       CX, $0x04
+	JGE        one
+	VCMPPD     $0x03, Y0, Y1, Y4
+	VMAXPD     Y0, Y1, Y5
+	VMAXPD     Y1, Y0, Y0
+	VANDPS     Y5, Y0, Y0
+	VORPS      Y4, Y0, Y0
+	VCMPPD     $0x03, Y2, Y3, Y1
+	VMAXPD     Y2, Y3, Y4
+	VMAXPD     Y3, Y2, Y2
+	VANDPS     Y4, Y2, Y2
+	VORPS      Y1, Y2, Y2
+	VCMPPD     $0x03, Y0, Y2, Y1
+	VMAXPD     Y0, Y2, Y3
+	VMAXPD     Y2, Y0, Y0
+	VANDPS     Y3, Y0, Y0
+	VORPS      Y1, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VCMPPD     $0x03, Y0, Y1, Y2
+	VMAXPD     Y0, Y1, Y3
+	VMAXPD     Y1, Y0, Y0
+	VANDPS     Y3, Y0, Y0
+	VORPS      Y2, Y0, Y0
+	VSHUFPS    $0x4e, Y0, Y0, Y1
+	VCMPPD     $0x03, Y0, Y1, Y2
+	VMAXPD     Y0, Y1, Y3
+	VMAXPD     Y1, Y0, Y0
+	VANDPS     Y3, Y0, Y0
+	VORPS      Y2, Y0, Y0
+	VMOVSD     X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func smallest64(x unsafe.Pointer, n int) float64
+// Requires: AVX
+TEXT ·smallest64(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS Y0, Y1
+	VMOVUPS Y0, Y2
+	VMOVUPS Y0, Y3
+	JMP     fourCheck
+
+four:
+	VMOVUPS (AX), Y4
+	VCMPPD  $0x03, Y0, Y4, Y5
+	VMINPD  Y0, Y4, Y6
+	VMINPD  Y4, Y0, Y0
+	VORPS   Y6, Y0, Y0
+	VORPS   Y5, Y0, Y0
+	VMOVUPS 32(AX), Y4
+	VCMPPD  $0x03, Y1, Y4, Y5
+	VMINPD  Y1, Y4, Y6
+	VMINPD  Y4, Y1, Y1
+	VORPS   Y6, Y1, Y1
+	VORPS   Y5, Y1, Y1
+	VMOVUPS 64(AX), Y4
+	VCMPPD  $0x03, Y2, Y4, Y5
+	VMINPD  Y2, Y4, Y6
+	VMINPD  Y4, Y2, Y2
+	VORPS   Y6, Y2, Y2
+	VORPS   Y5, Y2, Y2
+	VMOVUPS 96(AX), Y4
+	VCMPPD  $0x03, Y3, Y4, Y5
+	VMINPD  Y3, Y4, Y6
+	VMINPD  Y4, Y3, Y3
+	VORPS   Y6, Y3, Y3
+	VORPS   Y5, Y3, Y3
+	ADDQ    $0x80, AX
+	SUBQ    $0x10, CX
+
+fourCheck:
+	CMPQ CX, $0x10
+	JGE  four
+	JMP  oneCheck
+
+one:
+	VMOVUPS (AX), Y4
+	VCMPPD  $0x03, Y0, Y4, Y5
+	VMINPD  Y0, Y4, Y6
+	VMINPD  Y4, Y0, Y0
+	VORPS   Y6, Y0, Y0
+	VORPS   Y5, Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x04, CX
+
+oneCheck:
+	CMPQ       CX, $0x04
+	JGE        one
+	VCMPPD     $0x03, Y0, Y1, Y4
+	VMINPD     Y0, Y1, Y5
+	VMINPD     Y1, Y0, Y0
+	VORPS      Y5, Y0, Y0
+	VORPS      Y4, Y0, Y0
+	VCMPPD     $0x03, Y2, Y3, Y1
+	VMINPD     Y2, Y3, Y4
+	VMINPD     Y3, Y2, Y2
+	VORPS      Y4, Y2, Y2
+	VORPS      Y1, Y2, Y2
+	VCMPPD     $0x03, Y0, Y2, Y1
+	VMINPD     Y0, Y2, Y3
+	VMINPD     Y2, Y0, Y0
+	VORPS      Y3, Y0, Y0
+	VORPS      Y1, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VCMPPD     $0x03, Y0, Y1, Y2
+	VMINPD     Y0, Y1, Y3
+	VMINPD     Y1, Y0, Y0
+	VORPS      Y3, Y0, Y0
+	VORPS      Y2, Y0, Y0
+	VSHUFPS    $0x4e, Y0, Y0, Y1
+	VCMPPD     $0x03, Y0, Y1, Y2
+	VMINPD     Y0, Y1, Y3
+	VMINPD     Y1, Y0, Y0
+	VORPS      Y3, Y0, Y0
+	VORPS      Y2, Y0, Y0
+	VMOVSD     X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func index64(x unsafe.Pointer, v float64, n int) int
+// Requires: AVX
+TEXT ·index64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         n+16(FP), CX
+	VBROADCASTSD v+8(FP), Y0
+	XORQ         BX, BX
+	JMP          check
+
+next:
+	VCMPPD    $0x00, (AX)(BX*8), Y0, Y1
+	VMOVMSKPD Y1, DX
+	TESTL     DX, DX
+	JNZ       found
+	ADDQ      $0x04, BX
+
+check:
+	CMPQ BX, CX
+	JLT  next
+	MOVQ CX, ret+24(FP)
+	VZEROUPPER
+	RET
+
+found:
+	BSFL DX, DX
+	ADDQ DX, BX
+	MOVQ BX, ret+24(FP)
+	VZEROUPPER
+	RET
+
 // func choose32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, z unsafe.Pointer, n int)
 // Requires: AVX, AVX2
 TEXT ·choose32(SB), NOSPLIT|NOFRAME, $0-40

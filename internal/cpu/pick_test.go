@@ -32,6 +32,21 @@ func TestPick(t *testing.T) {
 				t.Fatalf("the first %v of %v is %d, want %d", c.want, x, got, want)
 			}
 		}
+		wide := make([]float64, n)
+		for i, v := range x {
+			wide[i] = float64(v)
+		}
+		for _, c := range []struct {
+			what      string
+			got, want float64
+		}{{"largest", largestOf64(wide), largest(wide)}, {"smallest", smallestOf64(wide), smallest(wide)}} {
+			if math.Float64bits(c.got) != math.Float64bits(c.want) && (c.got == c.got || c.want == c.want) {
+				t.Fatalf("the %s of %v is %v, want %v", c.what, wide, c.got, c.want)
+			}
+			if got, want := firstOf64(wide, c.want), indexOf(wide, c.want); got != want {
+				t.Fatalf("the first %v of %v is %d, want %d", c.want, wide, got, want)
+			}
+		}
 		bytes, truths, floats := make([]uint8, n), make([]uint8, n+1), make([]float32, n+1)
 		chosen, want := make([]float32, n+1), make([]float32, n)
 		for i := range bytes {

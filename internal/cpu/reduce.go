@@ -83,7 +83,7 @@ func reduceSum(c reduceArgs) bool {
 	case dtype.Float64:
 		reduce(c, loadBits[float64], storeBits[float64])
 	case dtype.Bool:
-		reduce(c, loadTruths, storeBits[int64])
+		truthCounts(c)
 	case dtype.Complex64:
 		reduce(c, loadBits[complex64], storeBits[complex64])
 	case dtype.Complex128:
@@ -155,12 +155,6 @@ func loadBits[A sum](dst []A, src unsafe.Pointer, step int) {
 func loadInts[S integer](dst []int64, src unsafe.Pointer, step int) {
 	for i := range dst {
 		dst[i] = int64(*(*S)(unsafe.Add(src, i*step)))
-	}
-}
-
-func loadTruths(dst []int64, src unsafe.Pointer, step int) {
-	for i := range dst {
-		dst[i] = int64(bit(*(*uint8)(unsafe.Add(src, i*step)) != 0))
 	}
 }
 

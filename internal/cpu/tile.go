@@ -278,3 +278,24 @@ func tileUnary(op expr.Op, t dtype.DType, rest func(dst, x unsafe.Pointer, n int
 		}
 	}
 }
+
+// tileClamp returns the kernel of Clamp, as tileUnary that of a unary operation.
+func tileClamp(t dtype.DType, rest func(dst, x, y, z unsafe.Pointer, n int)) func(dst, x, y, z unsafe.Pointer, n int) {
+	if !vectorAVX {
+		return rest
+	}
+	size := t.Size()
+	return func(dst, x, y, z unsafe.Pointer, n int) {
+		m := n * size &^ (tileBytes - 1)
+		if m > 0 {
+			steps := [...]tileStep{
+				{uintptr(tileLoad), x, ^uintptr(0)}, {tileMax.index(t), y, ^uintptr(0)}, {tileMin.index(t), z, ^uintptr(0)}, {uintptr(tileStore), dst, ^uintptr(0)},
+			}
+			runTiles(&steps[0], len(steps), m)
+			n -= m / size
+		}
+		if n > 0 {
+			rest(unsafe.Add(dst, m), unsafe.Add(x, m), unsafe.Add(y, m), unsafe.Add(z, m), n)
+		}
+	}
+}

@@ -1,5 +1,7 @@
 package cpu
 
+import "unsafe"
+
 // Var is computed in float64 and rounded once, from two folds: the mean m, and the sums of the
 // deviations d = x - m and of their squares. The sum of d would be 0 if m were not rounded, and
 //
@@ -40,6 +42,48 @@ func mergeInTree[T, A any](f *folding[T, A]) *folding[T, A] {
 	return f
 }
 
+// addWhole adds to sums all elements of x but the last ones that do not fill the lanes, which it returns.
+func addWhole[T float32 | float64](sums *[lanes]float64, x []T) (rest []T) {
+	whole := len(x) &^ (lanes - 1)
+	switch {
+	case !vectorAVX:
+		a := *sums
+		for ; len(x) >= lanes; x = x[lanes:] {
+			a[0], a[1], a[2], a[3] = a[0]+float64(x[0]), a[1]+float64(x[1]), a[2]+float64(x[2]), a[3]+float64(x[3])
+		}
+		*sums = a
+		return x
+	case unsafe.Sizeof(T(0)) == 4:
+		addLanes32(sums, at0(x), whole)
+	default:
+		addLanes64(sums, at0(x), whole)
+	}
+	return x[whole:]
+}
+
+// addWholeDeviations is addWhole for deviations.
+func addWholeDeviations[T float32 | float64](a *deviations, x []T) (rest []T) {
+	whole := len(x) &^ (lanes - 1)
+	switch {
+	case !vectorAVX:
+		r, s := a.rest, a.squares
+		for ; len(x) >= lanes; x = x[lanes:] {
+			for i, v := range x[:lanes] {
+				d := float64(v) - a.mean
+				r[i] += d
+				s[i] += float64(d * d)
+			}
+		}
+		a.rest, a.squares = r, s
+		return x
+	case unsafe.Sizeof(T(0)) == 4:
+		addDeviations32(&a.rest, &a.squares, at0(x), whole, a.mean)
+	default:
+		addDeviations64(&a.rest, &a.squares, at0(x), whole, a.mean)
+	}
+	return x[whole:]
+}
+
 // floatMeans returns the mean of each fold and the number of its elements.
 func floatMeans[T float32 | float64](c reduceArgs) ([]float64, float64) {
 	f := mergeInTree(newFold[T, [lanes]float64](c))
@@ -48,19 +92,16 @@ func floatMeans[T float32 | float64](c reduceArgs) ([]float64, float64) {
 	f.store = func(i int, a [lanes]float64) { means[i] = sumLanes(a) / n }
 	f.merge = addLanes[float64]
 	f.row = func(a [lanes]float64, x []T, _ int) [lanes]float64 {
-		a0, a1, a2, a3 := a[0], a[1], a[2], a[3]
-		for ; len(x) >= lanes; x = x[lanes:] {
-			a0, a1, a2, a3 = a0+float64(x[0]), a1+float64(x[1]), a2+float64(x[2]), a3+float64(x[3])
-		}
-		a = [lanes]float64{a0, a1, a2, a3}
+		x = addWhole(&a, x)
 		for k, v := range x {
 			a[k%lanes] += float64(v)
 		}
 		return a
 	}
 	f.column = func(a [][lanes]float64, x []T, k int) {
+		lane, a := uint(k)%lanes, a[:len(x)]
 		for i, v := range x {
-			a[i][k%lanes] += float64(v)
+			a[i][lane] += float64(v)
 		}
 	}
 	f.run()
@@ -81,27 +122,21 @@ func (floatFolds[T]) variances(c reduceArgs) {
 		return deviations{a.mean, addLanes(a.rest, b.rest), addLanes(a.squares, b.squares)}
 	}
 	f.row = func(a deviations, x []T, _ int) deviations {
-		mean := a.mean
-		r0, r1, r2, r3 := a.rest[0], a.rest[1], a.rest[2], a.rest[3]
-		s0, s1, s2, s3 := a.squares[0], a.squares[1], a.squares[2], a.squares[3]
-		for ; len(x) >= lanes; x = x[lanes:] {
-			d0, d1, d2, d3 := float64(x[0])-mean, float64(x[1])-mean, float64(x[2])-mean, float64(x[3])-mean
-			r0, r1, r2, r3 = r0+d0, r1+d1, r2+d2, r3+d3
-			s0, s1, s2, s3 = s0+float64(d0*d0), s1+float64(d1*d1), s2+float64(d2*d2), s3+float64(d3*d3)
-		}
-		a.rest, a.squares = [lanes]float64{r0, r1, r2, r3}, [lanes]float64{s0, s1, s2, s3}
+		x = addWholeDeviations(&a, x)
 		for k, v := range x {
-			d := float64(v) - mean
+			d := float64(v) - a.mean
 			a.rest[k%lanes] += d
 			a.squares[k%lanes] += float64(d * d)
 		}
 		return a
 	}
 	f.column = func(a []deviations, x []T, k int) {
+		lane, a := uint(k)%lanes, a[:len(x)]
 		for i, v := range x {
-			d := float64(v) - a[i].mean
-			a[i].rest[k%lanes] += d
-			a[i].squares[k%lanes] += float64(d * d)
+			b := &a[i]
+			d := float64(v) - b.mean
+			b.rest[lane] += d
+			b.squares[lane] += float64(d * d)
 		}
 	}
 	f.run()

@@ -78,7 +78,7 @@ func subSV64(dst, x, y unsafe.Pointer, n int)
 //go:noescape
 func divSV64(dst, x, y unsafe.Pointer, n int)
 
-// maximums and minimums of float32, n a multiple of 16; VS: y is one element
+// maximums and minimums, n a multiple of 16; VS: y is one element
 
 //go:noescape
 func max32(dst, x, y unsafe.Pointer, n int)
@@ -91,6 +91,18 @@ func minVS32(dst, x, y unsafe.Pointer, n int)
 
 //go:noescape
 func min32(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func max64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func maxVS64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func minVS64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func min64(dst, x, y unsafe.Pointer, n int)
 
 // copy(dst[:n], src[:n]) with non-temporal stores; dst is aligned to 32 bytes, n is a
 // multiple of 64.
@@ -158,27 +170,28 @@ func vectorBinary32(op expr.Op) binary {
 	case expr.Div:
 		return binary{vv: divVV32, vs: divVS32, sv: divSV32}
 	case expr.Maximum:
-		return extreme32(max32, maxVS32, maximums[float32])
+		return extremeKernels[float32](max32, maxVS32, maximums[float32])
 	case expr.Minimum:
-		return extreme32(min32, minVS32, minimums[float32])
+		return extremeKernels[float32](min32, minVS32, minimums[float32])
 	}
 	return binary{}
 }
 
-// extreme32 makes the kernels of Maximum or Minimum from loops over multiples of 16
+// extremeKernels makes the kernels of Maximum or Minimum from loops over multiples of 16
 // elements and one for the rest. Both operations are commutative.
-func extreme32(vv, vs, rest func(dst, x, y unsafe.Pointer, n int)) binary {
+func extremeKernels[T float32 | float64](vv, vs, rest func(dst, x, y unsafe.Pointer, n int)) binary {
+	size := int(unsafe.Sizeof(T(0)))
 	number := func(dst, x, y unsafe.Pointer, n int) {
 		m := n &^ 15
 		vs(dst, x, y, m)
 		if m == n {
 			return // a pointer must not point behind the last element
 		}
-		var b [16]float32
+		var b [16]T
 		for i := range b {
-			b[i] = *(*float32)(y)
+			b[i] = *(*T)(y)
 		}
-		rest(unsafe.Add(dst, 4*m), unsafe.Add(x, 4*m), unsafe.Pointer(&b), n-m)
+		rest(unsafe.Add(dst, size*m), unsafe.Add(x, size*m), unsafe.Pointer(&b), n-m)
 	}
 	return binary{
 		vv: func(dst, x, y unsafe.Pointer, n int) {
@@ -187,7 +200,7 @@ func extreme32(vv, vs, rest func(dst, x, y unsafe.Pointer, n int)) binary {
 			if m == n {
 				return
 			}
-			rest(unsafe.Add(dst, 4*m), unsafe.Add(x, 4*m), unsafe.Add(y, 4*m), n-m)
+			rest(unsafe.Add(dst, size*m), unsafe.Add(x, size*m), unsafe.Add(y, size*m), n-m)
 		},
 		vs: number,
 		sv: swapped(number),
@@ -207,6 +220,10 @@ func vectorBinary64(op expr.Op) binary {
 		return binary{vv: mulVV64, vs: mulVS64, sv: swapped(mulVS64)}
 	case expr.Div:
 		return binary{vv: divVV64, vs: divVS64, sv: divSV64}
+	case expr.Maximum:
+		return extremeKernels[float64](max64, maxVS64, maximums[float64])
+	case expr.Minimum:
+		return extremeKernels[float64](min64, minVS64, minimums[float64])
 	}
 	return binary{}
 }

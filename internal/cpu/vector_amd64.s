@@ -1058,6 +1058,148 @@ check:
 	VZEROUPPER
 	RET
 
+// func max64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·max64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	SHLQ $0x03, BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPS (CX)(SI*1), Y0
+	VMOVUPS (DX)(SI*1), Y1
+	VCMPPD  $0x03, Y0, Y1, Y2
+	VMAXPD  Y0, Y1, Y3
+	VMAXPD  Y1, Y0, Y0
+	VANDPS  Y3, Y0, Y0
+	VORPS   Y2, Y0, Y0
+	VMOVUPS Y0, (AX)(SI*1)
+	VMOVUPS 32(CX)(SI*1), Y0
+	VMOVUPS 32(DX)(SI*1), Y1
+	VCMPPD  $0x03, Y0, Y1, Y2
+	VMAXPD  Y0, Y1, Y3
+	VMAXPD  Y1, Y0, Y0
+	VANDPS  Y3, Y0, Y0
+	VORPS   Y2, Y0, Y0
+	VMOVUPS Y0, 32(AX)(SI*1)
+	ADDQ    $0x40, SI
+
+check:
+	CMPQ SI, BX
+	JLT  next
+	VZEROUPPER
+	RET
+
+// func min64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·min64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ y+16(FP), DX
+	MOVQ n+24(FP), BX
+	SHLQ $0x03, BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPS (CX)(SI*1), Y0
+	VMOVUPS (DX)(SI*1), Y1
+	VCMPPD  $0x03, Y0, Y1, Y2
+	VMINPD  Y0, Y1, Y3
+	VMINPD  Y1, Y0, Y0
+	VORPS   Y3, Y0, Y0
+	VORPS   Y2, Y0, Y0
+	VMOVUPS Y0, (AX)(SI*1)
+	VMOVUPS 32(CX)(SI*1), Y0
+	VMOVUPS 32(DX)(SI*1), Y1
+	VCMPPD  $0x03, Y0, Y1, Y2
+	VMINPD  Y0, Y1, Y3
+	VMINPD  Y1, Y0, Y0
+	VORPS   Y3, Y0, Y0
+	VORPS   Y2, Y0, Y0
+	VMOVUPS Y0, 32(AX)(SI*1)
+	ADDQ    $0x40, SI
+
+check:
+	CMPQ SI, BX
+	JLT  next
+	VZEROUPPER
+	RET
+
+// func maxVS64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·maxVS64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSD (DX), Y0
+	SHLQ         $0x03, BX
+	XORQ         DX, DX
+	JMP          check
+
+next:
+	VMOVUPS (CX)(DX*1), Y1
+	VCMPPD  $0x03, Y1, Y0, Y2
+	VMAXPD  Y1, Y0, Y3
+	VMAXPD  Y0, Y1, Y1
+	VANDPS  Y3, Y1, Y1
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (AX)(DX*1)
+	VMOVUPS 32(CX)(DX*1), Y1
+	VCMPPD  $0x03, Y1, Y0, Y2
+	VMAXPD  Y1, Y0, Y3
+	VMAXPD  Y0, Y1, Y1
+	VANDPS  Y3, Y1, Y1
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, 32(AX)(DX*1)
+	ADDQ    $0x40, DX
+
+check:
+	CMPQ DX, BX
+	JLT  next
+	VZEROUPPER
+	RET
+
+// func minVS64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·minVS64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSD (DX), Y0
+	SHLQ         $0x03, BX
+	XORQ         DX, DX
+	JMP          check
+
+next:
+	VMOVUPS (CX)(DX*1), Y1
+	VCMPPD  $0x03, Y1, Y0, Y2
+	VMINPD  Y1, Y0, Y3
+	VMINPD  Y0, Y1, Y1
+	VORPS   Y3, Y1, Y1
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, (AX)(DX*1)
+	VMOVUPS 32(CX)(DX*1), Y1
+	VCMPPD  $0x03, Y1, Y0, Y2
+	VMINPD  Y1, Y0, Y3
+	VMINPD  Y0, Y1, Y1
+	VORPS   Y3, Y1, Y1
+	VORPS   Y2, Y1, Y1
+	VMOVUPS Y1, 32(AX)(DX*1)
+	ADDQ    $0x40, DX
+
+check:
+	CMPQ DX, BX
+	JLT  next
+	VZEROUPPER
+	RET
+
 // func streamAVX(dst unsafe.Pointer, src unsafe.Pointer, n int)
 // Requires: AVX
 TEXT ·streamAVX(SB), NOSPLIT|NOFRAME, $0-24

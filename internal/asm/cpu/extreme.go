@@ -10,9 +10,6 @@ import (
 // extreme writes d = the larger or the smaller of the elements of a and b; d may be a or b.
 type extreme func(c *build.Context, a, b, d reg.Register)
 
-// larger and smaller are the extremes of float32.
-var larger, smaller = largerOf(asm.Float32), smallerOf(asm.Float32)
-
 // largerOf returns an extreme that is NaN if one of a and b is NaN, and 0 if they are 0 and -0.
 func largerOf(f asm.Float) extreme { return extremeFrom(f, f.Max, (*build.Context).VANDPS) }
 

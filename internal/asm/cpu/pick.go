@@ -9,16 +9,18 @@ import (
 
 // pick writes searches and selections.
 func pick(c *build.Context) {
-	extremeOf(c, "largest32", larger)
-	extremeOf(c, "smallest32", smaller)
-	index32(c)
+	for _, f := range asm.Floats {
+		extremeOf(c, "largest"+f.Name, f, largerOf(f))
+		extremeOf(c, "smallest"+f.Name, f, smallerOf(f))
+		index(c, f)
+	}
 	choose32(c)
 	floats8(c)
 }
 
 // extremeOf writes a function that returns the extreme element of x: four independent vectors at a time, then one at a
 // time, and then the extreme of these vectors' elements.
-func extremeOf(c *build.Context, name string, of extreme) {
+func extremeOf(c *build.Context, name string, f asm.Float, of extreme) {
 	asm.Function(c, name)
 	p := asm.Load(c, "x", "n")
 	x, n := p[0], p[1]
@@ -37,9 +39,9 @@ func extremeOf(c *build.Context, name string, of extreme) {
 			of(c, b, v, b)
 		}
 		c.ADDQ(asm.Number(32*vectors), x)
-		c.SUBQ(asm.Number(8*vectors), n)
+		c.SUBQ(asm.Number(32/f.Size*vectors), n)
 		c.Label(check)
-		c.CMPQ(n, asm.Number(8*vectors))
+		c.CMPQ(n, asm.Number(32/f.Size*vectors))
 		c.JGE(operand.LabelRef(name))
 	}
 	loop("four", 4)
@@ -47,32 +49,39 @@ func extremeOf(c *build.Context, name string, of extreme) {
 	of(c, best[0], best[1], best[0])
 	of(c, best[2], best[3], best[2])
 	of(c, best[0], best[2], best[0])
-	extremeElement(c, of, best[0])
-	c.VMOVSS(best[0].AsX(), asm.Result(c))
+	extremeElement(c, f, of, best[0])
+	f.MoveOne(c, best[0].AsX(), asm.Result(c))
 	asm.Return(c)
 }
 
 // extremeElement replaces each element of x by the extreme one.
-func extremeElement(c *build.Context, of extreme, x vector) {
+func extremeElement(c *build.Context, f asm.Float, of extreme, x vector) {
 	other := c.YMM()
 	c.VPERM2F128(operand.Imm(1), x, x, other) // the other half
 	of(c, x, other, x)
-	c.VSHUFPS(operand.Imm(0x4e), x, x, other) // the other pair
+	c.VSHUFPS(operand.Imm(0x4e), x, x, other) // the other 8 of 16 bytes
 	of(c, x, other, x)
+	if f.Double {
+		return
+	}
 	c.VSHUFPS(operand.Imm(0xb1), x, x, other) // the neighbour
 	of(c, x, other, x)
 }
 
-func index32(c *build.Context) {
-	asm.Function(c, "index32")
+func index(c *build.Context, f asm.Float) {
+	asm.Function(c, "index"+f.Name)
 	p := asm.Load(c, "x", "n")
 	x, n, v := p[0], p[1], c.YMM()
-	c.VBROADCASTSS(asm.Parameter(c, "v"), v)
+	f.Broadcast(c, asm.Parameter(c, "v"), v)
 	matches := c.GP32()
-	i := asm.For(c, n, 8, func(i reg.Register) {
+	i := asm.For(c, n, 32/f.Size, func(i reg.Register) {
 		equals := c.YMM()
-		c.VCMPPS(operand.Imm(equal), asm.At(x, 0).Idx(i, 4), v, equals)
-		c.VMOVMSKPS(equals, matches)
+		f.Compare(c, operand.Imm(equal), asm.At(x, 0).Idx(i, uint8(f.Size)), v, equals)
+		if f.Double {
+			c.VMOVMSKPD(equals, matches)
+		} else {
+			c.VMOVMSKPS(equals, matches)
+		}
 		c.TESTL(matches, matches)
 		c.JNZ(operand.LabelRef("found"))
 	})

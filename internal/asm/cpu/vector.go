@@ -28,10 +28,12 @@ func vectorLoops(c *build.Context) {
 			}
 		}
 	}
-	extremeLoop(c, "max32", larger, false)
-	extremeLoop(c, "min32", smaller, false)
-	extremeLoop(c, "maxVS32", larger, true)
-	extremeLoop(c, "minVS32", smaller, true)
+	for _, f := range asm.Floats {
+		extremeLoop(c, "max", f, largerOf(f), false)
+		extremeLoop(c, "min", f, smallerOf(f), false)
+		extremeLoop(c, "maxVS", f, largerOf(f), true)
+		extremeLoop(c, "minVS", f, smallerOf(f), true)
+	}
 	stream(c)
 	chunkSums(c)
 }
@@ -100,15 +102,15 @@ func binaryLoop(c *build.Context, f asm.Float, a arithmetic, kind string) {
 }
 
 // extremeLoop writes dst = the extremes of x and y, a vector or a scalar, for a multiple of 16 elements.
-func extremeLoop(c *build.Context, name string, of extreme, scalar bool) {
-	asm.Function(c, name)
+func extremeLoop(c *build.Context, name string, f asm.Float, of extreme, scalar bool) {
+	asm.Function(c, name+f.Name)
 	p := asm.Load(c, "dst", "x", "y", "n")
 	dst, x, y, n := p[0], p[1], p[2], p[3]
 	b := c.YMM()
 	if scalar {
-		c.VBROADCASTSS(asm.At(y, 0), b)
+		f.Broadcast(c, asm.At(y, 0), b)
 	}
-	asm.Bytes(c, asm.Float32.Log, n)
+	asm.Bytes(c, f.Log, n)
 	asm.For(c, n, 64, func(i reg.Register) {
 		for offset := 0; offset < 64; offset += 32 {
 			at := func(p reg.Register) operand.Mem {

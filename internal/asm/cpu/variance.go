@@ -1,0 +1,58 @@
+package cpu
+
+import (
+	"github.com/gpk-go/gpk/internal/asm"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// variance writes the folds of Mean's and Var's rows: four lanes of float64 are the elements of one vector.
+func variance(c *build.Context) {
+	for _, f := range asm.Floats {
+		addLanes(c, f)
+		addDeviations(c, f)
+	}
+}
+
+// fourWide loads four elements as float64.
+func fourWide(c *build.Context, f asm.Float, x, i reg.Register) vector {
+	v := c.YMM()
+	if at := asm.At(x, 0).Idx(i, uint8(f.Size)); f.Double {
+		c.VMOVUPD(at, v)
+	} else {
+		c.VCVTPS2PD(at, v)
+	}
+	return v
+}
+
+func addLanes(c *build.Context, f asm.Float) {
+	asm.Function(c, "addLanes"+f.Name)
+	p := asm.Load(c, "sums", "x", "n")
+	sums, x, n, sum := p[0], p[1], p[2], c.YMM()
+	c.VMOVUPD(asm.At(sums, 0), sum)
+	asm.For(c, n, 4, func(i reg.Register) {
+		c.VADDPD(fourWide(c, f, x, i), sum, sum)
+	})
+	c.VMOVUPD(sum, asm.At(sums, 0))
+	asm.Return(c)
+}
+
+func addDeviations(c *build.Context, f asm.Float) {
+	asm.Function(c, "addDeviations"+f.Name)
+	p := asm.Load(c, "rest", "squares", "x", "n")
+	rest, squares, x, n := p[0], p[1], p[2], p[3]
+	mean, sum, square := c.YMM(), c.YMM(), c.YMM()
+	c.VBROADCASTSD(asm.Parameter(c, "mean"), mean)
+	c.VMOVUPD(asm.At(rest, 0), sum)
+	c.VMOVUPD(asm.At(squares, 0), square)
+	asm.For(c, n, 4, func(i reg.Register) {
+		d := fourWide(c, f, x, i)
+		c.VSUBPD(mean, d, d)
+		c.VADDPD(d, sum, sum)
+		c.VMULPD(d, d, d)
+		c.VADDPD(d, square, square)
+	})
+	c.VMOVUPD(sum, asm.At(rest, 0))
+	c.VMOVUPD(square, asm.At(squares, 0))
+	asm.Return(c)
+}

@@ -1,0 +1,23 @@
+//go:build !noasm
+
+package cpu
+
+import "unsafe"
+
+// Folds of rows with AVX2, bit for bit those of the loops; n is a multiple of 4.
+
+// for k := range n { sums[k%4] += float64(x[k]) }
+//
+//go:noescape
+func addLanes32(sums *[lanes]float64, x unsafe.Pointer, n int)
+
+//go:noescape
+func addLanes64(sums *[lanes]float64, x unsafe.Pointer, n int)
+
+// for k := range n { d := float64(x[k]) - mean; rest[k%4] += d; squares[k%4] += float64(d * d) }
+//
+//go:noescape
+func addDeviations32(rest, squares *[lanes]float64, x unsafe.Pointer, n int, mean float64)
+
+//go:noescape
+func addDeviations64(rest, squares *[lanes]float64, x unsafe.Pointer, n int, mean float64)
