@@ -11,7 +11,7 @@ import (
 func BenchmarkFFT(b *testing.B) {
 	r := gpk.NewRNG(1)
 	for _, dt := range []gpk.DType{gpk.Complex128, gpk.Complex64} {
-		for _, shape := range [][]int{{1 << 16}, {65521}, {256, 1024}} {
+		for _, shape := range [][]int{{1 << 16}, {65521}, {44100}, {256, 1024}, {256, 1000}} {
 			x := r.Normal(dt.Real(), 0, 1, shape...).Cast(dt)
 			if err := x.Err(); err != nil {
 				b.Fatal(err)

@@ -113,7 +113,7 @@ func limit(dt gpk.DType, n int) float64 {
 // TestDefinition compares all lengths up to 64, primes, and lengths of each radix with the formula.
 func TestDefinition(t *testing.T) {
 	r := testrand.New(t)
-	lengths := []int{97, 101, 127, 169, 243, 256, 257, 343, 509}
+	lengths := []int{97, 101, 127, 169, 243, 256, 257, 343, 375, 480, 509, 735, 750, 1000, 1155}
 	for n := 1; n <= 64; n++ {
 		lengths = append(lengths, n)
 	}

@@ -13,22 +13,6 @@ type plan[C number] struct {
 	chirped *bluestein[C] // nil where stages do
 }
 
-// stage is one factor of Stockham's algorithm (Van Loan, Computational Frameworks for the Fast
-// Fourier Transform, 1992, section 1.7), decimation in frequency. With s the product of the
-// factors before, m = n/(s p) and w = e^(-2 pi i / (m p)),
-//
-//	y[s (p k + t) + q] = w^(k t) sum over j of x[s (k + m j) + q] e^(-2 pi i j t / p)
-//
-// for k < m, q < s and t < p.
-type stage[C number] struct {
-	p, s, m int
-	twiddle []C // w^(k t), t from 1: p-1 numbers a k. Of a first stage of 4, m numbers a t
-	roots   []C // e^(-2 pi i j / p)
-	// vector says that the assembly computes the stage. All cuts of a stage are then multiples of
-	// four butterflies, so that the bits do not depend on them.
-	vector bool
-}
-
 type planKey struct {
 	n      int
 	double bool
@@ -78,30 +62,10 @@ func newPlan[C number](n int) *plan[C] {
 	s := 1
 	for _, f := range list {
 		m := n / (s * f)
-		g := stage[C]{p: f, s: s, m: m}
-		g.setTwiddles()
-		for j := range f {
-			g.roots = append(g.roots, C(root(j, f)))
-		}
-		p.stages = append(p.stages, g)
+		p.stages = append(p.stages, newStage[C](f, s, m))
 		s *= f
 	}
 	return p
-}
-
-func (g *stage[C]) setTwiddles() {
-	p, m := g.p, g.m
-	g.vector = vector && p == 4 && (g.s%4 == 0 || g.s == 1 && m%4 == 0)
-	g.twiddle = make([]C, (p-1)*m)
-	for k := range m {
-		for t := 1; t < p; t++ {
-			at := k*(p-1) + t - 1
-			if p == 4 && g.s == 1 {
-				at = (t-1)*m + k
-			}
-			g.twiddle[at] = C(root(k*t, m*p))
-		}
-	}
 }
 
 // scratch is the number of elements of memory that transform needs beside the line.
@@ -138,87 +102,17 @@ func (p *plan[C]) transform(line, scratch []C, alone bool) {
 	for i := range p.stages {
 		g := &p.stages[i]
 		if alone && p.n >= manyElements {
-			cpu.Parallel(g.m*g.s, manyElements/4/g.p, func(lo, hi int) { g.run(x, y, lo, hi) })
+			units := g.m * g.s / 4 // the assembly takes four butterflies or more
+			cpu.Parallel(units, manyElements/16/g.p, func(lo, hi int) {
+				lo, hi = 4*lo, 4*hi
+				if hi == 4*units {
+					hi = g.m * g.s
+				}
+				g.run(x, y, lo, hi)
+			})
 		} else {
 			g.run(x, y, 0, g.m*g.s)
 		}
 		x, y = y, x
-	}
-}
-
-// run computes the butterflies lo to hi, number k s + q of the stage.
-func (g *stage[C]) run(x, y []C, lo, hi int) {
-	for lo < hi {
-		k, q := lo/g.s, lo%g.s
-		n := min(g.s-q, hi-lo)
-		switch {
-		case g.s == 1 && g.p == 4:
-			g.first4(x, y, lo, hi)
-			return
-		case g.p == 4:
-			g.run4(x, y, k, q, n)
-		case g.p == 2:
-			g.run2(x, y, k, q, n)
-		case g.p == 3:
-			g.run3(x, y, k, q, n)
-		default:
-			g.runAny(x, y, k, q, n)
-		}
-		lo += n
-	}
-}
-
-// in returns n elements from the butterfly (k, q) of one of a stage's p inputs.
-func (g *stage[C]) in(x []C, j, k, q, n int) []C { return x[g.s*(k+g.m*j)+q:][:n] }
-
-// out is in for its outputs.
-func (g *stage[C]) out(y []C, t, k, q, n int) []C { return y[g.s*(g.p*k+t)+q:][:n] }
-
-func (g *stage[C]) run2(x, y []C, k, q, n int) {
-	x0, x1 := g.in(x, 0, k, q, n), g.in(x, 1, k, q, n)
-	y0, y1 := g.out(y, 0, k, q, n), g.out(y, 1, k, q, n)
-	w := g.twiddle[k]
-	for i, a := range x0 {
-		b := x1[i]
-		y0[i] = a + b
-		y1[i] = (a - b) * w
-	}
-}
-
-func (g *stage[C]) run3(x, y []C, k, q, n int) {
-	x0, x1, x2 := g.in(x, 0, k, q, n), g.in(x, 1, k, q, n), g.in(x, 2, k, q, n)
-	y0, y1, y2 := g.out(y, 0, k, q, n), g.out(y, 1, k, q, n), g.out(y, 2, k, q, n)
-	w1, w2 := g.twiddle[2*k], g.twiddle[2*k+1]
-	half, turn := C(complex(-0.5, 0)), C(complex(0, -0.8660254037844386)) // -1/2, -i sqrt(3)/2
-	for i, a := range x0 {
-		sum, diff := x1[i]+x2[i], (x1[i]-x2[i])*turn
-		mid := a + sum*half
-		y0[i] = a + sum
-		y1[i] = (mid + diff) * w1
-		y2[i] = (mid - diff) * w2
-	}
-}
-
-func (g *stage[C]) runAny(x, y []C, k, q, n int) {
-	p := g.p
-	var in [largestFactor]C
-	w := g.twiddle[k*(p-1):][:p-1]
-	for i := q; i < q+n; i++ {
-		var sum C
-		for j := range p {
-			in[j] = x[g.s*(k+g.m*j)+i]
-			sum += in[j]
-		}
-		y[g.s*p*k+i] = sum
-		for t := 1; t < p; t++ {
-			sum, e := in[0], 0
-			for j := 1; j < p; j++ {
-				if e += t; e >= p {
-					e -= p
-				}
-				sum += in[j] * g.roots[e]
-			}
-			y[g.s*(p*k+t)+i] = sum * w[t-1]
-		}
 	}
 }

@@ -1,0 +1,122 @@
+//go:build amd64 && !noasm
+
+package fft
+
+// rows2x64 computes count rows of n butterflies of two from x on. Row r and butterfly i read the complex numbers
+//
+//	r*ys+i, xs+r*ys+i
+//
+// of x and write, with the twiddle factor w[r],
+//
+//	2*r*ys+i, (2*r+1)*ys+i
+//
+// of y. n complex numbers take 32 bytes or more. The bits are those of run2. The functions for p = 3, 5 and 7 numbers read p
+// numbers that are xs apart, write p that are ys apart, and have the bits of odd; table is that of the stage.
+//
+//go:noescape
+func rows2x64(y, x, w, table *float64, ys, xs, n, count int)
+
+//go:noescape
+func rows2x32(y, x, w, table *float32, ys, xs, n, count int)
+
+//go:noescape
+func rows3x64(y, x, w, table *float64, ys, xs, n, count int)
+
+//go:noescape
+func rows3x32(y, x, w, table *float32, ys, xs, n, count int)
+
+//go:noescape
+func rows5x64(y, x, w, table *float64, ys, xs, n, count int)
+
+//go:noescape
+func rows5x32(y, x, w, table *float32, ys, xs, n, count int)
+
+//go:noescape
+func rows7x64(y, x, w, table *float64, ys, xs, n, count int)
+
+//go:noescape
+func rows7x32(y, x, w, table *float32, ys, xs, n, count int)
+
+// first2x64 computes n butterflies of a first stage, where a row has one. Butterfly i reads numbers i and m+i of x and writes
+// 2*i and 2*i+1 of y, with the twiddle factor w[i]; the twiddle factor t of p numbers is w[(t-1)*m+i]. n complex numbers take
+// 32 bytes or more.
+//
+//go:noescape
+func first2x64(y, x, w, table *float64, m, n int)
+
+//go:noescape
+func first2x32(y, x, w, table *float32, m, n int)
+
+//go:noescape
+func first3x64(y, x, w, table *float64, m, n int)
+
+//go:noescape
+func first3x32(y, x, w, table *float32, m, n int)
+
+//go:noescape
+func first5x64(y, x, w, table *float64, m, n int)
+
+//go:noescape
+func first5x32(y, x, w, table *float32, m, n int)
+
+//go:noescape
+func first7x64(y, x, w, table *float64, m, n int)
+
+//go:noescape
+func first7x32(y, x, w, table *float32, m, n int)
+
+// rows64 calls the function of p numbers.
+func rows64(p int, y, x, w, table *float64, ys, xs, n, count int) {
+	switch p {
+	case 2:
+		rows2x64(y, x, w, table, ys, xs, n, count)
+	case 3:
+		rows3x64(y, x, w, table, ys, xs, n, count)
+	case 5:
+		rows5x64(y, x, w, table, ys, xs, n, count)
+	case 7:
+		rows7x64(y, x, w, table, ys, xs, n, count)
+	}
+}
+
+// rows32 calls the function of p numbers.
+func rows32(p int, y, x, w, table *float32, ys, xs, n, count int) {
+	switch p {
+	case 2:
+		rows2x32(y, x, w, table, ys, xs, n, count)
+	case 3:
+		rows3x32(y, x, w, table, ys, xs, n, count)
+	case 5:
+		rows5x32(y, x, w, table, ys, xs, n, count)
+	case 7:
+		rows7x32(y, x, w, table, ys, xs, n, count)
+	}
+}
+
+// first64 calls the function of p numbers.
+func first64(p int, y, x, w, table *float64, m, n int) {
+	switch p {
+	case 2:
+		first2x64(y, x, w, table, m, n)
+	case 3:
+		first3x64(y, x, w, table, m, n)
+	case 5:
+		first5x64(y, x, w, table, m, n)
+	case 7:
+		first7x64(y, x, w, table, m, n)
+	}
+}
+
+// first32 calls the function of p numbers.
+func first32(p int, y, x, w, table *float32, m, n int) {
+	switch p {
+	case 2:
+		first2x32(y, x, w, table, m, n)
+	case 3:
+		first3x32(y, x, w, table, m, n)
+	case 5:
+		first5x32(y, x, w, table, m, n)
+	case 7:
+		first7x32(y, x, w, table, m, n)
+	}
+}
