@@ -16,12 +16,11 @@ func transformerOf[C number](w *work) *transformer[C] {
 	n := w.n
 	if t.packed {
 		n /= 2
-		t.turns = make([]C, n+1)
-		for k := range t.turns {
-			t.turns[k] = C(root(k, w.n))
-		}
 	}
 	t.plan = planOf[C](n)
+	if t.packed {
+		t.turns = t.plan.turns()
+	}
 	t.room = n + 1
 	return t
 }

@@ -11,6 +11,8 @@ type plan[C number] struct {
 	n       int
 	stages  []stage[C]
 	chirped *bluestein[C] // nil where stages do
+	// turns returns e^(-pi i k / n) for k <= n, for lines of 2 n real numbers.
+	turns func() []C
 }
 
 type planKey struct {
@@ -26,7 +28,7 @@ var plans struct {
 
 const (
 	maxPlans    = 64      // plans that are kept
-	largestKept = 1 << 20 // elements of a line whose plan is kept; it takes 16 to 100 bytes an element
+	largestKept = 1 << 20 // elements of a line whose plan is kept; it takes 16 to 120 bytes an element
 )
 
 // planOf returns the plan for lines of n > 0 elements.
@@ -53,7 +55,13 @@ func planOf[C number](n int) *plan[C] {
 }
 
 func newPlan[C number](n int) *plan[C] {
-	p := &plan[C]{n: n}
+	p := &plan[C]{n: n, turns: sync.OnceValue(func() []C {
+		turns := make([]C, n+1)
+		for k := range turns {
+			turns[k] = C(root(k, 2*n))
+		}
+		return turns
+	})}
 	list := factors(n)
 	if list == nil {
 		p.chirped = newBluestein[C](n)

@@ -121,7 +121,8 @@ func all[D element, C number, S element](w *work, dst *D, src *S, from lines, to
 		grain = count
 	}
 	cpu.Parallel(count, grain, func(lo, hi int) {
-		line, scratch := make([]C, t.room), make([]C, t.plan.scratch())
+		scratch, line, lent := memory[C](t.plan.scratch(), t.room)
+		defer lent.Free()
 		for i := lo; i < hi; i++ {
 			x := reader[S]{unsafe.Pointer(src), from.offset(i), from.step, from.n}
 			y := unsafe.Slice((*D)(unsafe.Add(unsafe.Pointer(dst), i*written*int(unsafe.Sizeof(*dst)))), written)
@@ -133,6 +134,13 @@ func all[D element, C number, S element](w *work, dst *D, src *S, from lines, to
 			store(y, result)
 		}
 	})
+}
+
+// memory returns pooled memory of m and of n numbers. Its contents are undefined.
+func memory[C number](m, n int) (a, b []C, lent cpu.Scratch[float64]) {
+	lent = cpu.NewScratch[float64](((m+n)*int(unsafe.Sizeof(C(0))) + 7) / 8)
+	all := unsafe.Slice((*C)(unsafe.Pointer(unsafe.SliceData(lent.Data()))), m+n)
+	return all[:m], all[m:], lent
 }
 
 // store writes numbers into a line, unless they lie there.
