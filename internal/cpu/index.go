@@ -86,6 +86,10 @@ func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, len
 			outside.Store(true)
 		}
 	}
+	if long, ok := t.longAxis(); ok {
+		t.runAlong(long, pick)
+		return !outside.Load()
+	}
 	// Tiles would ignore the indices.
 	Parallel(t.n, minPart, func(lo, hi int) { t.walk(lo, hi, pick) })
 	return !outside.Load()

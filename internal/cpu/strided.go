@@ -143,6 +143,10 @@ func (t *nest) run(f func(s span, w *work)) {
 		t.runTiled(cross, f)
 		return
 	}
+	if long, ok := t.longAxis(); ok {
+		t.runAlong(long, f)
+		return
+	}
 	part := t.part
 	if part == 0 {
 		part = minPart
