@@ -38,7 +38,7 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 	switch t {
 	case dtype.Float32:
 		if k = vectorBinary32(op); k.vv == nil {
-			k = floatBinary[float32](op, mapped(powF32))
+			k = floatBinary[float32](op, spread[float32](pow32s))
 		}
 	case dtype.Float64:
 		if k = vectorBinary64(op); k.vv == nil {

@@ -54,6 +54,16 @@ func blockOf(op expr.Op, t dtype.DType) blockFunction {
 // vectorFunction returns the kernel of an operation on type t that calls vector code, or
 // nil.
 func vectorFunction(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
+	if t == dtype.Float64 {
+		switch op {
+		case expr.Exp2:
+			return exp2_64s
+		case expr.Log2:
+			return log2_64s
+		case expr.Log10:
+			return log10_64s
+		}
+	}
 	f := blockOf(op, t)
 	switch {
 	case op == expr.Tan && t == dtype.Float32:

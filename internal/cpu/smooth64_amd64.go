@@ -33,7 +33,19 @@ func tanh64AVX2(dst, x *float64, n int) int
 func erf64AVX2(dst, x *float64, n int) int
 
 //go:noescape
+func exp2_64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func log2_64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func log10_64AVX2(dst, x *float64, n int) int
+
+//go:noescape
 func pow64AVX2(dst, x, y *float64, n int) int
+
+//go:noescape
+func pow32AVX2(dst, x, y *float32, n int) int
 
 //go:noescape
 func exp64AVX512(dst, x *float64, n int) int
@@ -54,11 +66,23 @@ func tanh64AVX512(dst, x *float64, n int) int
 func erf64AVX512(dst, x *float64, n int) int
 
 //go:noescape
+func exp2_64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func log2_64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func log10_64AVX512(dst, x *float64, n int) int
+
+//go:noescape
 func pow64AVX512(dst, x, y *float64, n int) int
+
+//go:noescape
+func pow32AVX512(dst, x, y *float32, n int) int
 
 // smooth64Table holds the constants of the assembly, each repeated four times, in the order of
 // smooth64Constants in internal/asm/cpu/smooth64.go.
-var smooth64Table = func() (t [91][4]float64) {
+var smooth64Table = func() (t [97][4]float64) {
 	b := math.Float64frombits
 	constants := slices.Concat(
 		[]float64{1, 2, 0.5, b(1<<63 - 1), b(1 << 63), 0, math.Inf(1), b(1023), log2e, shifter, ln2High, ln2Low},
@@ -68,6 +92,7 @@ var smooth64Table = func() (t [91][4]float64) {
 		[]float64{inverseC2, inverseC1, inverseC0, b(1<<52 - 1), erf64Max, logErfc1, logErfc1Rest},
 		erf64R[:], erf64G[:],
 		[]float64{erf64Mid, powC8, powC7, powC6, powC5, powC4, powC3, powC2, powC1, third, thirdRest, fifth, fifthRest, b(half64)},
+		[]float64{math.Ln2, ln2Rest, 1 / math.Ln2, inverseLn2Rest, 1 / math.Ln10, inverseLn10Rest},
 	)
 	for i, v := range constants {
 		t[i] = [4]float64{v, v, v, v}
@@ -91,16 +116,29 @@ func log1p64s(dst, x unsafe.Pointer, n int) { each64(log1p64AVX512, log1p64AVX2,
 func tanh64s(dst, x unsafe.Pointer, n int)  { each64(tanh64AVX512, tanh64AVX2, tanhF64, dst, x, n) }
 func erf64s(dst, x unsafe.Pointer, n int)   { each64(erf64AVX512, erf64AVX2, erfF64, dst, x, n) }
 
-// each64 computes dst = f(x) on dense blocks. It uses the assembly for every vector that it supports.
-func each64(wide, narrow func(dst, x *float64, n int) int, f func(x float64) float64, dst, x unsafe.Pointer, n int) {
-	d, s := pair[float64, float64](dst, x, n)
+func exp2_64s(dst, x unsafe.Pointer, n int) { each64(exp2_64AVX512, exp2_64AVX2, exp2F64, dst, x, n) }
+
+func log2_64s(dst, x unsafe.Pointer, n int) { each64(log2_64AVX512, log2_64AVX2, log2F64, dst, x, n) }
+
+func log10_64s(dst, x unsafe.Pointer, n int) {
+	each64(log10_64AVX512, log10_64AVX2, log10F64, dst, x, n)
+}
+
+// each64 computes dst = f(x) on dense blocks. It uses the assembly for every vector that it supports. The assembly computes
+// in float64, whatever T is.
+func each64[T float32 | float64](wide, narrow func(dst, x *T, n int) int, f func(x T) T, dst, x unsafe.Pointer, n int) {
+	d, s := pair[T, T](dst, x, n)
 	for len(s) > 0 {
 		if smooth64AVX512 && len(s) >= 8 {
 			done := wide(&d[0], &s[0], len(s))
 			d, s = d[done:], s[done:]
 		}
 		if smooth64AVX2 && len(s) >= 4 {
-			done := narrow(&d[0], &s[0], min(4, len(s)))
+			m := len(s)
+			if smooth64AVX512 {
+				m = 4 // then wide again
+			}
+			done := narrow(&d[0], &s[0], m)
 			d, s = d[done:], s[done:]
 			if done > 0 {
 				continue
@@ -114,21 +152,30 @@ func each64(wide, narrow func(dst, x *float64, n int) int, f func(x float64) flo
 	}
 }
 
-// pow64s computes dst = x^y on dense blocks.
+// pow64s computes dst = x^y on dense blocks, as pow32s does on float32.
 func pow64s(dst, x, y unsafe.Pointer, n int) {
-	d, a, b := vectors[float64](dst, x, y, n)
+	both64(pow64AVX512, pow64AVX2, powF64, dst, x, y, n)
+}
+
+func pow32s(dst, x, y unsafe.Pointer, n int) {
+	both64(pow32AVX512, pow32AVX2, powF32, dst, x, y, n)
+}
+
+// both64 is each64 for functions of two operands.
+func both64[T float32 | float64](wide, narrow func(dst, x, y *T, n int) int, f func(x, y T) T, dst, x, y unsafe.Pointer, n int) {
+	d, a, b := vectors[T](dst, x, y, n)
 	for len(d) > 0 {
 		done := 0
 		switch {
 		case smooth64AVX512 && len(d) >= 8:
-			done = pow64AVX512(&d[0], &a[0], &b[0], len(d))
+			done = wide(&d[0], &a[0], &b[0], len(d))
 		case smooth64AVX2 && len(d) >= 4:
-			done = pow64AVX2(&d[0], &a[0], &b[0], len(d))
+			done = narrow(&d[0], &a[0], &b[0], len(d))
 		}
 		d, a, b = d[done:], a[done:], b[done:]
 		m := min(4, len(d))
 		for i := range d[:m] {
-			d[i] = powF64(a[i], b[i])
+			d[i] = f(a[i], b[i])
 		}
 		d, a, b = d[m:], a[m:], b[m:]
 	}

@@ -505,6 +505,290 @@ check:
 	MOVQ SI, ret+24(FP)
 	RET
 
+// func exp2_64AVX2(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX2, FMA3
+TEXT ·exp2_64AVX2(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD      (DX), Y0
+	VMOVUPD      2912(AX), Y1
+	VMULPD       Y1, Y0, Y2
+	VMOVAPD      Y0, Y3
+	VFMSUB213PD  Y2, Y1, Y3
+	VPAND        96(AX), Y2, Y1
+	VCMPPD       $0x12, 704(AX), Y1, Y1
+	VMOVMSKPD    Y1, DI
+	CMPL         DI, $0x0f
+	JNE          out
+	VFMADD231PD  2944(AX), Y0, Y3
+	VMOVUPD      256(AX), Y0
+	VFMADD213PD  288(AX), Y2, Y0
+	VSUBPD       288(AX), Y0, Y1
+	VFNMADD231PD 320(AX), Y1, Y2
+	VFNMADD231PD 352(AX), Y1, Y3
+	VADDPD       Y3, Y2, Y1
+	VSUBPD       Y2, Y1, Y2
+	VSUBPD       Y2, Y3, Y2
+	VFMADD213PD  Y2, Y1, Y2
+	VMULPD       Y1, Y1, Y3
+	VMOVUPD      384(AX), Y4
+	VMOVUPD      416(AX), Y5
+	VFMADD213PD  448(AX), Y3, Y4
+	VFMADD213PD  480(AX), Y3, Y5
+	VFMADD213PD  512(AX), Y3, Y4
+	VFMADD213PD  544(AX), Y3, Y5
+	VFMADD213PD  576(AX), Y3, Y4
+	VFMADD213PD  608(AX), Y3, Y5
+	VFMADD213PD  640(AX), Y3, Y4
+	VFMADD213PD  672(AX), Y3, Y5
+	VFMADD231PD  Y1, Y4, Y5
+	VFMADD213PD  64(AX), Y1, Y5
+	VFMADD213PD  Y2, Y3, Y5
+	VPADDQ       224(AX), Y0, Y0
+	VPSLLQ       $0x34, Y0, Y0
+	VADDPD       Y1, Y5, Y1
+	VADDPD       (AX), Y1, Y1
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, SI
+
+check:
+	SUBQ $0x04, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func log2_64AVX2(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX2, FMA3
+TEXT ·log2_64AVX2(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD      (DX), Y0
+	VCMPPD       $0x1d, 832(AX), Y0, Y1
+	VCMPPD       $0x11, 192(AX), Y0, Y2
+	VPAND        Y1, Y2, Y1
+	VMOVMSKPD    Y1, DI
+	CMPL         DI, $0x0f
+	JNE          out
+	VPADDQ       864(AX), Y0, Y0
+	VPSRLQ       $0x34, Y0, Y1
+	VPOR         896(AX), Y1, Y1
+	VSUBPD       928(AX), Y1, Y1
+	VPAND        1376(AX), Y0, Y0
+	VPADDQ       2880(AX), Y0, Y0
+	VADDPD       (AX), Y0, Y2
+	VSUBPD       (AX), Y0, Y0
+	VSUBPD       32(AX), Y2, Y3
+	VSUBPD       Y3, Y0, Y3
+	VMOVUPD      (AX), Y4
+	VDIVPD       Y2, Y4, Y4
+	VMULPD       Y4, Y0, Y5
+	VFNMADD231PD Y2, Y5, Y0
+	VFNMADD231PD Y3, Y5, Y0
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y5, Y5, Y2
+	VMOVAPD      Y5, Y3
+	VFMSUB213PD  Y2, Y5, Y3
+	VADDPD       Y5, Y5, Y4
+	VFMADD231PD  Y0, Y4, Y3
+	VADDPD       Y0, Y0, Y0
+	VMULPD       Y2, Y2, Y5
+	VMOVUPD      2496(AX), Y6
+	VMOVUPD      2528(AX), Y7
+	VFMADD213PD  2560(AX), Y5, Y6
+	VFMADD213PD  2592(AX), Y5, Y7
+	VFMADD213PD  2624(AX), Y5, Y6
+	VFMADD213PD  2656(AX), Y5, Y7
+	VFMADD213PD  2688(AX), Y5, Y6
+	VFMADD213PD  2720(AX), Y5, Y7
+	VFMADD231PD  Y2, Y6, Y7
+	VMULPD       64(AX), Y2, Y5
+	VMULPD       Y7, Y5, Y5
+	VADDPD       2816(AX), Y5, Y6
+	VMOVUPD      2816(AX), Y7
+	VSUBPD       Y6, Y7, Y7
+	VADDPD       Y5, Y7, Y5
+	VADDPD       2848(AX), Y5, Y5
+	VMULPD       Y6, Y2, Y7
+	VMOVAPD      Y2, Y8
+	VFMSUB213PD  Y7, Y6, Y8
+	VFMADD231PD  Y5, Y2, Y8
+	VFMADD231PD  Y6, Y3, Y8
+	VADDPD       2752(AX), Y7, Y5
+	VMOVUPD      2752(AX), Y6
+	VSUBPD       Y5, Y6, Y6
+	VADDPD       Y7, Y6, Y6
+	VADDPD       2784(AX), Y8, Y7
+	VADDPD       Y7, Y6, Y6
+	VMULPD       Y5, Y2, Y7
+	VMOVAPD      Y2, Y8
+	VFMSUB213PD  Y7, Y5, Y8
+	VFMADD231PD  Y6, Y2, Y8
+	VFMADD231PD  Y5, Y3, Y8
+	VMULPD       Y7, Y4, Y2
+	VMOVAPD      Y4, Y3
+	VFMSUB213PD  Y2, Y7, Y3
+	VFMADD231PD  Y8, Y4, Y3
+	VFMADD231PD  Y7, Y0, Y3
+	VMULPD       320(AX), Y1, Y5
+	VADDPD       Y4, Y5, Y6
+	VSUBPD       Y6, Y5, Y5
+	VADDPD       Y4, Y5, Y4
+	VADDPD       Y2, Y6, Y5
+	VSUBPD       Y5, Y6, Y6
+	VADDPD       Y2, Y6, Y2
+	VADDPD       Y2, Y4, Y2
+	VADDPD       Y0, Y3, Y0
+	VFMADD231PD  352(AX), Y1, Y0
+	VADDPD       Y0, Y2, Y0
+	VMOVUPD      2976(AX), Y1
+	VMULPD       Y1, Y5, Y2
+	VMOVAPD      Y5, Y3
+	VFMSUB213PD  Y2, Y1, Y3
+	VFMADD231PD  2976(AX), Y0, Y3
+	VFMADD231PD  3008(AX), Y5, Y3
+	VADDPD       Y3, Y2, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, SI
+
+check:
+	SUBQ $0x04, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func log10_64AVX2(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX2, FMA3
+TEXT ·log10_64AVX2(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD      (DX), Y0
+	VCMPPD       $0x1d, 832(AX), Y0, Y1
+	VCMPPD       $0x11, 192(AX), Y0, Y2
+	VPAND        Y1, Y2, Y1
+	VMOVMSKPD    Y1, DI
+	CMPL         DI, $0x0f
+	JNE          out
+	VPADDQ       864(AX), Y0, Y0
+	VPSRLQ       $0x34, Y0, Y1
+	VPOR         896(AX), Y1, Y1
+	VSUBPD       928(AX), Y1, Y1
+	VPAND        1376(AX), Y0, Y0
+	VPADDQ       2880(AX), Y0, Y0
+	VADDPD       (AX), Y0, Y2
+	VSUBPD       (AX), Y0, Y0
+	VSUBPD       32(AX), Y2, Y3
+	VSUBPD       Y3, Y0, Y3
+	VMOVUPD      (AX), Y4
+	VDIVPD       Y2, Y4, Y4
+	VMULPD       Y4, Y0, Y5
+	VFNMADD231PD Y2, Y5, Y0
+	VFNMADD231PD Y3, Y5, Y0
+	VMULPD       Y4, Y0, Y0
+	VMULPD       Y5, Y5, Y2
+	VMOVAPD      Y5, Y3
+	VFMSUB213PD  Y2, Y5, Y3
+	VADDPD       Y5, Y5, Y4
+	VFMADD231PD  Y0, Y4, Y3
+	VADDPD       Y0, Y0, Y0
+	VMULPD       Y2, Y2, Y5
+	VMOVUPD      2496(AX), Y6
+	VMOVUPD      2528(AX), Y7
+	VFMADD213PD  2560(AX), Y5, Y6
+	VFMADD213PD  2592(AX), Y5, Y7
+	VFMADD213PD  2624(AX), Y5, Y6
+	VFMADD213PD  2656(AX), Y5, Y7
+	VFMADD213PD  2688(AX), Y5, Y6
+	VFMADD213PD  2720(AX), Y5, Y7
+	VFMADD231PD  Y2, Y6, Y7
+	VMULPD       64(AX), Y2, Y5
+	VMULPD       Y7, Y5, Y5
+	VADDPD       2816(AX), Y5, Y6
+	VMOVUPD      2816(AX), Y7
+	VSUBPD       Y6, Y7, Y7
+	VADDPD       Y5, Y7, Y5
+	VADDPD       2848(AX), Y5, Y5
+	VMULPD       Y6, Y2, Y7
+	VMOVAPD      Y2, Y8
+	VFMSUB213PD  Y7, Y6, Y8
+	VFMADD231PD  Y5, Y2, Y8
+	VFMADD231PD  Y6, Y3, Y8
+	VADDPD       2752(AX), Y7, Y5
+	VMOVUPD      2752(AX), Y6
+	VSUBPD       Y5, Y6, Y6
+	VADDPD       Y7, Y6, Y6
+	VADDPD       2784(AX), Y8, Y7
+	VADDPD       Y7, Y6, Y6
+	VMULPD       Y5, Y2, Y7
+	VMOVAPD      Y2, Y8
+	VFMSUB213PD  Y7, Y5, Y8
+	VFMADD231PD  Y6, Y2, Y8
+	VFMADD231PD  Y5, Y3, Y8
+	VMULPD       Y7, Y4, Y2
+	VMOVAPD      Y4, Y3
+	VFMSUB213PD  Y2, Y7, Y3
+	VFMADD231PD  Y8, Y4, Y3
+	VFMADD231PD  Y7, Y0, Y3
+	VMULPD       320(AX), Y1, Y5
+	VADDPD       Y4, Y5, Y6
+	VSUBPD       Y6, Y5, Y5
+	VADDPD       Y4, Y5, Y4
+	VADDPD       Y2, Y6, Y5
+	VSUBPD       Y5, Y6, Y6
+	VADDPD       Y2, Y6, Y2
+	VADDPD       Y2, Y4, Y2
+	VADDPD       Y0, Y3, Y0
+	VFMADD231PD  352(AX), Y1, Y0
+	VADDPD       Y0, Y2, Y0
+	VMOVUPD      3040(AX), Y1
+	VMULPD       Y1, Y5, Y2
+	VMOVAPD      Y5, Y3
+	VFMSUB213PD  Y2, Y1, Y3
+	VFMADD231PD  3040(AX), Y0, Y3
+	VFMADD231PD  3072(AX), Y5, Y3
+	VADDPD       Y3, Y2, Y0
+	VMOVUPD      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, SI
+
+check:
+	SUBQ $0x04, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
 // func pow64AVX2(dst *float64, x *float64, y *float64, n int) int
 // Requires: AVX, AVX2, FMA3
 TEXT ·pow64AVX2(SB), NOSPLIT|NOFRAME, $0-40
@@ -637,6 +921,150 @@ next:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, DX
+	ADDQ         $0x04, DI
+
+check:
+	SUBQ $0x04, SI
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ DI, ret+32(FP)
+	RET
+
+// func pow32AVX2(dst *float32, x *float32, y *float32, n int) int
+// Requires: AVX, AVX2, FMA3
+TEXT ·pow32AVX2(SB), NOSPLIT|NOFRAME, $0-40
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ y+16(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), BX
+	MOVQ n+24(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VCVTPS2PD    (BX), Y0
+	VCVTPS2PD    (CX), Y1
+	VCMPPD       $0x1d, 832(AX), Y0, Y2
+	VCMPPD       $0x11, 192(AX), Y0, Y3
+	VPAND        Y2, Y3, Y2
+	VMOVMSKPD    Y2, R8
+	CMPL         R8, $0x0f
+	JNE          out
+	VPADDQ       864(AX), Y0, Y0
+	VPSRLQ       $0x34, Y0, Y2
+	VPOR         896(AX), Y2, Y2
+	VSUBPD       928(AX), Y2, Y2
+	VPAND        1376(AX), Y0, Y0
+	VPADDQ       2880(AX), Y0, Y0
+	VADDPD       (AX), Y0, Y3
+	VSUBPD       (AX), Y0, Y0
+	VSUBPD       32(AX), Y3, Y4
+	VSUBPD       Y4, Y0, Y4
+	VMOVUPD      (AX), Y5
+	VDIVPD       Y3, Y5, Y5
+	VMULPD       Y5, Y0, Y6
+	VFNMADD231PD Y3, Y6, Y0
+	VFNMADD231PD Y4, Y6, Y0
+	VMULPD       Y5, Y0, Y0
+	VMULPD       Y6, Y6, Y3
+	VMOVAPD      Y6, Y4
+	VFMSUB213PD  Y3, Y6, Y4
+	VADDPD       Y6, Y6, Y5
+	VFMADD231PD  Y0, Y5, Y4
+	VADDPD       Y0, Y0, Y0
+	VMULPD       Y3, Y3, Y6
+	VMOVUPD      2496(AX), Y7
+	VMOVUPD      2528(AX), Y8
+	VFMADD213PD  2560(AX), Y6, Y7
+	VFMADD213PD  2592(AX), Y6, Y8
+	VFMADD213PD  2624(AX), Y6, Y7
+	VFMADD213PD  2656(AX), Y6, Y8
+	VFMADD213PD  2688(AX), Y6, Y7
+	VFMADD213PD  2720(AX), Y6, Y8
+	VFMADD231PD  Y3, Y7, Y8
+	VMULPD       64(AX), Y3, Y6
+	VMULPD       Y8, Y6, Y6
+	VADDPD       2816(AX), Y6, Y7
+	VMOVUPD      2816(AX), Y8
+	VSUBPD       Y7, Y8, Y8
+	VADDPD       Y6, Y8, Y6
+	VADDPD       2848(AX), Y6, Y6
+	VMULPD       Y7, Y3, Y8
+	VMOVAPD      Y3, Y9
+	VFMSUB213PD  Y8, Y7, Y9
+	VFMADD231PD  Y6, Y3, Y9
+	VFMADD231PD  Y7, Y4, Y9
+	VADDPD       2752(AX), Y8, Y6
+	VMOVUPD      2752(AX), Y7
+	VSUBPD       Y6, Y7, Y7
+	VADDPD       Y8, Y7, Y7
+	VADDPD       2784(AX), Y9, Y8
+	VADDPD       Y8, Y7, Y7
+	VMULPD       Y6, Y3, Y8
+	VMOVAPD      Y3, Y9
+	VFMSUB213PD  Y8, Y6, Y9
+	VFMADD231PD  Y7, Y3, Y9
+	VFMADD231PD  Y6, Y4, Y9
+	VMULPD       Y8, Y5, Y3
+	VMOVAPD      Y5, Y4
+	VFMSUB213PD  Y3, Y8, Y4
+	VFMADD231PD  Y9, Y5, Y4
+	VFMADD231PD  Y8, Y0, Y4
+	VMULPD       320(AX), Y2, Y6
+	VADDPD       Y5, Y6, Y7
+	VSUBPD       Y7, Y6, Y6
+	VADDPD       Y5, Y6, Y5
+	VADDPD       Y3, Y7, Y6
+	VSUBPD       Y6, Y7, Y7
+	VADDPD       Y3, Y7, Y3
+	VADDPD       Y3, Y5, Y3
+	VADDPD       Y0, Y4, Y0
+	VFMADD231PD  352(AX), Y2, Y0
+	VADDPD       Y0, Y3, Y0
+	VMULPD       Y6, Y1, Y2
+	VMOVAPD      Y1, Y3
+	VFMSUB213PD  Y2, Y6, Y3
+	VFMADD231PD  Y0, Y1, Y3
+	VPAND        96(AX), Y2, Y0
+	VCMPPD       $0x12, 704(AX), Y0, Y0
+	VMOVMSKPD    Y0, R8
+	CMPL         R8, $0x0f
+	JNE          out
+	VMOVUPD      256(AX), Y0
+	VFMADD213PD  288(AX), Y2, Y0
+	VSUBPD       288(AX), Y0, Y1
+	VFNMADD231PD 320(AX), Y1, Y2
+	VFNMADD231PD 352(AX), Y1, Y3
+	VADDPD       Y3, Y2, Y1
+	VSUBPD       Y2, Y1, Y2
+	VSUBPD       Y2, Y3, Y2
+	VFMADD213PD  Y2, Y1, Y2
+	VMULPD       Y1, Y1, Y3
+	VMOVUPD      384(AX), Y4
+	VMOVUPD      416(AX), Y5
+	VFMADD213PD  448(AX), Y3, Y4
+	VFMADD213PD  480(AX), Y3, Y5
+	VFMADD213PD  512(AX), Y3, Y4
+	VFMADD213PD  544(AX), Y3, Y5
+	VFMADD213PD  576(AX), Y3, Y4
+	VFMADD213PD  608(AX), Y3, Y5
+	VFMADD213PD  640(AX), Y3, Y4
+	VFMADD213PD  672(AX), Y3, Y5
+	VFMADD231PD  Y1, Y4, Y5
+	VFMADD213PD  64(AX), Y1, Y5
+	VFMADD213PD  Y2, Y3, Y5
+	VPADDQ       224(AX), Y0, Y0
+	VPSLLQ       $0x34, Y0, Y0
+	VADDPD       Y1, Y5, Y1
+	VADDPD       (AX), Y1, Y1
+	VMULPD       Y0, Y1, Y0
+	VCVTPD2PSY   Y0, X0
+	VMOVUPS      X0, (DX)
+	ADDQ         $0x10, CX
+	ADDQ         $0x10, BX
+	ADDQ         $0x10, DX
 	ADDQ         $0x04, DI
 
 check:
@@ -1147,6 +1575,288 @@ check:
 	MOVQ SI, ret+24(FP)
 	RET
 
+// func exp2_64AVX512(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX512F
+TEXT ·exp2_64AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD           (DX), Z0
+	VBROADCASTSD      2912(AX), Z1
+	VMULPD            Z1, Z0, Z2
+	VMOVAPD           Z0, Z3
+	VFMSUB213PD       Z2, Z1, Z3
+	VPANDQ.BCST       96(AX), Z2, Z1
+	VCMPPD.BCST       $0x12, 704(AX), Z1, K1
+	KMOVW             K1, DI
+	CMPL              DI, $0xff
+	JNE               out
+	VFMADD231PD.BCST  2944(AX), Z0, Z3
+	VBROADCASTSD      256(AX), Z0
+	VFMADD213PD.BCST  288(AX), Z2, Z0
+	VSUBPD.BCST       288(AX), Z0, Z1
+	VFNMADD231PD.BCST 320(AX), Z1, Z2
+	VFNMADD231PD.BCST 352(AX), Z1, Z3
+	VADDPD            Z3, Z2, Z1
+	VSUBPD            Z2, Z1, Z2
+	VSUBPD            Z2, Z3, Z2
+	VFMADD213PD       Z2, Z1, Z2
+	VMULPD            Z1, Z1, Z3
+	VBROADCASTSD      384(AX), Z4
+	VBROADCASTSD      416(AX), Z5
+	VFMADD213PD.BCST  448(AX), Z3, Z4
+	VFMADD213PD.BCST  480(AX), Z3, Z5
+	VFMADD213PD.BCST  512(AX), Z3, Z4
+	VFMADD213PD.BCST  544(AX), Z3, Z5
+	VFMADD213PD.BCST  576(AX), Z3, Z4
+	VFMADD213PD.BCST  608(AX), Z3, Z5
+	VFMADD213PD.BCST  640(AX), Z3, Z4
+	VFMADD213PD.BCST  672(AX), Z3, Z5
+	VFMADD231PD       Z1, Z4, Z5
+	VFMADD213PD.BCST  64(AX), Z1, Z5
+	VFMADD213PD       Z2, Z3, Z5
+	VPADDQ.BCST       224(AX), Z0, Z0
+	VPSLLQ            $0x34, Z0, Z0
+	VADDPD            Z1, Z5, Z1
+	VADDPD.BCST       (AX), Z1, Z1
+	VMULPD            Z0, Z1, Z0
+	VMOVUPD           Z0, (CX)
+	ADDQ              $0x40, DX
+	ADDQ              $0x40, CX
+	ADDQ              $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func log2_64AVX512(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX512F
+TEXT ·log2_64AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD          (DX), Z0
+	VCMPPD.BCST      $0x1d, 832(AX), Z0, K1
+	VCMPPD.BCST      $0x11, 192(AX), Z0, K1, K1
+	KMOVW            K1, DI
+	CMPL             DI, $0xff
+	JNE              out
+	VPADDQ.BCST      864(AX), Z0, Z0
+	VPSRLQ           $0x34, Z0, Z1
+	VPORQ.BCST       896(AX), Z1, Z1
+	VSUBPD.BCST      928(AX), Z1, Z1
+	VPANDQ.BCST      1376(AX), Z0, Z0
+	VPADDQ.BCST      2880(AX), Z0, Z0
+	VADDPD.BCST      (AX), Z0, Z2
+	VSUBPD.BCST      (AX), Z0, Z0
+	VSUBPD.BCST      32(AX), Z2, Z3
+	VSUBPD           Z3, Z0, Z3
+	VBROADCASTSD     (AX), Z4
+	VDIVPD           Z2, Z4, Z4
+	VMULPD           Z4, Z0, Z5
+	VFNMADD231PD     Z2, Z5, Z0
+	VFNMADD231PD     Z3, Z5, Z0
+	VMULPD           Z4, Z0, Z0
+	VMULPD           Z5, Z5, Z2
+	VMOVAPD          Z5, Z3
+	VFMSUB213PD      Z2, Z5, Z3
+	VADDPD           Z5, Z5, Z4
+	VFMADD231PD      Z0, Z4, Z3
+	VADDPD           Z0, Z0, Z0
+	VMULPD           Z2, Z2, Z5
+	VBROADCASTSD     2496(AX), Z6
+	VBROADCASTSD     2528(AX), Z7
+	VFMADD213PD.BCST 2560(AX), Z5, Z6
+	VFMADD213PD.BCST 2592(AX), Z5, Z7
+	VFMADD213PD.BCST 2624(AX), Z5, Z6
+	VFMADD213PD.BCST 2656(AX), Z5, Z7
+	VFMADD213PD.BCST 2688(AX), Z5, Z6
+	VFMADD213PD.BCST 2720(AX), Z5, Z7
+	VFMADD231PD      Z2, Z6, Z7
+	VMULPD.BCST      64(AX), Z2, Z5
+	VMULPD           Z7, Z5, Z5
+	VADDPD.BCST      2816(AX), Z5, Z6
+	VBROADCASTSD     2816(AX), Z7
+	VSUBPD           Z6, Z7, Z7
+	VADDPD           Z5, Z7, Z5
+	VADDPD.BCST      2848(AX), Z5, Z5
+	VMULPD           Z6, Z2, Z7
+	VMOVAPD          Z2, Z8
+	VFMSUB213PD      Z7, Z6, Z8
+	VFMADD231PD      Z5, Z2, Z8
+	VFMADD231PD      Z6, Z3, Z8
+	VADDPD.BCST      2752(AX), Z7, Z5
+	VBROADCASTSD     2752(AX), Z6
+	VSUBPD           Z5, Z6, Z6
+	VADDPD           Z7, Z6, Z6
+	VADDPD.BCST      2784(AX), Z8, Z7
+	VADDPD           Z7, Z6, Z6
+	VMULPD           Z5, Z2, Z7
+	VMOVAPD          Z2, Z8
+	VFMSUB213PD      Z7, Z5, Z8
+	VFMADD231PD      Z6, Z2, Z8
+	VFMADD231PD      Z5, Z3, Z8
+	VMULPD           Z7, Z4, Z2
+	VMOVAPD          Z4, Z3
+	VFMSUB213PD      Z2, Z7, Z3
+	VFMADD231PD      Z8, Z4, Z3
+	VFMADD231PD      Z7, Z0, Z3
+	VMULPD.BCST      320(AX), Z1, Z5
+	VADDPD           Z4, Z5, Z6
+	VSUBPD           Z6, Z5, Z5
+	VADDPD           Z4, Z5, Z4
+	VADDPD           Z2, Z6, Z5
+	VSUBPD           Z5, Z6, Z6
+	VADDPD           Z2, Z6, Z2
+	VADDPD           Z2, Z4, Z2
+	VADDPD           Z0, Z3, Z0
+	VFMADD231PD.BCST 352(AX), Z1, Z0
+	VADDPD           Z0, Z2, Z0
+	VBROADCASTSD     2976(AX), Z1
+	VMULPD           Z1, Z5, Z2
+	VMOVAPD          Z5, Z3
+	VFMSUB213PD      Z2, Z1, Z3
+	VFMADD231PD.BCST 2976(AX), Z0, Z3
+	VFMADD231PD.BCST 3008(AX), Z5, Z3
+	VADDPD           Z3, Z2, Z0
+	VMOVUPD          Z0, (CX)
+	ADDQ             $0x40, DX
+	ADDQ             $0x40, CX
+	ADDQ             $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func log10_64AVX512(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX512F
+TEXT ·log10_64AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD          (DX), Z0
+	VCMPPD.BCST      $0x1d, 832(AX), Z0, K1
+	VCMPPD.BCST      $0x11, 192(AX), Z0, K1, K1
+	KMOVW            K1, DI
+	CMPL             DI, $0xff
+	JNE              out
+	VPADDQ.BCST      864(AX), Z0, Z0
+	VPSRLQ           $0x34, Z0, Z1
+	VPORQ.BCST       896(AX), Z1, Z1
+	VSUBPD.BCST      928(AX), Z1, Z1
+	VPANDQ.BCST      1376(AX), Z0, Z0
+	VPADDQ.BCST      2880(AX), Z0, Z0
+	VADDPD.BCST      (AX), Z0, Z2
+	VSUBPD.BCST      (AX), Z0, Z0
+	VSUBPD.BCST      32(AX), Z2, Z3
+	VSUBPD           Z3, Z0, Z3
+	VBROADCASTSD     (AX), Z4
+	VDIVPD           Z2, Z4, Z4
+	VMULPD           Z4, Z0, Z5
+	VFNMADD231PD     Z2, Z5, Z0
+	VFNMADD231PD     Z3, Z5, Z0
+	VMULPD           Z4, Z0, Z0
+	VMULPD           Z5, Z5, Z2
+	VMOVAPD          Z5, Z3
+	VFMSUB213PD      Z2, Z5, Z3
+	VADDPD           Z5, Z5, Z4
+	VFMADD231PD      Z0, Z4, Z3
+	VADDPD           Z0, Z0, Z0
+	VMULPD           Z2, Z2, Z5
+	VBROADCASTSD     2496(AX), Z6
+	VBROADCASTSD     2528(AX), Z7
+	VFMADD213PD.BCST 2560(AX), Z5, Z6
+	VFMADD213PD.BCST 2592(AX), Z5, Z7
+	VFMADD213PD.BCST 2624(AX), Z5, Z6
+	VFMADD213PD.BCST 2656(AX), Z5, Z7
+	VFMADD213PD.BCST 2688(AX), Z5, Z6
+	VFMADD213PD.BCST 2720(AX), Z5, Z7
+	VFMADD231PD      Z2, Z6, Z7
+	VMULPD.BCST      64(AX), Z2, Z5
+	VMULPD           Z7, Z5, Z5
+	VADDPD.BCST      2816(AX), Z5, Z6
+	VBROADCASTSD     2816(AX), Z7
+	VSUBPD           Z6, Z7, Z7
+	VADDPD           Z5, Z7, Z5
+	VADDPD.BCST      2848(AX), Z5, Z5
+	VMULPD           Z6, Z2, Z7
+	VMOVAPD          Z2, Z8
+	VFMSUB213PD      Z7, Z6, Z8
+	VFMADD231PD      Z5, Z2, Z8
+	VFMADD231PD      Z6, Z3, Z8
+	VADDPD.BCST      2752(AX), Z7, Z5
+	VBROADCASTSD     2752(AX), Z6
+	VSUBPD           Z5, Z6, Z6
+	VADDPD           Z7, Z6, Z6
+	VADDPD.BCST      2784(AX), Z8, Z7
+	VADDPD           Z7, Z6, Z6
+	VMULPD           Z5, Z2, Z7
+	VMOVAPD          Z2, Z8
+	VFMSUB213PD      Z7, Z5, Z8
+	VFMADD231PD      Z6, Z2, Z8
+	VFMADD231PD      Z5, Z3, Z8
+	VMULPD           Z7, Z4, Z2
+	VMOVAPD          Z4, Z3
+	VFMSUB213PD      Z2, Z7, Z3
+	VFMADD231PD      Z8, Z4, Z3
+	VFMADD231PD      Z7, Z0, Z3
+	VMULPD.BCST      320(AX), Z1, Z5
+	VADDPD           Z4, Z5, Z6
+	VSUBPD           Z6, Z5, Z5
+	VADDPD           Z4, Z5, Z4
+	VADDPD           Z2, Z6, Z5
+	VSUBPD           Z5, Z6, Z6
+	VADDPD           Z2, Z6, Z2
+	VADDPD           Z2, Z4, Z2
+	VADDPD           Z0, Z3, Z0
+	VFMADD231PD.BCST 352(AX), Z1, Z0
+	VADDPD           Z0, Z2, Z0
+	VBROADCASTSD     3040(AX), Z1
+	VMULPD           Z1, Z5, Z2
+	VMOVAPD          Z5, Z3
+	VFMSUB213PD      Z2, Z1, Z3
+	VFMADD231PD.BCST 3040(AX), Z0, Z3
+	VFMADD231PD.BCST 3072(AX), Z5, Z3
+	VADDPD           Z3, Z2, Z0
+	VMOVUPD          Z0, (CX)
+	ADDQ             $0x40, DX
+	ADDQ             $0x40, CX
+	ADDQ             $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
 // func pow64AVX512(dst *float64, x *float64, y *float64, n int) int
 // Requires: AVX, AVX512F
 TEXT ·pow64AVX512(SB), NOSPLIT|NOFRAME, $0-40
@@ -1278,6 +1988,149 @@ next:
 	ADDQ              $0x40, CX
 	ADDQ              $0x40, BX
 	ADDQ              $0x40, DX
+	ADDQ              $0x08, DI
+
+check:
+	SUBQ $0x08, SI
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ DI, ret+32(FP)
+	RET
+
+// func pow32AVX512(dst *float32, x *float32, y *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·pow32AVX512(SB), NOSPLIT|NOFRAME, $0-40
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ y+16(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), BX
+	MOVQ n+24(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VCVTPS2PD         (BX), Z0
+	VCVTPS2PD         (CX), Z1
+	VCMPPD.BCST       $0x1d, 832(AX), Z0, K1
+	VCMPPD.BCST       $0x11, 192(AX), Z0, K1, K1
+	KMOVW             K1, R8
+	CMPL              R8, $0xff
+	JNE               out
+	VPADDQ.BCST       864(AX), Z0, Z0
+	VPSRLQ            $0x34, Z0, Z2
+	VPORQ.BCST        896(AX), Z2, Z2
+	VSUBPD.BCST       928(AX), Z2, Z2
+	VPANDQ.BCST       1376(AX), Z0, Z0
+	VPADDQ.BCST       2880(AX), Z0, Z0
+	VADDPD.BCST       (AX), Z0, Z3
+	VSUBPD.BCST       (AX), Z0, Z0
+	VSUBPD.BCST       32(AX), Z3, Z4
+	VSUBPD            Z4, Z0, Z4
+	VBROADCASTSD      (AX), Z5
+	VDIVPD            Z3, Z5, Z5
+	VMULPD            Z5, Z0, Z6
+	VFNMADD231PD      Z3, Z6, Z0
+	VFNMADD231PD      Z4, Z6, Z0
+	VMULPD            Z5, Z0, Z0
+	VMULPD            Z6, Z6, Z3
+	VMOVAPD           Z6, Z4
+	VFMSUB213PD       Z3, Z6, Z4
+	VADDPD            Z6, Z6, Z5
+	VFMADD231PD       Z0, Z5, Z4
+	VADDPD            Z0, Z0, Z0
+	VMULPD            Z3, Z3, Z6
+	VBROADCASTSD      2496(AX), Z7
+	VBROADCASTSD      2528(AX), Z8
+	VFMADD213PD.BCST  2560(AX), Z6, Z7
+	VFMADD213PD.BCST  2592(AX), Z6, Z8
+	VFMADD213PD.BCST  2624(AX), Z6, Z7
+	VFMADD213PD.BCST  2656(AX), Z6, Z8
+	VFMADD213PD.BCST  2688(AX), Z6, Z7
+	VFMADD213PD.BCST  2720(AX), Z6, Z8
+	VFMADD231PD       Z3, Z7, Z8
+	VMULPD.BCST       64(AX), Z3, Z6
+	VMULPD            Z8, Z6, Z6
+	VADDPD.BCST       2816(AX), Z6, Z7
+	VBROADCASTSD      2816(AX), Z8
+	VSUBPD            Z7, Z8, Z8
+	VADDPD            Z6, Z8, Z6
+	VADDPD.BCST       2848(AX), Z6, Z6
+	VMULPD            Z7, Z3, Z8
+	VMOVAPD           Z3, Z9
+	VFMSUB213PD       Z8, Z7, Z9
+	VFMADD231PD       Z6, Z3, Z9
+	VFMADD231PD       Z7, Z4, Z9
+	VADDPD.BCST       2752(AX), Z8, Z6
+	VBROADCASTSD      2752(AX), Z7
+	VSUBPD            Z6, Z7, Z7
+	VADDPD            Z8, Z7, Z7
+	VADDPD.BCST       2784(AX), Z9, Z8
+	VADDPD            Z8, Z7, Z7
+	VMULPD            Z6, Z3, Z8
+	VMOVAPD           Z3, Z9
+	VFMSUB213PD       Z8, Z6, Z9
+	VFMADD231PD       Z7, Z3, Z9
+	VFMADD231PD       Z6, Z4, Z9
+	VMULPD            Z8, Z5, Z3
+	VMOVAPD           Z5, Z4
+	VFMSUB213PD       Z3, Z8, Z4
+	VFMADD231PD       Z9, Z5, Z4
+	VFMADD231PD       Z8, Z0, Z4
+	VMULPD.BCST       320(AX), Z2, Z6
+	VADDPD            Z5, Z6, Z7
+	VSUBPD            Z7, Z6, Z6
+	VADDPD            Z5, Z6, Z5
+	VADDPD            Z3, Z7, Z6
+	VSUBPD            Z6, Z7, Z7
+	VADDPD            Z3, Z7, Z3
+	VADDPD            Z3, Z5, Z3
+	VADDPD            Z0, Z4, Z0
+	VFMADD231PD.BCST  352(AX), Z2, Z0
+	VADDPD            Z0, Z3, Z0
+	VMULPD            Z6, Z1, Z2
+	VMOVAPD           Z1, Z3
+	VFMSUB213PD       Z2, Z6, Z3
+	VFMADD231PD       Z0, Z1, Z3
+	VPANDQ.BCST       96(AX), Z2, Z0
+	VCMPPD.BCST       $0x12, 704(AX), Z0, K1
+	KMOVW             K1, R8
+	CMPL              R8, $0xff
+	JNE               out
+	VBROADCASTSD      256(AX), Z0
+	VFMADD213PD.BCST  288(AX), Z2, Z0
+	VSUBPD.BCST       288(AX), Z0, Z1
+	VFNMADD231PD.BCST 320(AX), Z1, Z2
+	VFNMADD231PD.BCST 352(AX), Z1, Z3
+	VADDPD            Z3, Z2, Z1
+	VSUBPD            Z2, Z1, Z2
+	VSUBPD            Z2, Z3, Z2
+	VFMADD213PD       Z2, Z1, Z2
+	VMULPD            Z1, Z1, Z3
+	VBROADCASTSD      384(AX), Z4
+	VBROADCASTSD      416(AX), Z5
+	VFMADD213PD.BCST  448(AX), Z3, Z4
+	VFMADD213PD.BCST  480(AX), Z3, Z5
+	VFMADD213PD.BCST  512(AX), Z3, Z4
+	VFMADD213PD.BCST  544(AX), Z3, Z5
+	VFMADD213PD.BCST  576(AX), Z3, Z4
+	VFMADD213PD.BCST  608(AX), Z3, Z5
+	VFMADD213PD.BCST  640(AX), Z3, Z4
+	VFMADD213PD.BCST  672(AX), Z3, Z5
+	VFMADD231PD       Z1, Z4, Z5
+	VFMADD213PD.BCST  64(AX), Z1, Z5
+	VFMADD213PD       Z2, Z3, Z5
+	VPADDQ.BCST       224(AX), Z0, Z0
+	VPSLLQ            $0x34, Z0, Z0
+	VADDPD            Z1, Z5, Z1
+	VADDPD.BCST       (AX), Z1, Z1
+	VMULPD            Z0, Z1, Z0
+	VCVTPD2PS         Z0, Y0
+	VMOVUPS           Y0, (DX)
+	ADDQ              $0x20, CX
+	ADDQ              $0x20, BX
+	ADDQ              $0x20, DX
 	ADDQ              $0x08, DI
 
 check:

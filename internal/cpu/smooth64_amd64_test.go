@@ -45,6 +45,9 @@ func TestSmooth64Twins(t *testing.T) {
 		"log1p": {log1p64AVX2, log1pF64, 4}, "log1p, AVX-512": {log1p64AVX512, log1pF64, 8},
 		"tanh": {tanh64AVX2, tanhF64, 4}, "tanh, AVX-512": {tanh64AVX512, tanhF64, 8},
 		"erf": {erf64AVX2, erfF64, 4}, "erf, AVX-512": {erf64AVX512, erfF64, 8},
+		"exp2": {exp2_64AVX2, exp2F64, 4}, "exp2, AVX-512": {exp2_64AVX512, exp2F64, 8},
+		"log2": {log2_64AVX2, log2F64, 4}, "log2, AVX-512": {log2_64AVX512, log2F64, 8},
+		"log10": {log10_64AVX2, log10F64, 4}, "log10, AVX-512": {log10_64AVX512, log10F64, 8},
 	} {
 		if c.lanes == 8 && !smooth64AVX512 {
 			t.Logf("%s: needs AVX-512", name)
@@ -81,6 +84,7 @@ func TestSmooth64Blocks(t *testing.T) {
 	}{
 		"exp": {exp64s, expF64}, "expm1": {expm164s, expm1F64}, "log": {log64s, logF64},
 		"log1p": {log1p64s, log1pF64}, "tanh": {tanh64s, tanhF64}, "erf": {erf64s, erfF64},
+		"exp2": {exp2_64s, exp2F64}, "log2": {log2_64s, log2F64}, "log10": {log10_64s, log10F64},
 	} {
 		for r := range 2000 {
 			var x, y [60]float64

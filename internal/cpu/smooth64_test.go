@@ -20,6 +20,13 @@ func TestSmooth64Bits(t *testing.T) {
 		"tanh":  {func(x, _ float64) float64 { return tanhF64(x) }, 0xa287f0962d09db22},
 		"erf":   {func(x, _ float64) float64 { return erfF64(x) }, 0xaf16e78d286626d2},
 		"pow":   {func(x, y float64) float64 { return powF64(math.Abs(x), y) }, 0x996275a23e964371},
+		"exp2":  {func(x, _ float64) float64 { return exp2F64(x) }, 0xc96576056a130d79},
+		"log2":  {func(x, _ float64) float64 { return log2F64(math.Abs(x)) }, 0x94629c271156dbda},
+		"log10": {func(x, _ float64) float64 { return log10F64(math.Abs(x)) }, 0xe5cc86b360a003f1},
+		"asin":  {func(_, y float64) float64 { return asinF64(y / 8) }, 0x153a5c11bbea4837},
+		"acos":  {func(_, y float64) float64 { return acosF64(y / 8) }, 0x9f1155c361463f27},
+		"atan":  {func(x, _ float64) float64 { return atanF64(x) }, 0xf2a313d95e4fe4c7},
+		"atan2": {atan2F64, 0xc4932f69aacf3c21},
 		"sqrt":  {func(x, y float64) float64 { return real(complexSqrt(complex(x, y))) }, 0x2903ca1a8779f549},
 	} {
 		rng := rand.New(rand.NewPCG(7, 1))

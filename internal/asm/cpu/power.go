@@ -67,3 +67,25 @@ func (v smooth64) series(z, z1 vector) (t, t1 vector) {
 	v.plusProduct(t1, z1, y)
 	return t, t1
 }
+
+// exp2 is for a normal result. The Go function computes those of integers exactly, and so does this.
+func (v smooth64) exp2(x vector) vector {
+	high, low := v.product(x, v.load(v.k("ln2")))
+	v.outUnless(condition{lessEqual, "expMax"}, v.and(high, v.k("abs")))
+	v.plusProduct(low, x, v.k("ln2Rest"))
+	return v.expParts(high, low)
+}
+
+func (v smooth64) log2(x vector) vector { return v.logTo(x, "inverseLn2", "inverseLn2Rest") }
+
+func (v smooth64) log10(x vector) vector { return v.logTo(x, "inverseLn10", "inverseLn10Rest") }
+
+// logTo is for positive finite normal numbers.
+func (v smooth64) logTo(x vector, scale, rest string) vector {
+	v.outUnlessBoth(condition{greaterEqual, "normal"}, condition{less, "inf"}, x)
+	high, low := v.logSum(v.logParts(x))
+	p, p1 := v.product(high, v.load(v.k(scale)))
+	v.plusProduct(p1, low, v.k(scale))
+	v.plusProduct(p1, high, v.k(rest))
+	return v.add(p, p1)
+}

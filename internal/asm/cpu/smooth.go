@@ -57,6 +57,15 @@ func prefix(v doubles, size int, f func(dst, x operand.Mem)) {
 	c.RET()
 }
 
+// prefix2 is prefix of a function of the elements of x and y.
+func prefix2(v doubles, size int, f func(dst, x, y operand.Mem)) {
+	y := asm.Load(v.c, "y")[0]
+	prefix(v, size, func(dst, x operand.Mem) {
+		f(dst, x, asm.At(y, 0))
+		v.c.ADDQ(asm.Number(size*v.lanes()), y)
+	})
+}
+
 // polynomial returns the polynomial with the n coefficients of that name.
 func (v smooth32) polynomial(name string, n int, x vector) vector {
 	p := v.add(v.mul(x, v.k(name)), v.ki(name, 1))

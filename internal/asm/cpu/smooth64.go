@@ -14,7 +14,8 @@ type smooth64 struct{ fused }
 var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e shifter ln2High ln2Low exp*10
 	expMax expm1Low expm1High tanhHigh normal split two52 unbias log*7 minusOne log1pUp scales inverse*3
 	mantissa erfMax logErfc logErfcRest erfR*11 erfG*19 erfMid
-	pow*8 third thirdRest fifth fifthRest rootHalf`)
+	pow*8 third thirdRest fifth fifthRest rootHalf
+	ln2 ln2Rest inverseLn2 inverseLn2Rest inverseLn10 inverseLn10Rest`)
 
 // smooth64Loops writes the functions with AVX2 and with AVX-512.
 func smooth64Loops(c *build.Context) {
@@ -34,16 +35,17 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		{"log1p64", smooth64.log1p},
 		{"tanh64", smooth64.tanh},
 		{"erf64", smooth64.erf},
+		{"exp2_64", smooth64.exp2},
+		{"log2_64", smooth64.log2},
+		{"log10_64", smooth64.log10},
 	} {
 		v := begin(f.name)
 		prefix(v.doubles, 8, func(dst, x operand.Mem) { v.c.VMOVUPD(f.of(v, v.load(x)), dst) })
 	}
 	v := begin("pow64")
-	y := asm.Load(c, "y")[0]
-	prefix(v.doubles, 8, func(dst, x operand.Mem) {
-		v.c.VMOVUPD(v.pow(v.load(x), v.load(asm.At(y, 0))), dst)
-		c.ADDQ(asm.Number(8*v.lanes()), y)
-	})
+	prefix2(v.doubles, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.pow(v.load(x), v.load(y)), dst) })
+	v = begin("pow32")
+	prefix2(v.doubles, 4, func(dst, x, y operand.Mem) { v.storeFloats(v.pow(v.loadFloats(x), v.loadFloats(y)), dst) })
 }
 
 func (v smooth64) exp(x vector) vector {

@@ -1,0 +1,15 @@
+//go:build !noasm
+
+package cpu
+
+import "testing"
+
+// TestFunctionBitsAVX2 is TestFunctionBits without AVX-512.
+func TestFunctionBitsAVX2(t *testing.T) {
+	if !smooth64AVX512 {
+		t.Skip("TestFunctionBits is the same test without AVX-512")
+	}
+	smooth64AVX512 = false
+	defer func() { smooth64AVX512 = true }()
+	checkFunctionBits(t)
+}
