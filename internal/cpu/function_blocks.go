@@ -54,24 +54,52 @@ func blockOf(op expr.Op, t dtype.DType) blockFunction {
 // vectorFunction returns the kernel of an operation on type t that calls vector code, or
 // nil.
 func vectorFunction(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
-	if t == dtype.Float64 {
-		switch op {
-		case expr.Exp2:
-			return exp2_64s
-		case expr.Log2:
-			return log2_64s
-		case expr.Log10:
-			return log10_64s
-		}
-	}
 	f := blockOf(op, t)
-	switch {
-	case op == expr.Tan && t == dtype.Float32:
+	switch t {
+	case dtype.Float32:
+		if f != nil {
+			return blockUnary[float32](f)
+		}
+		return wholeVector32(op)
+	case dtype.Float64:
+		if f != nil {
+			return blockUnary[float64](f)
+		}
+		return wholeVector64(op)
+	}
+	return nil
+}
+
+// wholeVector32 returns the kernel of an operation on float32 that needs no arithmetic besides vector code, or nil.
+func wholeVector32(op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Tan:
 		return tan32s
-	case f != nil && t == dtype.Float32:
-		return blockUnary[float32](f)
-	case f != nil && t == dtype.Float64:
-		return blockUnary[float64](f)
+	case expr.Atan:
+		return atan32s
+	case expr.Asin:
+		return asin32s
+	case expr.Acos:
+		return acos32s
+	}
+	return nil
+}
+
+// wholeVector64 is wholeVector32 for float64.
+func wholeVector64(op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	switch op {
+	case expr.Exp2:
+		return exp2_64s
+	case expr.Log2:
+		return log2_64s
+	case expr.Log10:
+		return log10_64s
+	case expr.Atan:
+		return atan64s
+	case expr.Asin:
+		return asin64s
+	case expr.Acos:
+		return acos64s
 	}
 	return nil
 }

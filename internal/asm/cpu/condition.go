@@ -50,7 +50,12 @@ func (v doubles) outUnlessAll(mask operand.Op) {
 
 // choose returns the elements of yes where the condition holds for x, and those of no elsewhere.
 func (v doubles) choose(c condition, x, yes, no vector) vector {
-	mask, d := v.compare(c, x), v.register()
+	return v.blend(v.compare(c, x), yes, no)
+}
+
+// blend returns the elements of yes where a mask is set, and those of no elsewhere.
+func (v doubles) blend(mask operand.Op, yes, no vector) vector {
+	d := v.register()
 	if v.wide {
 		v.c.VBLENDMPD(yes, no, mask, d)
 	} else {

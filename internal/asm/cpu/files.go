@@ -5,6 +5,7 @@ import "github.com/gpk-go/gpk/internal/asm"
 
 // Files are the files of assembly of package internal/cpu.
 var Files = []asm.File{
+	{Name: "angle_amd64.s", Write: angles},
 	{Name: "attention_amd64.s", Write: attention},
 	{Name: "bfloat16_amd64.s", Write: bfloat16},
 	{Name: "gemm_amd64.s", Write: gemm},
