@@ -81,6 +81,8 @@ func wholeVector32(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 		return asin32s
 	case expr.Acos:
 		return acos32s
+	case expr.Cbrt:
+		return cbrt32s
 	}
 	return nil
 }
@@ -100,6 +102,8 @@ func wholeVector64(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 		return asin64s
 	case expr.Acos:
 		return acos64s
+	case expr.Cbrt:
+		return cbrt64s
 	}
 	return nil
 }

@@ -51,8 +51,6 @@ func logTo(x, scale, rest float64) float64 {
 	return p + math.FMA(high, rest, math.FMA(low, scale, p1))
 }
 
-func cbrtF64(x float64) float64 { return math.Cbrt(x) }
-
 // hyperbolicMax is the argument from which e^-x is negligible compared with e^x.
 const hyperbolicMax = 22
 

@@ -42,6 +42,12 @@ func log2_64AVX2(dst, x *float64, n int) int
 func log10_64AVX2(dst, x *float64, n int) int
 
 //go:noescape
+func cbrt64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func cbrt32AVX2(dst, x *float32, n int) int
+
+//go:noescape
 func pow64AVX2(dst, x, y *float64, n int) int
 
 //go:noescape
@@ -75,6 +81,12 @@ func log2_64AVX512(dst, x *float64, n int) int
 func log10_64AVX512(dst, x *float64, n int) int
 
 //go:noescape
+func cbrt64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func cbrt32AVX512(dst, x *float32, n int) int
+
+//go:noescape
 func pow64AVX512(dst, x, y *float64, n int) int
 
 //go:noescape
@@ -82,7 +94,7 @@ func pow32AVX512(dst, x, y *float32, n int) int
 
 // smooth64Table holds the constants of the assembly, each repeated four times, in the order of
 // smooth64Constants in internal/asm/cpu/smooth64.go.
-var smooth64Table = func() (t [97][4]float64) {
+var smooth64Table = func() (t [108][4]float64) {
 	b := math.Float64frombits
 	constants := slices.Concat(
 		[]float64{1, 2, 0.5, b(1<<63 - 1), b(1 << 63), 0, math.Inf(1), b(1023), log2e, shifter, ln2High, ln2Low},
@@ -93,6 +105,7 @@ var smooth64Table = func() (t [97][4]float64) {
 		erf64R[:], erf64G[:],
 		[]float64{erf64Mid, powC8, powC7, powC6, powC5, powC4, powC3, powC2, powC1, third, thirdRest, fifth, fifthRest, b(half64)},
 		[]float64{math.Ln2, ln2Rest, 1 / math.Ln2, inverseLn2Rest, 1 / math.Ln10, inverseLn10Rest},
+		[]float64{b(cbrtStart), cbrtC, cbrtD, cbrtE, cbrtF, cbrtG, b(cbrtMask), b(cbrtUp), b(1<<31 - 1), b((1<<31 - 2) / 3), b((1<<33 + 1) / 3)},
 	)
 	for i, v := range constants {
 		t[i] = [4]float64{v, v, v, v}
@@ -123,6 +136,9 @@ func log2_64s(dst, x unsafe.Pointer, n int) { each64(log2_64AVX512, log2_64AVX2,
 func log10_64s(dst, x unsafe.Pointer, n int) {
 	each64(log10_64AVX512, log10_64AVX2, log10F64, dst, x, n)
 }
+
+func cbrt64s(dst, x unsafe.Pointer, n int) { each64(cbrt64AVX512, cbrt64AVX2, cbrtF64, dst, x, n) }
+func cbrt32s(dst, x unsafe.Pointer, n int) { each64(cbrt32AVX512, cbrt32AVX2, cbrtF32, dst, x, n) }
 
 // each64 computes dst = f(x) on dense blocks. It uses the assembly for every vector that it supports. The assembly computes
 // in float64, whatever T is.

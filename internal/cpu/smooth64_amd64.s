@@ -789,6 +789,171 @@ out:
 	MOVQ SI, ret+24(FP)
 	RET
 
+// func cbrt64AVX2(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX2
+TEXT ·cbrt64AVX2(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD   (DX), Y0
+	VPAND     96(AX), Y0, Y1
+	VMOVUPD   (AX), Y2
+	VCMPPD    $0x00, 160(AX), Y1, Y3
+	VBLENDVPD Y3, Y2, Y1, Y2
+	VCMPPD    $0x1d, 832(AX), Y2, Y3
+	VCMPPD    $0x11, 192(AX), Y2, Y4
+	VPAND     Y3, Y4, Y3
+	VMOVMSKPD Y3, DI
+	CMPL      DI, $0x0f
+	JNE       out
+	VPSRLQ    $0x1f, Y2, Y3
+	VMOVUPD   3424(AX), Y4
+	VPMULUDQ  Y4, Y3, Y4
+	VPSRLQ    $0x21, Y4, Y4
+	VPSUBQ    Y4, Y3, Y3
+	VPADDQ    Y4, Y4, Y5
+	VPSUBQ    Y5, Y3, Y3
+	VPAND     3360(AX), Y2, Y5
+	VPADDQ    Y3, Y3, Y6
+	VPADDQ    Y6, Y5, Y5
+	VMOVUPD   3424(AX), Y6
+	VPMULUDQ  Y6, Y5, Y5
+	VPSRLQ    $0x21, Y5, Y5
+	VPSLLQ    $0x1f, Y4, Y4
+	VMOVUPD   3392(AX), Y6
+	VPMULUDQ  Y6, Y3, Y3
+	VPADDQ    Y3, Y4, Y3
+	VPADDQ    Y5, Y3, Y3
+	VPADDQ    3104(AX), Y3, Y3
+	VMULPD    Y3, Y3, Y4
+	VDIVPD    Y2, Y4, Y4
+	VMULPD    Y3, Y4, Y4
+	VADDPD    3136(AX), Y4, Y4
+	VMOVUPD   3168(AX), Y5
+	VDIVPD    Y4, Y5, Y5
+	VADDPD    3200(AX), Y4, Y4
+	VADDPD    Y5, Y4, Y4
+	VMOVUPD   3232(AX), Y5
+	VDIVPD    Y4, Y5, Y4
+	VADDPD    3264(AX), Y4, Y4
+	VMULPD    Y4, Y3, Y3
+	VPAND     3296(AX), Y3, Y3
+	VPADDQ    3328(AX), Y3, Y3
+	VMULPD    Y3, Y3, Y4
+	VDIVPD    Y4, Y2, Y2
+	VSUBPD    Y3, Y2, Y4
+	VADDPD    Y3, Y3, Y5
+	VADDPD    Y2, Y5, Y2
+	VDIVPD    Y2, Y4, Y2
+	VMULPD    Y2, Y3, Y2
+	VADDPD    Y2, Y3, Y2
+	VCMPPD    $0x00, 160(AX), Y1, Y3
+	VBLENDVPD Y3, Y1, Y2, Y1
+	VPAND     96(AX), Y1, Y1
+	VPAND     128(AX), Y0, Y0
+	VPOR      Y0, Y1, Y0
+	VMOVUPD   Y0, (CX)
+	ADDQ      $0x20, DX
+	ADDQ      $0x20, CX
+	ADDQ      $0x04, SI
+
+check:
+	SUBQ $0x04, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func cbrt32AVX2(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX2
+TEXT ·cbrt32AVX2(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD  (DX), Y0
+	VPAND      96(AX), Y0, Y1
+	VMOVUPD    (AX), Y2
+	VCMPPD     $0x00, 160(AX), Y1, Y3
+	VBLENDVPD  Y3, Y2, Y1, Y2
+	VCMPPD     $0x1d, 832(AX), Y2, Y3
+	VCMPPD     $0x11, 192(AX), Y2, Y4
+	VPAND      Y3, Y4, Y3
+	VMOVMSKPD  Y3, DI
+	CMPL       DI, $0x0f
+	JNE        out
+	VPSRLQ     $0x1f, Y2, Y3
+	VMOVUPD    3424(AX), Y4
+	VPMULUDQ   Y4, Y3, Y4
+	VPSRLQ     $0x21, Y4, Y4
+	VPSUBQ     Y4, Y3, Y3
+	VPADDQ     Y4, Y4, Y5
+	VPSUBQ     Y5, Y3, Y3
+	VPAND      3360(AX), Y2, Y5
+	VPADDQ     Y3, Y3, Y6
+	VPADDQ     Y6, Y5, Y5
+	VMOVUPD    3424(AX), Y6
+	VPMULUDQ   Y6, Y5, Y5
+	VPSRLQ     $0x21, Y5, Y5
+	VPSLLQ     $0x1f, Y4, Y4
+	VMOVUPD    3392(AX), Y6
+	VPMULUDQ   Y6, Y3, Y3
+	VPADDQ     Y3, Y4, Y3
+	VPADDQ     Y5, Y3, Y3
+	VPADDQ     3104(AX), Y3, Y3
+	VMULPD     Y3, Y3, Y4
+	VDIVPD     Y2, Y4, Y4
+	VMULPD     Y3, Y4, Y4
+	VADDPD     3136(AX), Y4, Y4
+	VMOVUPD    3168(AX), Y5
+	VDIVPD     Y4, Y5, Y5
+	VADDPD     3200(AX), Y4, Y4
+	VADDPD     Y5, Y4, Y4
+	VMOVUPD    3232(AX), Y5
+	VDIVPD     Y4, Y5, Y4
+	VADDPD     3264(AX), Y4, Y4
+	VMULPD     Y4, Y3, Y3
+	VPAND      3296(AX), Y3, Y3
+	VPADDQ     3328(AX), Y3, Y3
+	VMULPD     Y3, Y3, Y4
+	VDIVPD     Y4, Y2, Y2
+	VSUBPD     Y3, Y2, Y4
+	VADDPD     Y3, Y3, Y5
+	VADDPD     Y2, Y5, Y2
+	VDIVPD     Y2, Y4, Y2
+	VMULPD     Y2, Y3, Y2
+	VADDPD     Y2, Y3, Y2
+	VCMPPD     $0x00, 160(AX), Y1, Y3
+	VBLENDVPD  Y3, Y1, Y2, Y1
+	VPAND      96(AX), Y1, Y1
+	VPAND      128(AX), Y0, Y0
+	VPOR       Y0, Y1, Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, (CX)
+	ADDQ       $0x10, DX
+	ADDQ       $0x10, CX
+	ADDQ       $0x04, SI
+
+check:
+	SUBQ $0x04, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
 // func pow64AVX2(dst *float64, x *float64, y *float64, n int) int
 // Requires: AVX, AVX2, FMA3
 TEXT ·pow64AVX2(SB), NOSPLIT|NOFRAME, $0-40
@@ -1847,6 +2012,169 @@ next:
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, CX
 	ADDQ             $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func cbrt64AVX512(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX512F
+TEXT ·cbrt64AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD      (DX), Z0
+	VPANDQ.BCST  96(AX), Z0, Z1
+	VBROADCASTSD (AX), Z2
+	VCMPPD.BCST  $0x00, 160(AX), Z1, K1
+	VBLENDMPD    Z2, Z1, K1, Z3
+	VCMPPD.BCST  $0x1d, 832(AX), Z3, K1
+	VCMPPD.BCST  $0x11, 192(AX), Z3, K1, K1
+	KMOVW        K1, DI
+	CMPL         DI, $0xff
+	JNE          out
+	VPSRLQ       $0x1f, Z3, Z2
+	VBROADCASTSD 3424(AX), Z5
+	VPMULUDQ     Z5, Z2, Z5
+	VPSRLQ       $0x21, Z5, Z5
+	VPSUBQ       Z5, Z2, Z2
+	VPADDQ       Z5, Z5, Z6
+	VPSUBQ       Z6, Z2, Z2
+	VPANDQ.BCST  3360(AX), Z3, Z6
+	VPADDQ       Z2, Z2, Z7
+	VPADDQ       Z7, Z6, Z6
+	VBROADCASTSD 3424(AX), Z7
+	VPMULUDQ     Z7, Z6, Z6
+	VPSRLQ       $0x21, Z6, Z6
+	VPSLLQ       $0x1f, Z5, Z5
+	VBROADCASTSD 3392(AX), Z7
+	VPMULUDQ     Z7, Z2, Z2
+	VPADDQ       Z2, Z5, Z2
+	VPADDQ       Z6, Z2, Z2
+	VPADDQ.BCST  3104(AX), Z2, Z2
+	VMULPD       Z2, Z2, Z5
+	VDIVPD       Z3, Z5, Z5
+	VMULPD       Z2, Z5, Z5
+	VADDPD.BCST  3136(AX), Z5, Z5
+	VBROADCASTSD 3168(AX), Z6
+	VDIVPD       Z5, Z6, Z6
+	VADDPD.BCST  3200(AX), Z5, Z5
+	VADDPD       Z6, Z5, Z5
+	VBROADCASTSD 3232(AX), Z6
+	VDIVPD       Z5, Z6, Z5
+	VADDPD.BCST  3264(AX), Z5, Z5
+	VMULPD       Z5, Z2, Z2
+	VPANDQ.BCST  3296(AX), Z2, Z2
+	VPADDQ.BCST  3328(AX), Z2, Z2
+	VMULPD       Z2, Z2, Z5
+	VDIVPD       Z5, Z3, Z5
+	VSUBPD       Z2, Z5, Z6
+	VADDPD       Z2, Z2, Z7
+	VADDPD       Z5, Z7, Z5
+	VDIVPD       Z5, Z6, Z5
+	VMULPD       Z5, Z2, Z5
+	VADDPD       Z5, Z2, Z2
+	VCMPPD.BCST  $0x00, 160(AX), Z1, K1
+	VBLENDMPD    Z1, Z2, K1, Z4
+	VPANDQ.BCST  96(AX), Z4, Z1
+	VPANDQ.BCST  128(AX), Z0, Z0
+	VPORQ        Z0, Z1, Z0
+	VMOVUPD      Z0, (CX)
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, CX
+	ADDQ         $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func cbrt32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·cbrt32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD    (DX), Z0
+	VPANDQ.BCST  96(AX), Z0, Z1
+	VBROADCASTSD (AX), Z2
+	VCMPPD.BCST  $0x00, 160(AX), Z1, K1
+	VBLENDMPD    Z2, Z1, K1, Z3
+	VCMPPD.BCST  $0x1d, 832(AX), Z3, K1
+	VCMPPD.BCST  $0x11, 192(AX), Z3, K1, K1
+	KMOVW        K1, DI
+	CMPL         DI, $0xff
+	JNE          out
+	VPSRLQ       $0x1f, Z3, Z2
+	VBROADCASTSD 3424(AX), Z5
+	VPMULUDQ     Z5, Z2, Z5
+	VPSRLQ       $0x21, Z5, Z5
+	VPSUBQ       Z5, Z2, Z2
+	VPADDQ       Z5, Z5, Z6
+	VPSUBQ       Z6, Z2, Z2
+	VPANDQ.BCST  3360(AX), Z3, Z6
+	VPADDQ       Z2, Z2, Z7
+	VPADDQ       Z7, Z6, Z6
+	VBROADCASTSD 3424(AX), Z7
+	VPMULUDQ     Z7, Z6, Z6
+	VPSRLQ       $0x21, Z6, Z6
+	VPSLLQ       $0x1f, Z5, Z5
+	VBROADCASTSD 3392(AX), Z7
+	VPMULUDQ     Z7, Z2, Z2
+	VPADDQ       Z2, Z5, Z2
+	VPADDQ       Z6, Z2, Z2
+	VPADDQ.BCST  3104(AX), Z2, Z2
+	VMULPD       Z2, Z2, Z5
+	VDIVPD       Z3, Z5, Z5
+	VMULPD       Z2, Z5, Z5
+	VADDPD.BCST  3136(AX), Z5, Z5
+	VBROADCASTSD 3168(AX), Z6
+	VDIVPD       Z5, Z6, Z6
+	VADDPD.BCST  3200(AX), Z5, Z5
+	VADDPD       Z6, Z5, Z5
+	VBROADCASTSD 3232(AX), Z6
+	VDIVPD       Z5, Z6, Z5
+	VADDPD.BCST  3264(AX), Z5, Z5
+	VMULPD       Z5, Z2, Z2
+	VPANDQ.BCST  3296(AX), Z2, Z2
+	VPADDQ.BCST  3328(AX), Z2, Z2
+	VMULPD       Z2, Z2, Z5
+	VDIVPD       Z5, Z3, Z5
+	VSUBPD       Z2, Z5, Z6
+	VADDPD       Z2, Z2, Z7
+	VADDPD       Z5, Z7, Z5
+	VDIVPD       Z5, Z6, Z5
+	VMULPD       Z5, Z2, Z5
+	VADDPD       Z5, Z2, Z2
+	VCMPPD.BCST  $0x00, 160(AX), Z1, K1
+	VBLENDMPD    Z1, Z2, K1, Z4
+	VPANDQ.BCST  96(AX), Z4, Z1
+	VPANDQ.BCST  128(AX), Z0, Z0
+	VPORQ        Z0, Z1, Z0
+	VCVTPD2PS    Z0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
 
 check:
 	SUBQ $0x08, BX

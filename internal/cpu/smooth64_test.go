@@ -27,6 +27,7 @@ func TestSmooth64Bits(t *testing.T) {
 		"acos":  {func(_, y float64) float64 { return acosF64(y / 8) }, 0x9f1155c361463f27},
 		"atan":  {func(x, _ float64) float64 { return atanF64(x) }, 0xf2a313d95e4fe4c7},
 		"atan2": {atan2F64, 0xc4932f69aacf3c21},
+		"cbrt":  {func(x, _ float64) float64 { return cbrtF64(x) }, 0x7d80fe239f4f8569},
 		"sqrt":  {func(x, y float64) float64 { return real(complexSqrt(complex(x, y))) }, 0x2903ca1a8779f549},
 	} {
 		rng := rand.New(rand.NewPCG(7, 1))

@@ -15,7 +15,8 @@ var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e s
 	expMax expm1Low expm1High tanhHigh normal split two52 unbias log*7 minusOne log1pUp scales inverse*3
 	mantissa erfMax logErfc logErfcRest erfR*11 erfG*19 erfMid
 	pow*8 third thirdRest fifth fifthRest rootHalf
-	ln2 ln2Rest inverseLn2 inverseLn2Rest inverseLn10 inverseLn10Rest`)
+	ln2 ln2Rest inverseLn2 inverseLn2Rest inverseLn10 inverseLn10Rest
+	cbrtStart cbrtC cbrtD cbrtE cbrtF cbrtG cbrtMask cbrtUp low31 thirdOf31 thirdOf33`)
 
 // smooth64Loops writes the functions with AVX2 and with AVX-512.
 func smooth64Loops(c *build.Context) {
@@ -38,11 +39,14 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		{"exp2_64", smooth64.exp2},
 		{"log2_64", smooth64.log2},
 		{"log10_64", smooth64.log10},
+		{"cbrt64", smooth64.cbrt},
 	} {
 		v := begin(f.name)
 		prefix(v.doubles, 8, func(dst, x operand.Mem) { v.c.VMOVUPD(f.of(v, v.load(x)), dst) })
 	}
-	v := begin("pow64")
+	v := begin("cbrt32")
+	prefix(v.doubles, 4, func(dst, x operand.Mem) { v.storeFloats(v.cbrt(v.loadFloats(x)), dst) })
+	v = begin("pow64")
 	prefix2(v.doubles, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.pow(v.load(x), v.load(y)), dst) })
 	v = begin("pow32")
 	prefix2(v.doubles, 4, func(dst, x, y operand.Mem) { v.storeFloats(v.pow(v.loadFloats(x), v.loadFloats(y)), dst) })
