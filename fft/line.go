@@ -11,8 +11,13 @@ type transformer[C number] struct {
 	turns  []C  // e^(-2 pi i k / n) for k <= n/2, of packed
 }
 
-func transformerOf[C number](w *work) *transformer[C] {
-	t := &transformer[C]{work: w, packed: w.kind != complexToComplex && w.n%2 == 0}
+// transformerOf returns the transformer of lines of S. A complex transform of real numbers is half computed and half mirrored;
+// powers of two keep the bits of a transform of complex numbers.
+func transformerOf[C number, S element](w *work) *transformer[C] {
+	t := &transformer[C]{work: w, packed: w.n%2 == 0}
+	if w.kind == complexToComplex && (isComplex[S]() || w.n&(w.n-1) == 0) {
+		t.packed = false
+	}
 	n := w.n
 	if t.packed {
 		n /= 2
@@ -22,7 +27,21 @@ func transformerOf[C number](w *work) *transformer[C] {
 		t.turns = t.plan.turns()
 	}
 	t.room = n + 1
+	if t.mirrored() {
+		t.room = w.n
+	}
 	return t
+}
+
+// mirrored reports whether the second half of a transform of real numbers is made of the first.
+func (t *transformer[C]) mirrored() bool { return t.packed && t.kind == complexToComplex }
+
+func isComplex[S element]() bool {
+	switch any(*new(S)).(type) {
+	case complex64, complex128:
+		return true
+	}
+	return false
 }
 
 // result returns the length of a result that run may compute in its destination. It returns -1 if run needs a line of its own,
@@ -30,7 +49,7 @@ func transformerOf[C number](w *work) *transformer[C] {
 func (t *transformer[C]) result() int {
 	switch {
 	case t.kind == complexToComplex:
-		return t.plan.n
+		return t.n
 	case t.kind == realToComplex && t.packed:
 		return t.plan.n + 1
 	}
@@ -47,13 +66,16 @@ func run[C number, S element](t *transformer[C], line, scratch []C, x reader[S],
 		unfold(t, z, x)
 	case t.kind == complexToReal:
 		hermitian(t, z, x)
-	case t.kind == realToComplex && t.packed:
+	case t.packed:
 		pairs(t, z, x)
 	default:
 		load(t, z, x)
 	}
 	t.plan.transform(line[:n], scratch, alone)
 	switch {
+	case t.mirrored():
+		t.fold(line[:n+1])
+		return t.mirror(line[:2*n])
 	case t.kind == realToComplex && t.packed:
 		return t.fold(line[:n+1])
 	case t.kind == realToComplex:

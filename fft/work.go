@@ -114,7 +114,7 @@ func (l lines) offset(i int) int {
 func all[D element, C number, S element](w *work, dst *D, src *S, from lines, to layout.Layout) {
 	written := to.Shape[len(to.Shape)-1]
 	count := to.Size() / written
-	t := transformerOf[C](w)
+	t := transformerOf[C, S](w)
 	alone := count == 1 || t.plan.n >= manyElements && count < 8
 	grain := 1 + 1<<10/w.n
 	if alone {
