@@ -18,7 +18,7 @@ import (
 // Trues writes the indices of the true elements of x to dst. x is Bool with one axis. dst
 // is Int64, and as long as their number.
 func Trues(s *device.Stream, dst, x device.View) error {
-	return onHost(s, "Trues", dst, []device.View{x}, func() error {
+	return onHost(s, "Trues", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		n, step := dst.Layout.Size(), dst.Layout.Strides[0]
 		if n == 0 || step < 1 {
 			return nil
@@ -29,10 +29,48 @@ func Trues(s *device.Stream, dst, x device.View) error {
 	})
 }
 
+// OneHot writes, for each element of indices, Int64, a row of zeros to dst, with one, 1 in dst's type, at the place that
+// the element names, if it is a place of the row. Both views are dense.
+func OneHot(s *device.Stream, dst, indices device.View, one Scalar) error {
+	return onHost(s, "OneHot", []device.View{indices}, []*device.Buffer{dst.Buffer}, func() error {
+		if dst.Layout.Size() > 0 {
+			n := dst.Layout.Shape[len(dst.Layout.Shape)-1]
+			cpu.OneHot(dst.DType.Size(), n, int64s(indices), unsafe.Pointer(&one), pointer(dst))
+		}
+		return nil
+	})
+}
+
+// Select writes the elements of x, dense and of the size of mask, where mask, Bool with one axis, is true to dst, which
+// has one axis and is as long as their number.
+func Select(s *device.Stream, dst, mask, x device.View) error {
+	return onHost(s, "Select", []device.View{mask, x}, []*device.Buffer{dst.Buffer}, func() error {
+		if n := dst.Layout.Size(); n > 0 {
+			size := dst.DType.Size()
+			cpu.Select(size, mask.Layout.Size(), pointer(mask), mask.Layout.Strides[0], pointer(x), pointer(dst), n, dst.Layout.Strides[0]*size)
+		}
+		return nil
+	})
+}
+
+// Coordinates writes the indices along each axis of a shape of the true elements of mask, Bool and dense in this shape,
+// to dst, one dense view an axis, as long as their number.
+func Coordinates(s *device.Stream, dst []device.View, mask device.View, shape []int) error {
+	to := make([][]int64, len(dst))
+	writes := make([]*device.Buffer, len(dst))
+	for i, v := range dst {
+		to[i], writes[i] = int64s(v), v.Buffer
+	}
+	return onHost(s, "Coordinates", []device.View{mask}, writes, func() error {
+		cpu.Coordinates(shape, pointer(mask), to)
+		return nil
+	})
+}
+
 // Put writes element i of x to index places[i] of dst, one after the other, so that the
 // last of equal indices counts. dst has one axis; x and places, Int64, are dense.
 func Put(s *device.Stream, dst, places, x device.View) error {
-	return onHost(s, "Put", dst, []device.View{places, x}, func() error {
+	return onHost(s, "Put", []device.View{places, x}, []*device.Buffer{dst.Buffer}, func() error {
 		size := dst.DType.Size()
 		cpu.Put(size, int64s(places), pointer(x), pointer(dst), dst.Layout.Size(), dst.Layout.Strides[0]*size)
 		return nil
@@ -42,15 +80,23 @@ func Put(s *device.Stream, dst, places, x device.View) error {
 // Ranks selects elements of each line along the last axis of x, those that Sort would leave at the given places, and writes them to
 // dst, which is dense. places ascends.
 func Ranks(s *device.Stream, dst, x device.View, places []int) error {
-	return onHost(s, "Ranks", dst, []device.View{x}, func() error {
+	return onHost(s, "Ranks", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		return cpu.Ranks(x.DType, x.Layout.Shape, x.Layout.NDim()-1, pointer(x), x.Layout.Strides, places, pointer(dst), dst.Layout.Strides)
+	})
+}
+
+// ArgSort writes the indices, Int64, that put the elements of x along an axis in order, as cpu.ArgSort does, to dst, which
+// has the shape of x.
+func ArgSort(s *device.Stream, dst, x device.View, axis int, descending bool) error {
+	return onHost(s, "ArgSort", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
+		return cpu.ArgSort(x.DType, x.Layout.Shape, axis, descending, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides)
 	})
 }
 
 // Histogram counts the elements of x, of a real type, between edges, Float64, as cpu.Histogram does, and writes the counts to dst,
 // Int64. All views are dense.
 func Histogram(s *device.Stream, dst, x, edges device.View) error {
-	return onHost(s, "Histogram", dst, []device.View{x, edges}, func() error {
+	return onHost(s, "Histogram", []device.View{x, edges}, []*device.Buffer{dst.Buffer}, func() error {
 		bounds := unsafe.Slice((*float64)(pointer(edges)), edges.Layout.Size())
 		cpu.Histogram(x.DType, x.Layout.Size(), pointer(x), bounds, int64s(dst))
 		return nil
@@ -59,7 +105,7 @@ func Histogram(s *device.Stream, dst, x, edges device.View) error {
 
 // BinCount writes to element i of dst the number of elements of x that equal i. Both are Int64 and dense.
 func BinCount(s *device.Stream, dst, x device.View) error {
-	return onHost(s, "BinCount", dst, []device.View{x}, func() error {
+	return onHost(s, "BinCount", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		cpu.BinCount(int64s(x), int64s(dst))
 		return nil
 	})
@@ -91,7 +137,7 @@ func ScatterAdd(s *device.Stream, dst, indices, values, x device.View, outside e
 			X: address(x), Places: address(indices), Values: address(values), Dst: address(dst),
 		})
 	}
-	return onHost(s, "ScatterAdd", dst, []device.View{indices, values, x}, func() error {
+	return onHost(s, "ScatterAdd", []device.View{indices, values, x}, []*device.Buffer{dst.Buffer}, func() error {
 		flags, err := cpu.ScatterAdd(cpu.ScatterCall{
 			DType: dst.DType, Index: indices.DType, N: n, Width: width, Count: count,
 			Indices: pointer(indices), Values: pointer(values), X: pointer(x), Dst: pointer(dst),
@@ -163,7 +209,7 @@ func int64s(v device.View) []int64 {
 	return unsafe.Slice((*int64)(pointer(v)), v.Layout.Size())
 }
 
-func onHost(s *device.Stream, name string, dst device.View, reads []device.View, f func() error) error {
+func onHost(s *device.Stream, name string, reads []device.View, writes []*device.Buffer, f func() error) error {
 	dev := s.Device()
 	if dev.Kind() != device.CPU {
 		return fmt.Errorf("%w: no kernel of %s on %v", expr.ErrUnsupported, name, dev)
@@ -172,5 +218,5 @@ func onHost(s *device.Stream, name string, dst device.View, reads []device.View,
 	for i, v := range reads {
 		buffers[i] = v.Buffer
 	}
-	return dev.Launch(s, buffers, []*device.Buffer{dst.Buffer}, func(int, uint64) error { return f() })
+	return dev.Launch(s, buffers, writes, func(int, uint64) error { return f() })
 }

@@ -54,6 +54,9 @@ func argsorted[A Operand](o Operation[A], a A, axis, n int, descending bool) A {
 	if descending {
 		return largest(o, a, n, axis)
 	}
+	if n > 0 && a.Size() > 0 && a.Err() == nil && hasKernels(a) {
+		return argsortedHere(o, a, axis, false)
+	}
 	// The largest of the reversed line, from the end: of equal elements its first one is the
 	// last of the line.
 	flip := func(x A) A {
@@ -69,9 +72,13 @@ func largest[A Operand](o Operation[A], a A, k, axis int) A {
 		return o.Failed(err)
 	}
 	shape := a.Shape()
+	n := shape[axis]
 	shape[axis] = k
 	if k == 0 || a.Size() == 0 {
 		return filled(o, dtype.Int64, 0, shape)
+	}
+	if k == n && hasKernels(a) {
+		return argsortedHere(o, a, axis, true)
 	}
 	return o.Result(dtype.Int64, shape, "a sort of elements with their indices", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
 		dt := reads[0].DType
@@ -82,5 +89,12 @@ func largest[A Operand](o Operation[A], a A, k, axis int) A {
 		defer buf.Free()
 		values := device.View{Buffer: buf, DType: dt, Layout: layout.Dense(dst.Layout.Shape)}
 		return ops.TopK(s, values, dst, reads[0], k, axis)
+	})
+}
+
+// argsortedHere is argsorted on the CPU, of an array with elements.
+func argsortedHere[A Operand](o Operation[A], a A, axis int, descending bool) A {
+	return o.Result(dtype.Int64, a.Shape(), "a sort of indices", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return ops.ArgSort(s, dst, reads[0], axis, descending)
 	})
 }

@@ -61,6 +61,14 @@ func Cross[A Operand](o Operation[A], a, b A, axis int) A {
 		return o.Failed(err)
 	}
 	// Component i is a[i+1] b[i+2] - a[i+2] b[i+1], with indices modulo 3.
+	if hasKernels(a) {
+		part := func(i int) A {
+			of := func(x A, axis, i int) A { return slice(o, x, axis, i%3, i%3+1) }
+			left := o.Elementwise(expr.Mul, of(a, d, i+1), of(b, e, i+2))
+			return o.Elementwise(expr.Sub, left, o.Elementwise(expr.Mul, of(a, d, i+2), of(b, e, i+1)))
+		}
+		return join(o, layout.Concat, d-a.NDim(), []A{part(0), part(1), part(2)})
+	}
 	after := func(x A, axis, k int) A {
 		return take(o, x, o.Elementwise(expr.Remainder, o.Elementwise(expr.Add, counted(o, 3), k), 3), axis, nil)
 	}

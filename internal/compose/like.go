@@ -136,6 +136,15 @@ func OneHot[A Operand](o Operation[A], indices A, n int, dt dtype.DType) A {
 	if wide.DType() != dtype.Int64 {
 		wide = o.Cast(wide, dtype.Int64)
 	}
+	if shape := append(indices.Shape(), n); hasKernels(indices) {
+		one, err := constant(dt, 1)
+		if err != nil {
+			return o.Failed(err)
+		}
+		return o.Result(dt, shape, "one pass", []A{dense(o, wide)}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error { return ops.OneHot(s, dst, reads[0], one) })
+		})
+	}
 	hit := o.Elementwise(expr.Eq, unsqueeze(o, wide, -1), counted(o, n))
 	if dt == dtype.Bool {
 		return hit

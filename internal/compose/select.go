@@ -57,12 +57,27 @@ func MaskedSelect[A Operand](o Operation[A], a, mask A) A {
 	}
 	var at A
 	if err == nil {
-		at, err = places(o, reshape(o, mask, mask.Size()))
+		flat := reshape(o, mask, mask.Size())
+		if mask.Size() > 0 && mask.Size() == a.Size() && hasKernels(mask) {
+			return selected(o, reshape(o, a, a.Size()), flat)
+		}
+		at, err = places(o, flat)
 	}
 	if err != nil {
 		return o.Failed(err)
 	}
 	return take(o, reshape(o, a, append([]int{mask.Size()}, rest...)...), at, 0, nil)
+}
+
+// selected is MaskedSelect of elements and a mask with one axis each, on the CPU.
+func selected[A Operand](o Operation[A], a, mask A) A {
+	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
+	if err != nil {
+		return o.Failed(err)
+	}
+	return o.Result(a.DType(), []int{int(count[0])}, "one pass over a mask", []A{mask, dense(o, a)}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return ops.Select(s, dst, reads[0], reads[1])
+	})
 }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
@@ -78,6 +93,9 @@ func Nonzero[A Operand](o Operation[A], a A) []A {
 	}
 	var at A
 	if err == nil {
+		if a.Size() > 0 && hasKernels(a) {
+			return coordinates(o, dense(o, nonzero(o, a)))
+		}
 		at, err = places(o, reshape(o, nonzero(o, a), a.Size()))
 	}
 	if err != nil {
@@ -95,6 +113,23 @@ func Nonzero[A Operand](o Operation[A], a A) []A {
 			out[d] = o.Elementwise(expr.Sub, rows, o.Elementwise(expr.Mul, before, shape[d]))
 		}
 		before = rows
+	}
+	return out
+}
+
+// coordinates is Nonzero of a dense mask on the CPU.
+func coordinates[A Operand](o Operation[A], mask A) []A {
+	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
+	if err != nil {
+		return failures(o, err, mask.NDim())
+	}
+	shape := mask.Shape()
+	parts := slices.Repeat([]Part{{dtype.Int64, []int{int(count[0])}}}, len(shape))
+	out, err := o.Several(parts, "one pass over a mask", []A{mask}, func(s *device.Stream, dst, reads []device.View) error {
+		return ops.Coordinates(s, dst, reads[0], shape)
+	})
+	if err != nil {
+		return failures(o, err, len(shape))
 	}
 	return out
 }

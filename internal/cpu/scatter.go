@@ -2,18 +2,6 @@ package cpu
 
 import "unsafe"
 
-// Trues writes the indices of the true elements of a Bool line to dst, up to its length.
-// Strides count elements.
-func Trues(n int, x unsafe.Pointer, step int, dst []int64, dstep int) {
-	k := 0
-	for i := range n {
-		if *(*byte)(unsafe.Add(x, i*step)) != 0 && k < len(dst) {
-			dst[k] = int64(i)
-			k += dstep
-		}
-	}
-}
-
 // Put writes element i of a dense list, of size bytes each, to position places[i] of dst,
 // in order. Positions outside dst, which has n elements step bytes apart, are skipped.
 func Put(size int, places []int64, x, dst unsafe.Pointer, n, step int) {

@@ -135,7 +135,7 @@ func sortLines[K key](l lines, o order, descending bool) {
 	each(l, load, store, func(in, out []K) {
 		copy(out, in)
 		keysOf(o, out[:len(in)], false)
-		sortKeys(out[:len(in)], in)
+		sortKeys(out[:len(in)], in, 0)
 		elementsOf(o, out[:len(in)])
 		if descending {
 			slices.Reverse(out[:len(in)])
@@ -155,7 +155,7 @@ func sortParallel[K key](o order, x, spare []K) {
 		for i := lo; i < hi; i++ {
 			a, b := bound(i), bound(i+1)
 			keysOf(o, x[a:b], false)
-			sortKeys(x[a:b], spare[a:b])
+			sortKeys(x[a:b], spare[a:b], 0)
 		}
 	})
 	from, to := x, spare
@@ -213,50 +213,4 @@ func storeSorted[K key](o order, x []K, descending bool, dst unsafe.Pointer, ste
 			copySpan(unsafe.Add(dst, lo*step), step, unsafe.Pointer(&x[lo]), o.size, o.size, hi-lo)
 		}
 	})
-}
-
-// shortSort is the largest number of keys for which a comparison sort is faster.
-const shortSort = 512
-
-// sortKeys sorts x; spare is scratch of the same length. Longer lines are sorted by a radix
-// sort, least significant digit first.
-func sortKeys[K key](x, spare []K) {
-	if len(x) <= shortSort {
-		slices.Sort(x)
-		return
-	}
-	width := int(unsafe.Sizeof(x[0])) * 8
-	digit := 8
-	if width >= 32 {
-		digit = 11
-	}
-	passes := (width + digit - 1) / digit
-	mask := uint64(1)<<digit - 1
-	counts := make([][1 << 11]int, passes)
-	for _, v := range x {
-		for p := range counts {
-			counts[p][uint64(v)>>(p*digit)&mask]++
-		}
-	}
-	from, to := x, spare
-	for p := range counts {
-		c, shift := &counts[p], p*digit
-		if c[uint64(from[0])>>shift&mask] == len(x) {
-			continue // all keys have the same digit
-		}
-		at := 0
-		for d, n := range c {
-			c[d] = at
-			at += n
-		}
-		for _, v := range from {
-			d := uint64(v) >> shift & mask
-			to[c[d]] = v
-			c[d]++
-		}
-		from, to = to, from
-	}
-	if &from[0] != &x[0] {
-		copy(x, from)
-	}
 }

@@ -2,41 +2,19 @@ package cpu
 
 import "slices"
 
-// sortIndexed sorts keys whose indices ascend into the order of indexedKey: larger keys first,
-// equal keys by index. Many are sorted by a stable radix sort, least significant digit first,
-// which skips the digits that all keys share.
+// sortIndexed sorts keys, each with its index in x, into the order of indexedKey: larger keys first, equal keys by
+// index.
 func sortIndexed(x []indexedKey) {
 	if len(x) <= shortSort {
 		slices.SortFunc(x, indexedKey.compare)
 		return
 	}
-	const digit, passes = 11, 6
-	const mask = 1<<digit - 1
-	var counts [passes][mask + 1]int
-	for _, v := range x {
-		for p := range counts {
-			counts[p][^v.key>>(p*digit)&mask]++
-		}
+	keys, places, spare := make([]uint64, len(x)), make([]uint64, len(x)), make([]uint64, len(x))
+	for i, v := range x {
+		keys[i] = ^v.key
 	}
-	from, to := x, make([]indexedKey, len(x))
-	for p := range counts {
-		c, shift := &counts[p], p*digit
-		if c[^from[0].key>>shift&mask] == len(x) {
-			continue
-		}
-		at := 0
-		for d, n := range c {
-			c[d] = at
-			at += n
-		}
-		for _, v := range from {
-			d := ^v.key >> shift & mask
-			to[c[d]] = v
-			c[d]++
-		}
-		from, to = to, from
-	}
-	if &from[0] != &x[0] {
-		copy(x, from)
+	sortPlaces(keys, places, spare)
+	for i, at := range places {
+		x[i] = indexedKey{^keys[at], int64(at)}
 	}
 }

@@ -1,0 +1,136 @@
+package cpu
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
+
+const (
+	// shortSort is the largest number of keys for which a comparison sort is faster.
+	shortSort = 64
+	// shortRun is shortSort for keys that insertion sorts.
+	shortRun = 16
+	// wideDigits is the number of keys from which digits have 11 bits instead of 8.
+	wideDigits = 4096
+	// spareBits is how many more bits the radix sort looks at than it takes to number the keys. With so many, few keys of
+	// most distributions are left equal.
+	spareBits = 11
+)
+
+// sortKeys sorts x; spare is scratch of the same length. Keys whose bits from `least` on are equal must be in order.
+//
+// Longer lines are sorted by a radix sort, least significant digit first, of the upper bits in which keys differ. Runs
+// of keys with equal upper bits, which are short as a rule, are then sorted by themselves.
+func sortKeys[K key](x, spare []K, least int) {
+	if len(x) <= shortSort {
+		slices.Sort(x)
+		return
+	}
+	width := bits.Len64(differing(x)) - least // of the bits to sort by
+	if width <= 0 {
+		return
+	}
+	digit := 8
+	if len(x) >= wideDigits {
+		digit = 11
+	}
+	passes := (min(width, bits.Len(uint(len(x)))+spareBits) + digit - 1) / digit
+	base := least + max(0, width-passes*digit)
+	from, to := x, spare
+	var counts [1 << 11]int
+	for p := range passes {
+		c, shift, mask := counts[:1<<digit], base+p*digit, uint64(1)<<digit-1
+		clear(c)
+		for _, v := range from {
+			c[uint64(v)>>shift&mask]++
+		}
+		at := 0
+		for d, n := range c {
+			c[d] = at
+			at += n
+		}
+		for _, v := range from {
+			d := uint64(v) >> shift & mask
+			to[c[d]] = v
+			c[d]++
+		}
+		from, to = to, from
+	}
+	if passes%2 == 1 {
+		copy(x, spare)
+	}
+	if base > least {
+		eachRun(x, base, func(lo, hi int) {
+			if hi-lo > shortRun {
+				sortKeys(x[lo:hi], spare[lo:hi], least)
+				return
+			}
+			insertionSort(x[lo:hi])
+		})
+	}
+}
+
+// differing returns the bits in which keys differ.
+func differing[K key](x []K) uint64 {
+	var d K
+	for _, v := range x {
+		d |= v ^ x[0]
+	}
+	return uint64(d)
+}
+
+// eachRun calls f with the bounds of each run of two or more keys whose bits from base on are equal.
+func eachRun[K key](x []K, base int, f func(lo, hi int)) {
+	for i := 1; i < len(x); i++ {
+		if (x[i]^x[i-1])>>base != 0 {
+			continue
+		}
+		lo := i - 1
+		for i++; i < len(x) && (x[i]^x[lo])>>base == 0; {
+			i++
+		}
+		f(lo, i)
+	}
+}
+
+func insertionSort[K key](x []K) {
+	for i := 1; i < len(x); i++ {
+		v, j := x[i], i
+		for ; j > 0 && x[j-1] > v; j-- {
+			x[j] = x[j-1]
+		}
+		x[j] = v
+	}
+}
+
+// sortPlaces sets places to the indices of keys in rising order, equal keys in the order of their indices. places and
+// spare have the length of keys.
+//
+// A number of 64 bits holds an index and, above it, as many of the bits in which keys differ as there is room for.
+func sortPlaces(keys, places, spare []uint64) {
+	if len(keys) == 0 {
+		return
+	}
+	of := bits.Len(uint(len(keys) - 1)) // bits of an index
+	width := bits.Len64(differing(keys))
+	dropped := max(0, width+of-64)
+	for i, v := range keys {
+		places[i] = v<<(64-width)>>(64-width)>>dropped<<of | uint64(i)
+	}
+	sortKeys(places, spare, of)
+	mask := uint64(1)<<of - 1
+	if dropped > 0 {
+		eachRun(places, of, func(lo, hi int) {
+			slices.SortFunc(places[lo:hi], func(a, b uint64) int {
+				if c := cmp.Compare(keys[a&mask], keys[b&mask]); c != 0 {
+					return c
+				}
+				return cmp.Compare(a, b)
+			})
+		})
+	}
+	for i := range places {
+		places[i] &= mask
+	}
+}
