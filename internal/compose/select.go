@@ -58,7 +58,7 @@ func MaskedSelect[A Operand](o Operation[A], a, mask A) A {
 	var at A
 	if err == nil {
 		flat := reshape(o, mask, mask.Size())
-		if mask.Size() > 0 && mask.Size() == a.Size() && hasKernels(mask) {
+		if mask.Size() > 0 && len(rest) == 0 && hasKernels(mask) {
 			return selected(o, reshape(o, a, a.Size()), flat)
 		}
 		at, err = places(o, flat)
