@@ -77,14 +77,14 @@ func (v *variant[T]) gemmDots(m, n, k int, a, b Operand, c *T, ldc int) bool {
 	if min(m, n) > maxVectors || a.CS != 1 || b.RS != 1 || line == 1 || k == 0 || k > dotSteps || m*n*k > vectorWork {
 		return false
 	}
-	if lines := unsafe.Slice(c, max(m, n)); v.dots != nil && len(lines) >= 4 && (m == 1 || n == 1 && ldc == 1) {
+	if v.dots != nil && max(m, n) >= 4 && (m == 1 || n == 1 && ldc == 1) {
 		if m == 1 {
 			v.dots(c, (*T)(a.Data), (*T)(b.Data), b.CS, k, n)
 		} else {
 			v.dots(c, (*T)(b.Data), (*T)(a.Data), a.RS, k, m)
 		}
-		for i, sum := range lines {
-			lines[i] = 0 + sum
+		for i, sum := range unsafe.Slice(c, max(m, n)) {
+			*offset(c, i) = 0 + sum
 		}
 		return true
 	}
