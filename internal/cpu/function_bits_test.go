@@ -75,14 +75,20 @@ func checkFunctionBits(t *testing.T) {
 	}
 }
 
-// functionRounds is the number of blocks that TestFunctionBits compares for a function: 1.5 million elements.
-const functionRounds = 5000
+// functionRounds is the number of blocks that TestFunctionBits compares for a function: 1.5 million elements, with -short
+// 0.3 million.
+func functionRounds() int {
+	if testing.Short() {
+		return 1000
+	}
+	return 5000
+}
 
 func unaryBits[T float32 | float64](t *testing.T, op expr.Op, dt dtype.DType, f func(x T) T) {
 	rng := testrand.New(t)
 	kernel, _ := unaryKernel(op, dt)
 	var x, y [640]T
-	for r := range functionRounds {
+	for r := range functionRounds() {
 		n, at, to := 1+rng.IntN(600), rng.IntN(8), rng.IntN(8)
 		for i := range x {
 			round := r
@@ -117,7 +123,7 @@ func binaryBits[T float32 | float64](t *testing.T, op expr.Op, dt dtype.DType, f
 	rng := testrand.New(t)
 	kernel := binaryKernel(op, dt)
 	var x, y, z [640]T
-	for r := range functionRounds {
+	for r := range functionRounds() {
 		n, at, to := 1+rng.IntN(600), rng.IntN(8), rng.IntN(8)
 		if r%5 >= 3 {
 			n = min(n, blockLen) // of a scalar and a vector
