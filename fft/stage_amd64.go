@@ -10,8 +10,10 @@ package fft
 //
 //	2*r*ys+i, (2*r+1)*ys+i
 //
-// of y. n complex numbers take 32 bytes or more. The bits are those of run2. The functions for p = 3, 5 and 7 numbers read p
-// numbers that are xs apart, write p that are ys apart, and have the bits of odd; table is that of the stage.
+// of y. n complex numbers take 32 bytes or more. The results have the bits of run2.
+//
+// The functions of radix p = 3, 5 and 7 read p numbers at a stride of xs and write p numbers at a stride of ys. Their results
+// have the bits of odd. table is stage.table.
 //
 //go:noescape
 func rows2x64(y, x, w, table *float64, ys, xs, n, count int)

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestStage compares stages of each radix with their formula, and the assembly with the loops, for first and later stages
-// whose sizes are and are not multiples of a vector, cut where threads may cut them.
+// TestStage compares stages of each radix with their formula, and the assembly with the Go loops. It covers first and later
+// stages, sizes that are multiples of a vector and sizes that are not, and stages divided as several threads divide them.
 func TestStage(t *testing.T) {
 	r := testrand.New(t)
 	for _, p := range []int{2, 3, 5, 7, 11, 13} {

@@ -294,7 +294,7 @@ func rsqrtF64(x float64) float64 {
 	return r + 0.5*r*(math.FMA(-r, high, 1)-r*low)
 }
 
-// signs writes -1, 0 or 1. The signs of an array's elements are hard to predict, so that a branch would take longer.
+// signs writes -1, 0 or 1. It does not branch on the sign: branch prediction fails on random signs.
 func signs[T integer](dst, x unsafe.Pointer, n int) {
 	d, s := pair[T, T](dst, x, n)
 	for i, v := range s {

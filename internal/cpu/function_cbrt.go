@@ -19,7 +19,8 @@ const (
 	cbrtUp   = 1 << 30
 )
 
-// cbrtF64 has a cube root of 5 bits, improves it to 23 bits, chops it to 22 and does one step of Newton's iteration.
+// cbrtF64 returns the cube root. An estimate from the bits of x is right to 5 bits. A rational function improves it to 23 bits,
+// which are rounded up to 22 so that their square is exact. One Newton step then gives the result.
 func cbrtF64(x float64) float64 {
 	a := math.Abs(x)
 	if !(a > 0 && a <= math.MaxFloat64) {

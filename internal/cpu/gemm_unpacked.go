@@ -83,8 +83,9 @@ func (v *variant[T]) gemmDots(m, n, k int, a, b Operand, c *T, ldc int) bool {
 		} else {
 			v.dots(c, (*T)(b.Data), (*T)(a.Data), a.RS, k, m)
 		}
-		for i, sum := range unsafe.Slice(c, max(m, n)) {
-			*offset(c, i) = 0 + sum
+		sums := unsafe.Slice(c, max(m, n))
+		for i, sum := range sums {
+			sums[i] = 0 + sum
 		}
 		return true
 	}

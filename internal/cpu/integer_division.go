@@ -7,9 +7,11 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// divisor divides by a number d > 0 with a product and a shift. A number below 2^63 times factor, divided by 2^(64+shift),
-// is its quotient by d (Granlund and Montgomery, Division by invariant integers using multiplication, 1994, theorem 4.2
-// with N = 63).
+// divisor divides numbers v, 0 <= v < 2^63, by a number d > 0 with a product and a shift: for d > 1,
+//
+//	floor(v / d) = floor(v factor / 2^(64+shift))
+//
+// (Granlund and Montgomery, Division by invariant integers using multiplication, 1994, theorem 4.2 with N = 63).
 type divisor struct {
 	d, factor uint64
 	shift     int

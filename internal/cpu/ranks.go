@@ -45,7 +45,8 @@ func rankLines[K key](l lines, o order, places []int) {
 		elementsOf(o, out)
 		copySpan(p[0], l.dstep, at0(out), o.size, o.size, len(out))
 	}
-	// As in sortLines, a few long lines are each searched in parallel, and many short ones beside each other.
+	// All goroutines search one long line together. Of many lines, each goroutine searches some alone. sortLines divides its
+	// work in the same way.
 	if workers := runtime.GOMAXPROCS(0); l.outer.n < workers && l.n >= 2*minPart {
 		keys, spare, out := make([]K, l.n), make([]K, l.n), make([]K, len(places))
 		for i := range l.outer.n {
@@ -61,8 +62,8 @@ func rankLines[K key](l lines, o order, places []int) {
 	})
 }
 
-// A ranker picks keys by their place in rising order, by the digits of a radix sort, the most significant first. Only keys
-// that share their digits with a picked one go on to the next digit.
+// A ranker finds the keys at given places of the rising order without sorting all keys. It is a radix selection that begins
+// with the most significant digit. A key is read again for the next digit only if a wanted key has the same digits so far.
 type ranker[K key] struct {
 	parts int // of a line, which run in parallel
 }

@@ -168,7 +168,7 @@ func each64[T float32 | float64](wide, narrow func(dst, x *T, n int) int, f func
 	}
 }
 
-// pow64s computes dst = x^y on dense blocks, as pow32s does on float32.
+// pow64s computes dst[i] = x[i]^y[i] of n float64, and pow32s of n float32.
 func pow64s(dst, x, y unsafe.Pointer, n int) {
 	both64(pow64AVX512, pow64AVX2, powF64, dst, x, y, n)
 }

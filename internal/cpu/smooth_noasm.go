@@ -33,6 +33,6 @@ func log10_64s(dst, x unsafe.Pointer, n int) { apply(log10F64, dst, x, n) }
 func cbrt64s(dst, x unsafe.Pointer, n int) { apply(cbrtF64, dst, x, n) }
 func cbrt32s(dst, x unsafe.Pointer, n int) { apply(cbrtF32, dst, x, n) }
 
-// pow64s computes dst = x^y on dense blocks, as pow32s does on float32.
+// pow64s computes dst[i] = x[i]^y[i] of n float64, and pow32s of n float32.
 func pow64s(dst, x, y unsafe.Pointer, n int) { mapped(powF64).vv(dst, x, y, n) }
 func pow32s(dst, x, y unsafe.Pointer, n int) { mapped(powF32).vv(dst, x, y, n) }

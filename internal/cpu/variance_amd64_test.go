@@ -13,7 +13,7 @@ import (
 // TestVarianceTwins compares the assembly of means and variances with loops, bit for bit.
 func TestVarianceTwins(t *testing.T) {
 	if !vectorAVX {
-		t.Skip("needs AVX2")
+		t.Skip("this processor has no AVX2, which the assembly needs; addWhole runs the Go loops, and TestFold covers them")
 	}
 	rng := testrand.New(t)
 	for range 3000 {

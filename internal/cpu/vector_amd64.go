@@ -78,7 +78,7 @@ func subSV64(dst, x, y unsafe.Pointer, n int)
 //go:noescape
 func divSV64(dst, x, y unsafe.Pointer, n int)
 
-// maximums and minimums, n a multiple of 16; VS: y is one element
+// dst[i] = max(x[i], y[i]) or min(x[i], y[i]); in the functions with VS, y is one element. n is a multiple of 16.
 
 //go:noescape
 func max32(dst, x, y unsafe.Pointer, n int)

@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// angle writes the inverse trigonometric functions, in float64 for float32 too. A method performs the operations of the Go
-// function of the same name in the same order, so the results have the same bits.
+// angle writes the inverse trigonometric functions of float64 and float32. Both are computed in float64. Each method performs
+// the operations of the Go function with its name, in the same order. The results therefore have the same bits.
 type angle struct{ fused }
 
 // angleConstants are those of angleTable, polynomials highest coefficient first.
