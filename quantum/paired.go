@@ -94,7 +94,7 @@ func (p *share) dealPaired(rows int) (load [2]int64) {
 // and those of all samples.
 func (k *kernel) planExchange(p *Plan, pt *share, o Options) {
 	more := saturated(int64(3*pt.paired.mid-pt.n), k.stateBytes(o.Precision))
-	more += 2 * int64(len(k.blocks)) * roundingWaste(more)
+	more += roundingWaste(more, 2*int64(len(k.blocks)))
 	if p.Keep != KeepAll || len(k.blocks) == 0 || p.PeakBytes+more > p.Budget {
 		return
 	}

@@ -28,7 +28,7 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 	u := k.use(p, n, m, o)
 	rest := p.Budget - p.States - p.Result
 	slots := max(min(prepareBytes, rest/4, u.building), u.sample)
-	building := slots + 2*roundingWaste(slots) // for two blocks
+	building := slots + roundingWaste(slots, 2)
 	least = math.MaxInt64
 	fits := func(s int) bool {
 		need := u.fixed(s) + building + u.product(s)
@@ -162,7 +162,7 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 		if p.Keep == Recompute {                          // the points of all samples stay in memory
 			u.points += points
 		}
-		u.constant += 2*roundingWaste(points) + u.points
+		u.constant += roundingWaste(points, 2) + u.points
 	}
 	if o.Normalize {
 		u.constant += 2 * deviceapi.BlockSize(8*rows)
@@ -171,8 +171,13 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	return u
 }
 
-// roundingWaste bounds the bytes that the pool's block sizes add to n bytes.
-func roundingWaste(n int64) int64 { return min(n/8+512, 2<<20) }
+// roundingWaste bounds the bytes that the pool's block sizes add to n bytes in at most so many blocks: an eighth
+// of each block, but up to largeBlock for one that is larger than it.
+func roundingWaste(n, blocks int64) int64 {
+	const largeBlock = 2 << 20
+	large := min(n/largeBlock, blocks)
+	return large*largeBlock + (blocks-large)*(min(n, largeBlock)/8+512)
+}
 
 // leastUse is the least memory that a GPU needs beside states and K.
 func (k *kernel) leastUse(p Plan, n, m int, o Options) int64 {
@@ -181,7 +186,7 @@ func (k *kernel) leastUse(p Plan, n, m int, o Options) int64 {
 	u.outside = true
 	least := int64(math.MaxInt64)
 	for s := 1; ; s *= 2 {
-		least = min(least, u.fixed(s)+u.sample+2*roundingWaste(u.sample)+u.product(s))
+		least = min(least, u.fixed(s)+u.sample+roundingWaste(u.sample, 2)+u.product(s))
 		if s >= max(n, m) {
 			return least
 		}
@@ -218,7 +223,7 @@ func (u *gpuUse) product(s int) int64 {
 	if u.o.Autotune { // timed products are written to a separate buffer
 		need += u.tile(s)
 	}
-	return need + 4*roundingWaste(need)
+	return need + roundingWaste(need, 4)
 }
 
 // codeBytes is the size of the code itself.

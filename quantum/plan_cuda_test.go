@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/testrand"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -113,6 +114,27 @@ func TestPlanProductsNeed(t *testing.T) {
 		}
 		if need := k.tileWorkspace(o.Precision, r, cols, m); choice.Workspace+aside > need {
 			t.Errorf("%v: takes %d bytes and %d aside, the plan of K counts %d\n%v", p, choice.Workspace, aside, need, choice)
+		}
+	}
+}
+
+// TestRoundingWaste: memory in random blocks takes no more than the bound.
+func TestRoundingWaste(t *testing.T) {
+	rng := testrand.New(t)
+	for range 100_000 {
+		n := 1 + rng.Int64N(1<<(1+rng.IntN(26)))
+		blocks := 1 + rng.Int64N(8)
+		taken, left := int64(0), n
+		for i := range blocks {
+			part := left
+			if i < blocks-1 {
+				part = rng.Int64N(left + 1)
+			}
+			taken += deviceapi.BlockSize(part)
+			left -= part
+		}
+		if most := n + roundingWaste(n, blocks); taken > most {
+			t.Fatalf("%d bytes in %d blocks take %d, the bound is %d", n, blocks, taken, most)
 		}
 	}
 }
