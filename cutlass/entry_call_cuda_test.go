@@ -41,6 +41,7 @@ type common interface {
 	Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
 	Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int, x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int) error
 	Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
+	Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32, x uint64, xStrides []int, dst, workspace uint64, workspaceBytes int64) error
 	EmbedNorm(device int, stream uint64, e *EmbedNorm) error
 	Pool(device int, stream uint64, p *Pool) error
 	NormResidual(device int, stream uint64, r *NormResidual) error
@@ -65,6 +66,9 @@ func commonCalls(l common, stream uint64, d func(n int) []int) []entryCall {
 		{"gpk_cast", func(code int) error {
 			return l.Cast(code, stream, dtype.Int64, dtype.Int8, d(3), 4, d(5), 6, d(7))
 		}, []int64{8, 5, dims, 3, 4, 5, 6, 7}},
+		{"gpk_reduce", func(code int) error {
+			return l.Reduce(code, stream, expr.Sum, dtype.Bool, dtype.Int64, d(3), 5, 6, d(7), 8, 9, 10)
+		}, []int64{int64(expr.Sum), 9, 8, dims, 3, 5, 6, 7, 8, 9, 10}},
 		{"gpk_pad", func(code int) error {
 			return l.Pad(code, stream, dtype.Float16, numberedPads[0], numberedPads[1])
 		}, []int64{3, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}},

@@ -38,6 +38,12 @@ static int gpk_queued_binary(const uint64_t* a) {
 	                                n + 3 * d);
 }
 
+static int gpk_queued_reduce(const uint64_t* a) {
+	const int64_t* n = (const int64_t*)(a + 12);
+	int const d = (int)a[6];
+	return GPK_AT(gpk_reduce, a[0])((int)a[1], a[2], (int)a[3], (int)a[4], (int)a[5], d, n, (uint32_t)a[7], a[8], n + d, a[9], a[10], a[11]);
+}
+
 static int gpk_queued_pad(const uint64_t* a) {
 	return GPK_AT(gpk_pad, a[0])((int)a[1], a[2], (int)a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15], a[16],
 	                             a[17], a[18], a[19], a[20], a[21], a[22], a[23], a[24], a[25]);
@@ -47,6 +53,7 @@ GPK_QUEUED_AT(gemm)
 GPK_QUEUED_AT(unary)
 GPK_QUEUED_AT(cast)
 GPK_QUEUED_AT(binary)
+GPK_QUEUED_AT(reduce)
 GPK_QUEUED_AT(pad)
 */
 import "C"
@@ -65,6 +72,7 @@ var (
 	queuedUnary  = uintptr(C.gpk_queued_unary_at())
 	queuedCast   = uintptr(C.gpk_queued_cast_at())
 	queuedBinary = uintptr(C.gpk_queued_binary_at())
+	queuedReduce = uintptr(C.gpk_queued_reduce_at())
 	queuedPad    = uintptr(C.gpk_queued_pad_at())
 )
 
@@ -128,7 +136,8 @@ func (s *Submitted) record(function uintptr, entry C.uintptr_t) *submit.Record {
 // Failure returns the error of a call that the queue made.
 func (s *Submitted) Failure(function uintptr, code int) error {
 	entry := map[uintptr]string{
-		queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary", queuedPad: "gpk_pad", queuedAttention: "gpk_attention",
+		queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary", queuedReduce: "gpk_reduce",
+		queuedPad: "gpk_pad", queuedAttention: "gpk_attention",
 		queuedEmbedNorm: "gpk_embed_norm", queuedPool: "gpk_pool", queuedNormResidual: "gpk_norm_residual",
 	}[function]
 	return s.lib.failure(entry, code)
@@ -250,6 +259,28 @@ func (s *Submitted) Binary(device int, stream uint64, op expr.Op, typ, dstType d
 		uint64(device), stream, uint64(op), uint64(typ), uint64(dstType), uint64(len(shape)), x, y, lo, hi, dst,
 	}
 	setDims(r, 12, shape, xStrides, yStrides, dstStrides)
+	s.queue.Push()
+	return nil
+}
+
+// Reduce is Library.Reduce.
+func (s *Submitted) Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32,
+	x uint64, xStrides []int, dst, workspace uint64, workspaceBytes int64,
+) error {
+	k := kind{entry: queuedReduce, op: int32(op), from: int32(xType), to: int32(dstType), dims: int32(len(shape))}
+	if !s.known(k) {
+		return s.first(k, func() error {
+			return s.lib.Reduce(device, stream, op, xType, dstType, shape, axes, x, xStrides, dst, workspace, workspaceBytes)
+		})
+	}
+	if err := checkDims("gpk_reduce", shape, xStrides); err != nil {
+		return err
+	}
+	r := s.record(queuedReduce, s.lib.entries.reduce)
+	*(*[11]uint64)(r.Args[1:]) = [11]uint64{
+		uint64(device), stream, uint64(op), uint64(xType), uint64(dstType), uint64(len(shape)), uint64(axes), x, dst, workspace, uint64(workspaceBytes),
+	}
+	setDims(r, 12, shape, xStrides)
 	s.queue.Push()
 	return nil
 }

@@ -48,3 +48,10 @@ func (s *Submitted) Binary(device int, stream uint64, op expr.Op, typ, dstType d
 ) error {
 	return s.lib.Binary(device, stream, op, typ, dstType, shape, x, xStrides, y, yStrides, lo, hi, dst, dstStrides)
 }
+
+// Reduce is Library.Reduce.
+func (s *Submitted) Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32,
+	x uint64, xStrides []int, dst, workspace uint64, workspaceBytes int64,
+) error {
+	return s.lib.Reduce(device, stream, op, xType, dstType, shape, axes, x, xStrides, dst, workspace, workspaceBytes)
+}

@@ -447,7 +447,7 @@ func (l *Library) ReduceWorkspace(device int, op expr.Op, xType, dstType dtype.D
 // Reduce enqueues the reduction of x over the dimensions whose bit is set in
 // axes; dst is dense over the remaining ones, in order.
 func (l *Library) Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32,
-	x uint64, xStrides []int, dst uint64, workspace uint64, workspaceBytes int64,
+	x uint64, xStrides []int, dst, workspace uint64, workspaceBytes int64,
 ) error {
 	if err := checkDims("gpk_reduce", shape, xStrides); err != nil {
 		return err

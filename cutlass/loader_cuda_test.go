@@ -215,9 +215,6 @@ func TestEntries(t *testing.T) {
 		{"gpk_fill", func(code int) error { return lib.Fill(code, stream, dtype.Complex128, nil, 3, 4, 5, nil) }, []int64{11, 0, -1, 3, 4, 5, -1}},
 		{"gpk_arange", func(code int) error { return lib.Arange(code, stream, dtype.Float16, 1, 2.5, -3, 4) }, []int64{3, 1, f(2.5), f(-3), 4}},
 		{"gpk_arange", func(code int) error { return lib.Arange(code, stream, dtype.Int8, 1, 2, -3, 4) }, []int64{5, 1, 2, -3, 4}},
-		{"gpk_reduce", func(code int) error {
-			return lib.Reduce(code, stream, expr.Sum, dtype.Bool, dtype.Int64, s(3), 5, 6, s(7), 8, 9, 10)
-		}, []int64{int64(expr.Sum), 9, 8, 2, 3, 5, 6, 7, 8, 9, 10}},
 		{"gpk_take", func(code int) error {
 			return lib.Take(code, stream, dtype.Float16, dtype.Int64, s(3), 4, s(5), 6, 7, 8, s(9), 10, s(11), 12)
 		}, []int64{3, 8, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}},

@@ -54,6 +54,7 @@ type entries interface {
 	Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
 	Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int, x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int) error
 	Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
+	Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32, x uint64, xStrides []int, dst, workspace uint64, workspaceBytes int64) error
 }
 
 var calls = sync.Pool{New: func() any { return new(call) }}

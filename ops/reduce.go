@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-	"unsafe"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -75,12 +74,20 @@ func (r *reduction) done() {
 
 // Start implements device.Work.
 func (r *reduction) Start(ordinal int, stream uint64) error {
-	shape, strides := r.dims[0][:r.n], r.dims[1][:r.n]
-	xOff, dOff := r.x.Layout.Offset*r.x.DType.Size(), r.dst.Layout.Offset*r.dst.DType.Size()
 	if r.dev.Kind() == device.CPU {
-		return cpu.Reduce(r.op, r.x.DType, r.dst.DType, shape, r.axes, unsafe.Add(r.x.Buffer.Ptr(), xOff), strides, unsafe.Add(r.dst.Buffer.Ptr(), dOff))
+		shape, strides := r.dims[0][:r.n], r.dims[1][:r.n]
+		return cpu.Reduce(r.op, r.x.DType, r.dst.DType, shape, r.axes, r.x.Ptr(), strides, r.dst.Ptr())
 	}
-	return r.dev.Library().Reduce(ordinal, stream, r.op, r.x.DType, r.dst.DType, shape, r.axes, r.x.Buffer.Addr()+uint64(xOff), strides, r.dst.Buffer.Addr()+uint64(dOff), r.work, r.need)
+	return r.enqueue(r.dev.Library(), ordinal, stream)
+}
+
+// Enqueue implements device.Queued.
+func (r *reduction) Enqueue(ordinal int, stream uint64) (bool, error) {
+	return true, r.enqueue(r.dev.Submitted(), ordinal, stream)
+}
+
+func (r *reduction) enqueue(lib entries, ordinal int, stream uint64) error {
+	return lib.Reduce(ordinal, stream, r.op, r.x.DType, r.dst.DType, r.dims[0][:r.n], r.axes, r.x.Addr(), r.dims[1][:r.n], r.dst.Addr(), r.work, r.need)
 }
 
 // collapse drops dimensions of length 1. It merges neighbouring dimensions with one common
