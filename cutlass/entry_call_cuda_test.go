@@ -41,6 +41,9 @@ type common interface {
 	Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
 	Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int, x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int) error
 	Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
+	Ternary(device int, stream uint64, op expr.Op, typ dtype.DType, shape []int, x uint64, xStrides []int, y uint64, yStrides []int, z uint64, zStrides []int, yLo, yHi, zLo, zHi uint64, dst uint64, dstStrides []int) error
+	Fill(device int, stream uint64, typ dtype.DType, shape []int, lo, hi, dst uint64, dstStrides []int) error
+	Line(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int, gamma, beta uint64, eps float64) error
 	Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32, x uint64, xStrides []int, dst, workspace uint64, workspaceBytes int64) error
 	EmbedNorm(device int, stream uint64, e *EmbedNorm) error
 	Pool(device int, stream uint64, p *Pool) error
@@ -66,6 +69,13 @@ func commonCalls(l common, stream uint64, d func(n int) []int) []entryCall {
 		{"gpk_cast", func(code int) error {
 			return l.Cast(code, stream, dtype.Int64, dtype.Int8, d(3), 4, d(5), 6, d(7))
 		}, []int64{8, 5, dims, 3, 4, 5, 6, 7}},
+		{"gpk_ternary", func(code int) error {
+			return l.Ternary(code, stream, expr.Where, dtype.Float16, d(4), 5, d(6), 7, d(8), 9, d(10), 11, 12, 13, 14, 15, d(16))
+		}, []int64{int64(expr.Where), 3, dims, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
+		{"gpk_fill", func(code int) error { return l.Fill(code, stream, dtype.Complex128, d(2), 3, 4, 5, d(6)) }, []int64{11, dims, 2, 3, 4, 5, 6}},
+		{"gpk_line", func(code int) error {
+			return l.Line(code, stream, expr.CumSum, dtype.Int8, dtype.Int64, d(4), 5, d(6), 7, d(8), 9, 10, 11.5)
+		}, []int64{int64(expr.CumSum), 5, 8, dims, 4, 5, 6, 7, 8, 9, 10, f(11.5)}},
 		{"gpk_reduce", func(code int) error {
 			return l.Reduce(code, stream, expr.Sum, dtype.Bool, dtype.Int64, d(3), 5, 6, d(7), 8, 9, 10)
 		}, []int64{int64(expr.Sum), 9, 8, dims, 3, 5, 6, 7, 8, 9, 10}},

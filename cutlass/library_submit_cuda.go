@@ -38,6 +38,26 @@ static int gpk_queued_binary(const uint64_t* a) {
 	                                n + 3 * d);
 }
 
+static int gpk_queued_ternary(const uint64_t* a) {
+	const int64_t* n = (const int64_t*)(a + 14);
+	int const d = (int)a[5];
+	return GPK_AT(gpk_ternary, a[0])((int)a[1], a[2], (int)a[3], (int)a[4], d, n, a[6], n + d, a[7], n + 2 * d, a[8], n + 3 * d, a[9], a[10],
+	                                 a[11], a[12], a[13], n + 4 * d);
+}
+
+static int gpk_queued_fill(const uint64_t* a) {
+	const int64_t* n = (const int64_t*)(a + 8);
+	int const d = (int)a[4];
+	return GPK_AT(gpk_fill, a[0])((int)a[1], a[2], (int)a[3], d, n, a[5], a[6], a[7], n + d);
+}
+
+static int gpk_queued_line(const uint64_t* a) {
+	const int64_t* n = (const int64_t*)(a + 12);
+	int const d = (int)a[6];
+	return GPK_AT(gpk_line, a[0])((int)a[1], a[2], (int)a[3], (int)a[4], (int)a[5], d, n, a[7], n + d, a[8], n + 2 * d, a[9], a[10],
+	                              gpk_word_double(a[11]));
+}
+
 static int gpk_queued_reduce(const uint64_t* a) {
 	const int64_t* n = (const int64_t*)(a + 12);
 	int const d = (int)a[6];
@@ -53,6 +73,9 @@ GPK_QUEUED_AT(gemm)
 GPK_QUEUED_AT(unary)
 GPK_QUEUED_AT(cast)
 GPK_QUEUED_AT(binary)
+GPK_QUEUED_AT(ternary)
+GPK_QUEUED_AT(fill)
+GPK_QUEUED_AT(line)
 GPK_QUEUED_AT(reduce)
 GPK_QUEUED_AT(pad)
 */
@@ -68,12 +91,15 @@ import (
 
 // The C functions that a queue calls.
 var (
-	queuedGemm   = uintptr(C.gpk_queued_gemm_at())
-	queuedUnary  = uintptr(C.gpk_queued_unary_at())
-	queuedCast   = uintptr(C.gpk_queued_cast_at())
-	queuedBinary = uintptr(C.gpk_queued_binary_at())
-	queuedReduce = uintptr(C.gpk_queued_reduce_at())
-	queuedPad    = uintptr(C.gpk_queued_pad_at())
+	queuedGemm    = uintptr(C.gpk_queued_gemm_at())
+	queuedUnary   = uintptr(C.gpk_queued_unary_at())
+	queuedCast    = uintptr(C.gpk_queued_cast_at())
+	queuedBinary  = uintptr(C.gpk_queued_binary_at())
+	queuedTernary = uintptr(C.gpk_queued_ternary_at())
+	queuedFill    = uintptr(C.gpk_queued_fill_at())
+	queuedLine    = uintptr(C.gpk_queued_line_at())
+	queuedReduce  = uintptr(C.gpk_queued_reduce_at())
+	queuedPad     = uintptr(C.gpk_queued_pad_at())
 )
 
 // Submitted provides some entry points of a library through a queue. The first call of each
@@ -136,8 +162,8 @@ func (s *Submitted) record(function uintptr, entry C.uintptr_t) *submit.Record {
 // Failure returns the error of a call that the queue made.
 func (s *Submitted) Failure(function uintptr, code int) error {
 	entry := map[uintptr]string{
-		queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary", queuedReduce: "gpk_reduce",
-		queuedPad: "gpk_pad", queuedAttention: "gpk_attention",
+		queuedGemm: "gpk_gemm", queuedUnary: "gpk_unary", queuedCast: "gpk_cast", queuedBinary: "gpk_binary", queuedTernary: "gpk_ternary",
+		queuedFill: "gpk_fill", queuedLine: "gpk_line", queuedReduce: "gpk_reduce", queuedPad: "gpk_pad", queuedAttention: "gpk_attention",
 		queuedEmbedNorm: "gpk_embed_norm", queuedPool: "gpk_pool", queuedNormResidual: "gpk_norm_residual",
 	}[function]
 	return s.lib.failure(entry, code)
@@ -259,6 +285,72 @@ func (s *Submitted) Binary(device int, stream uint64, op expr.Op, typ, dstType d
 		uint64(device), stream, uint64(op), uint64(typ), uint64(dstType), uint64(len(shape)), x, y, lo, hi, dst,
 	}
 	setDims(r, 12, shape, xStrides, yStrides, dstStrides)
+	s.queue.Push()
+	return nil
+}
+
+// Ternary is Library.Ternary.
+func (s *Submitted) Ternary(device int, stream uint64, op expr.Op, typ dtype.DType, shape []int,
+	x uint64, xStrides []int, y uint64, yStrides []int, z uint64, zStrides []int, yLo, yHi, zLo, zHi uint64, dst uint64, dstStrides []int,
+) error {
+	k := kind{entry: queuedTernary, op: int32(op), to: int32(typ), dims: int32(len(shape))}
+	if y == 0 {
+		k.numbers = 1
+	}
+	if z == 0 {
+		k.numbers += 2
+	}
+	if !s.known(k) {
+		return s.first(k, func() error {
+			return s.lib.Ternary(device, stream, op, typ, shape, x, xStrides, y, yStrides, z, zStrides, yLo, yHi, zLo, zHi, dst, dstStrides)
+		})
+	}
+	if err := checkDims("gpk_ternary", shape, xStrides, yStrides, zStrides, dstStrides); err != nil {
+		return err
+	}
+	r := s.record(queuedTernary, s.lib.entries.ternary)
+	*(*[13]uint64)(r.Args[1:]) = [13]uint64{
+		uint64(device), stream, uint64(op), uint64(typ), uint64(len(shape)), x, y, z, yLo, yHi, zLo, zHi, dst,
+	}
+	setDims(r, 14, shape, xStrides, yStrides, zStrides, dstStrides)
+	s.queue.Push()
+	return nil
+}
+
+// Fill is Library.Fill.
+func (s *Submitted) Fill(device int, stream uint64, typ dtype.DType, shape []int, lo, hi, dst uint64, dstStrides []int) error {
+	k := kind{entry: queuedFill, to: int32(typ), dims: int32(len(shape))}
+	if !s.known(k) {
+		return s.first(k, func() error { return s.lib.Fill(device, stream, typ, shape, lo, hi, dst, dstStrides) })
+	}
+	if err := checkDims("gpk_fill", shape, dstStrides); err != nil {
+		return err
+	}
+	r := s.record(queuedFill, s.lib.entries.fill)
+	*(*[7]uint64)(r.Args[1:]) = [7]uint64{uint64(device), stream, uint64(typ), uint64(len(shape)), lo, hi, dst}
+	setDims(r, 8, shape, dstStrides)
+	s.queue.Push()
+	return nil
+}
+
+// Line is Library.Line.
+func (s *Submitted) Line(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int, gamma, beta uint64, eps float64,
+) error {
+	k := kind{entry: queuedLine, op: int32(op), from: int32(xType), to: int32(dstType), dims: int32(len(shape))}
+	if !s.known(k) {
+		return s.first(k, func() error {
+			return s.lib.Line(device, stream, op, xType, dstType, shape, x, xStrides, dst, dstStrides, gamma, beta, eps)
+		})
+	}
+	if err := checkDims("gpk_line", shape, xStrides, dstStrides); err != nil {
+		return err
+	}
+	r := s.record(queuedLine, s.lib.entries.line)
+	*(*[11]uint64)(r.Args[1:]) = [11]uint64{
+		uint64(device), stream, uint64(op), uint64(xType), uint64(dstType), uint64(len(shape)), x, dst, gamma, beta, math.Float64bits(eps),
+	}
+	setDims(r, 12, shape, xStrides, dstStrides)
 	s.queue.Push()
 	return nil
 }

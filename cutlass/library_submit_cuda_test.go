@@ -60,7 +60,7 @@ func TestSubmitted(t *testing.T) {
 		}
 		q.Drain()
 		record[0] = -1 << 40
-		op := []expr.Op{expr.Exp, expr.Log, expr.Sin, expr.Cos, expr.Tanh, expr.Sqrt, expr.Square, expr.Erf, expr.Sigmoid, expr.Log1p}[number] // new every time
+		op := []expr.Op{expr.Exp, expr.Log, expr.Sin, expr.Cos, expr.Tanh, expr.Sqrt, expr.Square, expr.Erf, expr.Sigmoid, expr.Log1p, expr.Expm1, expr.Tan, expr.Sinh}[number] // new every time
 		if err := s.Unary(0, stream, op, dtype.Float32, dtype.Float32, d(4), 5, d(6), 7, d(8)); !errors.Is(err, unmade) || record[0] != -1<<40 {
 			t.Errorf("%s: the first call of a kind behind it: %v; it was made with %v", c.entry, err, record[0])
 		}

@@ -49,6 +49,25 @@ func (s *Submitted) Binary(device int, stream uint64, op expr.Op, typ, dstType d
 	return s.lib.Binary(device, stream, op, typ, dstType, shape, x, xStrides, y, yStrides, lo, hi, dst, dstStrides)
 }
 
+// Ternary is Library.Ternary.
+func (s *Submitted) Ternary(device int, stream uint64, op expr.Op, typ dtype.DType, shape []int,
+	x uint64, xStrides []int, y uint64, yStrides []int, z uint64, zStrides []int, yLo, yHi, zLo, zHi uint64, dst uint64, dstStrides []int,
+) error {
+	return s.lib.Ternary(device, stream, op, typ, shape, x, xStrides, y, yStrides, z, zStrides, yLo, yHi, zLo, zHi, dst, dstStrides)
+}
+
+// Fill is Library.Fill.
+func (s *Submitted) Fill(device int, stream uint64, typ dtype.DType, shape []int, lo, hi, dst uint64, dstStrides []int) error {
+	return s.lib.Fill(device, stream, typ, shape, lo, hi, dst, dstStrides)
+}
+
+// Line is Library.Line.
+func (s *Submitted) Line(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
+	x uint64, xStrides []int, dst uint64, dstStrides []int, gamma, beta uint64, eps float64,
+) error {
+	return s.lib.Line(device, stream, op, xType, dstType, shape, x, xStrides, dst, dstStrides, gamma, beta, eps)
+}
+
 // Reduce is Library.Reduce.
 func (s *Submitted) Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32,
 	x uint64, xStrides []int, dst, workspace uint64, workspaceBytes int64,

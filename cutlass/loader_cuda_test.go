@@ -205,13 +205,6 @@ func TestEntries(t *testing.T) {
 			return lib.Prepare(code, stream, dtype.Complex64, FormSplit, 5, 6,
 				Prepared{3, 7, 8, 9, 10, true, 12, 13, 14, 15, 16, 17}, Prepared{4, 18, 19, 20, 21, false, 23, 24, 25, 26, 27, 28}, 29, 30)
 		}, []int64{10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 1, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 0, 23, 24, 25, 26, 27, 28, 29, 30}},
-		{"gpk_ternary", func(code int) error {
-			return lib.Ternary(code, stream, expr.Where, dtype.Float16, s(4), 5, s(6), 7, s(8), 9, s(10), 11, 12, 13, 14, 15, s(16))
-		}, []int64{int64(expr.Where), 3, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}},
-		{"gpk_line", func(code int) error {
-			return lib.Line(code, stream, expr.CumSum, dtype.Int8, dtype.Int64, s(4), 5, s(6), 7, s(8), 9, 10, 11.5)
-		}, []int64{int64(expr.CumSum), 5, 8, 2, 4, 5, 6, 7, 8, 9, 10, f(11.5)}},
-		{"gpk_fill", func(code int) error { return lib.Fill(code, stream, dtype.Complex128, s(2), 3, 4, 5, s(6)) }, []int64{11, 2, 2, 3, 4, 5, 6}},
 		{"gpk_fill", func(code int) error { return lib.Fill(code, stream, dtype.Complex128, nil, 3, 4, 5, nil) }, []int64{11, 0, -1, 3, 4, 5, -1}},
 		{"gpk_arange", func(code int) error { return lib.Arange(code, stream, dtype.Float16, 1, 2.5, -3, 4) }, []int64{3, 1, f(2.5), f(-3), 4}},
 		{"gpk_arange", func(code int) error { return lib.Arange(code, stream, dtype.Int8, 1, 2, -3, 4) }, []int64{5, 1, 2, -3, 4}},

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
@@ -17,6 +16,9 @@ import (
 // after they were collapsed are computed in several launches.
 const maxDims = 8
 
+// maxViews is the largest number of operands of a call, with the destination.
+const maxViews = 4
+
 // Scalar holds one element: the bytes of its type, little-endian.
 type Scalar [2]uint64
 
@@ -26,26 +28,24 @@ type Scalar [2]uint64
 type call struct {
 	kernel  kernel
 	op      expr.Op
-	scalar  Scalar
-	first   bool // the scalar is the left operand
+	scalars [2]Scalar // of Apply3, its last operands; otherwise the first one counts
+	first   bool      // the scalar is the left operand
 	dev     *device.Device
-	views   [3]device.View
+	views   [maxViews]device.View
 	n       int // number of views
 	shape   []int
-	strides [3][]int
-	offsets [3]int
+	strides [maxViews][]int
+	offsets [maxViews]int
 
-	bufs [3]*device.Buffer
+	bufs [maxViews]*device.Buffer
 	size [1]int
-	dims [4][maxDims]int // shape and strides, collapsed
+	dims [1 + maxViews][maxDims]int // shape and strides, collapsed
 }
 
 // kernel is the function of a call on either kind of device.
 type kernel struct {
 	cpu  func(*call) error
-	cuda func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error
-	// entry replaces cuda for operations that the device's launch queue supports.
-	entry func(c *call, lib entries, ordinal int, stream uint64) error
+	cuda func(c *call, lib entries, ordinal int, stream uint64) error
 }
 
 // entries are the functions that both the kernel library and the device's launch queue
@@ -53,7 +53,10 @@ type kernel struct {
 type entries interface {
 	Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
 	Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int, x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int) error
+	Ternary(device int, stream uint64, op expr.Op, typ dtype.DType, shape []int, x uint64, xStrides []int, y uint64, yStrides []int, z uint64, zStrides []int, yLo, yHi, zLo, zHi uint64, dst uint64, dstStrides []int) error
 	Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int) error
+	Fill(device int, stream uint64, typ dtype.DType, shape []int, lo, hi, dst uint64, dstStrides []int) error
+	Line(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, x uint64, xStrides []int, dst uint64, dstStrides []int, gamma, beta uint64, eps float64) error
 	Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32, x uint64, xStrides []int, dst, workspace uint64, workspaceBytes int64) error
 }
 
@@ -91,7 +94,7 @@ func newCall(k kernel, views ...device.View) *call {
 func (c *call) collapse() {
 	shape := c.views[0].Layout.Shape
 	if len(shape) > maxDims {
-		var strides [3][]int
+		var strides [maxViews][]int
 		for i := range c.n {
 			l, _ := c.views[i].Layout.BroadcastTo(shape) // cannot fail: the caller has checked it
 			strides[i] = l.Strides
@@ -106,7 +109,7 @@ func (c *call) collapse() {
 		if n == 1 {
 			continue
 		}
-		var step [3]int
+		var step [maxViews]int
 		merge := k > 0
 		for i := range c.n {
 			step[i] = stride(&c.views[i].Layout, d-len(shape))
@@ -190,7 +193,7 @@ func (c *call) run(s *device.Stream) error {
 // done returns the call to the pool. It clears the references to memory, and the fields
 // that not every operation sets.
 func (c *call) done() {
-	c.op, c.scalar, c.first, c.dev = expr.None, Scalar{}, false, nil
+	c.op, c.scalars, c.first, c.dev = expr.None, [2]Scalar{}, false, nil
 	clear(c.views[:])
 	clear(c.bufs[:])
 	calls.Put(c)
@@ -209,18 +212,15 @@ func (c *call) Start(ordinal int, stream uint64) error {
 
 // enqueue calls the kernel library.
 func (c *call) enqueue(ordinal int, stream uint64) error {
-	if c.kernel.entry != nil {
-		return c.kernel.entry(c, c.dev.Library(), ordinal, stream)
-	}
 	return c.kernel.cuda(c, c.dev.Library(), ordinal, stream)
 }
 
 // Enqueue implements device.Queued.
 func (c *call) Enqueue(ordinal int, stream uint64) (bool, error) {
-	if c.kernel.entry == nil || len(c.shape) > maxDims {
+	if len(c.shape) > maxDims {
 		return false, nil
 	}
-	return true, c.kernel.entry(c, c.dev.Submitted(), ordinal, stream)
+	return true, c.kernel.cuda(c, c.dev.Submitted(), ordinal, stream)
 }
 
 // Apply1 computes dst = op(x), with x broadcast to dst's shape.
@@ -234,7 +234,7 @@ var unaryKernel = kernel{
 	cpu: func(c *call) error {
 		return cpu.Unary(c.op, c.views[1].DType, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(0), c.strides[0])
 	},
-	entry: func(c *call, lib entries, ordinal int, stream uint64) error {
+	cuda: func(c *call, lib entries, ordinal int, stream uint64) error {
 		return lib.Unary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(0), c.strides[0])
 	},
 }
@@ -250,7 +250,7 @@ var binaryKernel = kernel{
 	cpu: func(c *call) error {
 		return cpu.Binary(c.op, c.views[1].DType, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(2), c.strides[2], c.ptr(0), c.strides[0])
 	},
-	entry: func(c *call, lib entries, ordinal int, stream uint64) error {
+	cuda: func(c *call, lib entries, ordinal int, stream uint64) error {
 		return lib.Binary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(2), c.strides[2], 0, 0, c.addr(0), c.strides[0])
 	},
 }
@@ -258,24 +258,24 @@ var binaryKernel = kernel{
 // ApplyScalar computes dst = op(x, scalar), or op(scalar, x) if first is set.
 func ApplyScalar(s *device.Stream, op expr.Op, dst, x device.View, scalar Scalar, first bool) error {
 	c := newCall(scalarKernel, dst, x)
-	c.op, c.scalar, c.first = op, scalar, first
+	c.op, c.scalars[0], c.first = op, scalar, first
 	return c.run(s)
 }
 
 var scalarKernel = kernel{
 	cpu: func(c *call) error {
-		x, xs, y, ys := c.ptr(1), c.strides[1], unsafe.Pointer(&c.scalar), zeros(len(c.shape))
+		x, xs, y, ys := c.ptr(1), c.strides[1], unsafe.Pointer(&c.scalars[0]), zeros(len(c.shape))
 		if c.first {
 			x, xs, y, ys = y, ys, x, xs
 		}
 		return cpu.Binary(c.op, c.views[1].DType, c.views[0].DType, c.shape, x, xs, y, ys, c.ptr(0), c.strides[0])
 	},
-	entry: func(c *call, lib entries, ordinal int, stream uint64) error {
+	cuda: func(c *call, lib entries, ordinal int, stream uint64) error {
 		x, y := c.addr(1), uint64(0)
 		if c.first {
 			x, y = y, x
 		}
-		return lib.Binary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, x, c.strides[1], y, c.strides[1], c.scalar[0], c.scalar[1], c.addr(0), c.strides[0])
+		return lib.Binary(ordinal, stream, c.op, c.views[1].DType, c.views[0].DType, c.shape, x, c.strides[1], y, c.strides[1], c.scalars[0][0], c.scalars[0][1], c.addr(0), c.strides[0])
 	},
 }
 
@@ -292,7 +292,7 @@ var castKernel = kernel{
 	cpu: func(c *call) error {
 		return cpu.Cast(c.views[1].DType, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(0), c.strides[0])
 	},
-	entry: func(c *call, lib entries, ordinal int, stream uint64) error {
+	cuda: func(c *call, lib entries, ordinal int, stream uint64) error {
 		return lib.Cast(ordinal, stream, c.views[1].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(0), c.strides[0])
 	},
 }
@@ -300,16 +300,16 @@ var castKernel = kernel{
 // Fill sets every element of dst.
 func Fill(s *device.Stream, dst device.View, scalar Scalar) error {
 	c := newCall(fillKernel, dst)
-	c.scalar = scalar
+	c.scalars[0] = scalar
 	return c.run(s)
 }
 
 var fillKernel = kernel{
 	cpu: func(c *call) error {
-		return cpu.Fill(c.views[0].DType, c.shape, unsafe.Pointer(&c.scalar), c.ptr(0), c.strides[0])
+		return cpu.Fill(c.views[0].DType, c.shape, unsafe.Pointer(&c.scalars[0]), c.ptr(0), c.strides[0])
 	},
-	cuda: func(c *call, lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.Fill(ordinal, stream, c.views[0].DType, c.shape, c.scalar[0], c.scalar[1], c.addr(0), c.strides[0])
+	cuda: func(c *call, lib entries, ordinal int, stream uint64) error {
+		return lib.Fill(ordinal, stream, c.views[0].DType, c.shape, c.scalars[0][0], c.scalars[0][1], c.addr(0), c.strides[0])
 	},
 }
 

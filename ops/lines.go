@@ -32,29 +32,53 @@ func launchLine(s *device.Stream, op expr.Op, dst, x device.View, axis int, gamm
 	shape, strides := layout.Collapse(drop(x.Layout.Shape), drop(x.Layout.Strides), drop(dst.Layout.Strides))
 	shape = append(shape, x.Layout.Shape[axis])
 	xs, ds := append(strides[0], x.Layout.Strides[axis]), append(strides[1], dst.Layout.Strides[axis])
-	last := len(shape) - 1
 	dev := s.Device()
 	if op == expr.CumSum && dev.Kind() != device.CPU && len(shape) <= maxDims {
 		if ok, err := cumSumLong(s, dst, x, cutlass.CumSum{Type: x.DType, Shape: shape, XStrides: xs, DstStrides: ds, X: address(x), Dst: address(dst)}); ok || err != nil {
 			return nameMissing(err, op, x.DType, dev)
 		}
 	}
-	err := dev.Launch(s, []*device.Buffer{x.Buffer, gamma.Buffer, beta.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
-		if dev.Kind() != device.CPU {
-			return inPieces(shape, [][]int{ds, xs}, [4]int{dst.DType.Size(), x.DType.Size()}, [4]uint64{address(dst), address(x)}, func(shape []int, strides [][]int, at [4]uint64) error {
-				return dev.Library().Line(ordinal, stream, op, x.DType, dst.DType, shape, at[1], strides[1], at[0], strides[0], address(gamma), address(beta), eps)
-			})
-		}
-		p, q := pointer(x), pointer(dst)
-		switch op {
-		case expr.CumSum:
-			return cpu.CumSum(x.DType, dst.DType, shape, last, p, xs, q, ds)
-		case expr.LayerNorm, expr.RMSNorm:
-			return cpu.Norm(op, x.DType, shape, p, xs, pointer(gamma), pointer(beta), eps, q, ds)
-		}
-		return cpu.Softmax(op, x.DType, shape, last, p, xs, q, ds)
+	w := &lineWork{op: op, dev: dev, dst: dst, x: x, gamma: gamma, beta: beta, shape: shape, xStrides: xs, dstStrides: ds, eps: eps}
+	return nameMissing(dev.LaunchWork(s, []*device.Buffer{x.Buffer, gamma.Buffer, beta.Buffer}, []*device.Buffer{dst.Buffer}, w), op, x.DType, dev)
+}
+
+// lineWork is the launch of an operation along the last dimension of shape.
+type lineWork struct {
+	op                          expr.Op
+	dev                         *device.Device
+	dst, x, gamma, beta         device.View
+	shape, xStrides, dstStrides []int
+	eps                         float64
+}
+
+// Start implements device.Work.
+func (w *lineWork) Start(ordinal int, stream uint64) error {
+	if w.dev.Kind() != device.CPU {
+		return w.enqueue(w.dev.Library(), ordinal, stream)
+	}
+	p, q, last := pointer(w.x), pointer(w.dst), len(w.shape)-1
+	switch w.op {
+	case expr.CumSum:
+		return cpu.CumSum(w.x.DType, w.dst.DType, w.shape, last, p, w.xStrides, q, w.dstStrides)
+	case expr.LayerNorm, expr.RMSNorm:
+		return cpu.Norm(w.op, w.x.DType, w.shape, p, w.xStrides, pointer(w.gamma), pointer(w.beta), w.eps, q, w.dstStrides)
+	}
+	return cpu.Softmax(w.op, w.x.DType, w.shape, last, p, w.xStrides, q, w.dstStrides)
+}
+
+// Enqueue implements device.Queued.
+func (w *lineWork) Enqueue(ordinal int, stream uint64) (bool, error) {
+	if len(w.shape) > maxDims {
+		return false, nil
+	}
+	return true, w.enqueue(w.dev.Submitted(), ordinal, stream)
+}
+
+func (w *lineWork) enqueue(lib entries, ordinal int, stream uint64) error {
+	at := [4]uint64{address(w.dst), address(w.x)}
+	return inPieces(w.shape, [][]int{w.dstStrides, w.xStrides}, [4]int{w.dst.DType.Size(), w.x.DType.Size()}, at, func(shape []int, strides [][]int, at [4]uint64) error {
+		return lib.Line(ordinal, stream, w.op, w.x.DType, w.dst.DType, shape, at[1], strides[1], at[0], strides[0], address(w.gamma), address(w.beta), w.eps)
 	})
-	return nameMissing(err, op, x.DType, dev)
 }
 
 // cumSumLong computes c, the cumulative sums of few long lines on a GPU, in many blocks a line. It

@@ -6,7 +6,6 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/cpu"
-	"github.com/gpk-go/gpk/layout"
 )
 
 // Operand is an array or, without a buffer, a number.
@@ -36,53 +35,41 @@ func Apply(s *device.Stream, op expr.Op, dst device.View, args []Operand) error 
 // Apply3 computes dst = op(x, y, z) element by element, with x, y and z broadcast to dst's
 // shape. For Where, x is the condition. y and z have dst's type and may be numbers.
 func Apply3(s *device.Stream, op expr.Op, dst, x device.View, y, z Operand) error {
-	views := [4]device.View{dst, x, y.View, z.View}
-	strides, offsets := make([][]int, len(views)), [4]int{}
-	bufs := make([]*device.Buffer, 0, len(views))
-	for i, v := range views {
-		strides[i] = make([]int, len(dst.Layout.Shape))
-		if v.Buffer == nil {
-			continue
-		}
-		l, err := v.Layout.BroadcastTo(dst.Layout.Shape)
-		if err != nil {
-			return err
-		}
-		strides[i], offsets[i] = l.Strides, l.Offset*v.DType.Size()
-		if i > 0 {
-			bufs = append(bufs, v.Buffer)
+	views := [maxViews]device.View{dst, x, y.View, z.View}
+	for i := range views {
+		if views[i].Buffer == nil { // a number
+			views[i] = device.View{DType: dst.DType}
 		}
 	}
-	if dst.Layout.Size() == 0 {
-		return nil
+	c := newCall(ternaryKernel, views[:]...)
+	c.op, c.scalars = op, [2]Scalar{y.Scalar, z.Scalar}
+	return c.run(s)
+}
+
+var ternaryKernel = kernel{
+	cpu: func(c *call) error {
+		y, z := c.number(2, unsafe.Pointer(&c.scalars[0])), c.number(3, unsafe.Pointer(&c.scalars[1]))
+		return cpu.Ternary(c.op, c.views[0].DType, c.shape, c.ptr(1), c.strides[1], y, c.strides[2], z, c.strides[3], c.ptr(0), c.strides[0])
+	},
+	cuda: func(c *call, lib entries, ordinal int, stream uint64) error {
+		var at [maxViews]uint64 // 0 for numbers
+		for i := range c.n {
+			if c.bufs[i] != nil {
+				at[i] = c.addr(i)
+			}
+		}
+		y, z := &c.scalars[0], &c.scalars[1]
+		return lib.Ternary(ordinal, stream, c.op, c.views[0].DType, c.shape, at[1], c.strides[1], at[2], c.strides[2], at[3], c.strides[3],
+			y[0], y[1], z[0], z[1], at[0], c.strides[0])
+	},
+}
+
+// number returns the host address of operand i, or at if the operand is a number.
+func (c *call) number(i int, at unsafe.Pointer) unsafe.Pointer {
+	if c.bufs[i] == nil {
+		return at
 	}
-	shape, strides := layout.Collapse(dst.Layout.Shape, strides...)
-	dev := s.Device()
-	scalars := [2]Scalar{y.Scalar, z.Scalar}
-	err := dev.Launch(s, bufs, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
-		if dev.Kind() == device.CPU {
-			var p [4]unsafe.Pointer
-			for i, v := range views {
-				if v.Buffer == nil {
-					p[i] = unsafe.Pointer(&scalars[i-2])
-				} else {
-					p[i] = unsafe.Add(v.Buffer.Ptr(), offsets[i])
-				}
-			}
-			return cpu.Ternary(op, dst.DType, shape, p[1], strides[1], p[2], strides[2], p[3], strides[3], p[0], strides[0])
-		}
-		var at [4]uint64
-		for i, v := range views {
-			if v.Buffer != nil {
-				at[i] = v.Buffer.Addr() + uint64(offsets[i])
-			}
-		}
-		return inPieces(shape, strides, [4]int{dst.DType.Size(), x.DType.Size(), dst.DType.Size(), dst.DType.Size()}, at, func(shape []int, strides [][]int, at [4]uint64) error {
-			return dev.Library().Ternary(ordinal, stream, op, dst.DType, shape, at[1], strides[1], at[2], strides[2], at[3], strides[3],
-				scalars[0][0], scalars[0][1], scalars[1][0], scalars[1][1], at[0], strides[0])
-		})
-	})
-	return nameMissing(err, op, dst.DType, dev)
+	return c.ptr(i)
 }
 
 // inPieces runs f on parts of at most maxDims dimensions. An address of 0, which stands for

@@ -162,7 +162,8 @@ func meaningful(c class, dt dtype.DType) bool {
 func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c.whole() }
 
 // sizes returns the number of elements at each point of a curve; for products, the number of
-// rows. A curve of float32 has twice as many points. Ragged sizes are odd.
+// rows. A curve of float32 has twice as many points, and one of 48 MiB: between 32 and 64 MiB an
+// operand outgrows the L2 cache of a Hopper, and a sum takes three times as long. Ragged sizes are odd.
 //
 // The tiles of a product run in waves, as many at once as a GPU has multiprocessors. A GPU of 132 has a wave
 // nearly full of tiles at 1,024, 2,048 and 4,096 rows, and needs another one for a few rows more.
@@ -189,6 +190,9 @@ func sizes(c class, dt dtype.DType) []int {
 	out := []int{1, 1 << 6}
 	for n := 1 << 8; n <= 1<<26; n *= step {
 		out = append(out, n)
+		if n == 1<<23 && dt == dtype.Float32 {
+			out = append(out, 3<<22)
+		}
 	}
 	return out
 }
