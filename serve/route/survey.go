@@ -163,7 +163,8 @@ func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c
 
 // sizes returns the number of elements at each point of a curve; for products, the number of
 // rows. A curve of float32 has twice as many points, and one of 48 MiB: between 32 and 64 MiB an
-// operand outgrows the L2 cache of a Hopper, and a sum takes three times as long. Ragged sizes are odd.
+// operand outgrows the L2 cache of a Hopper, and a sum takes three times as long. Ragged sizes are odd. Those
+// of reductions lie below the powers of two: beyond 8,192 float32 a sum takes two kernels.
 //
 // The tiles of a product run in waves, as many at once as a GPU has multiprocessors. A GPU of 132 has a wave
 // nearly full of tiles at 1,024, 2,048 and 4,096 rows, and needs another one for a few rows more.
@@ -172,8 +173,11 @@ func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c
 func sizes(c class, dt dtype.DType) []int {
 	if c != c.whole() {
 		sizes := sizes(c.whole(), dt)
-		for i := range sizes {
-			sizes[i] |= 1
+		for i, n := range sizes {
+			sizes[i] = n | 1
+			if c == raggedReduction {
+				sizes[i] = max(n-1, 1)
+			}
 		}
 		return slices.Compact(sizes)
 	}
