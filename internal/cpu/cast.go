@@ -238,9 +238,43 @@ func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Po
 }
 
 // fromFloat32 and fromFloat64 convert to T.
-func (ints[T]) fromFloat32() func(dst, src unsafe.Pointer, n int) { return floatToInt[T, float32]() }
+func (ints[T]) fromFloat32() func(dst, src unsafe.Pointer, n int) {
+	plain := floatToInt[T, float32]()
+	switch any(T(0)).(type) {
+	case int32:
+		return withVectors(vectorAVX512, 4, 4, int32sOf32AVX512, plain)
+	case int64:
+		return withVectors(vectorAVX512Q, 8, 4, int64sOf32AVX512, plain)
+	}
+	return plain
+}
 
-func (ints[T]) fromFloat64() func(dst, src unsafe.Pointer, n int) { return floatToInt[T, float64]() }
+func (ints[T]) fromFloat64() func(dst, src unsafe.Pointer, n int) {
+	plain := floatToInt[T, float64]()
+	switch any(T(0)).(type) {
+	case int32:
+		return withVectors(vectorAVX512, 4, 8, int32sOf64AVX512, plain)
+	case int64:
+		return withVectors(vectorAVX512Q, 8, 8, int64sOf64AVX512, plain)
+	}
+	return plain
+}
+
+// withVectors returns a function that runs vector on whole vectors, of 64 bytes of the larger type, and plain on the other elements.
+// to and from are the bytes of an element. Without the instructions it returns plain.
+func withVectors(available bool, to, from uintptr, vector, plain func(dst, src unsafe.Pointer, n int)) func(dst, src unsafe.Pointer, n int) {
+	if !available {
+		return plain
+	}
+	lanes := 64 / int(max(to, from))
+	return func(dst, src unsafe.Pointer, n int) {
+		whole := n &^ (lanes - 1)
+		vector(dst, src, whole)
+		if whole < n {
+			plain(unsafe.Add(dst, whole*int(to)), unsafe.Add(src, whole*int(from)), n-whole)
+		}
+	}
+}
 
 // to converts from S to type t.
 func (ints[S]) to(t dtype.DType) func(dst, src unsafe.Pointer, n int) {

@@ -1,0 +1,44 @@
+//go:build !noasm
+
+package cpu
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// vectorAVX512Q reports whether this processor converts between floating-point numbers and integers of 64 bits by vectors.
+var vectorAVX512Q = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
+
+// Conversions with AVX-512; those to int64 need vectorAVX512Q.
+
+// int32sOf32AVX512 writes n elements of float32, a multiple of 16, as int32, as floatToInt.
+//
+//go:noescape
+func int32sOf32AVX512(dst, src unsafe.Pointer, n int)
+
+// int32sOf64AVX512 is int32sOf32AVX512 for float64; n is a multiple of 8.
+//
+//go:noescape
+func int32sOf64AVX512(dst, src unsafe.Pointer, n int)
+
+// int64sOf32AVX512 is int32sOf64AVX512 from float32 to int64.
+//
+//go:noescape
+func int64sOf32AVX512(dst, src unsafe.Pointer, n int)
+
+// int64sOf64AVX512 is int32sOf64AVX512 from float64 to int64.
+//
+//go:noescape
+func int64sOf64AVX512(dst, src unsafe.Pointer, n int)
+
+// signs32AVX512 writes the signs of n elements of float32, a multiple of 16, as floatSigns.
+//
+//go:noescape
+func signs32AVX512(dst, src unsafe.Pointer, n int)
+
+// signs64AVX512 is signs32AVX512 for float64; n is a multiple of 8.
+//
+//go:noescape
+func signs64AVX512(dst, src unsafe.Pointer, n int)

@@ -1,0 +1,16 @@
+//go:build !amd64 || noasm
+
+package cpu
+
+import "unsafe"
+
+const vectorAVX512Q = false
+
+// Without AVX-512 these functions are never called.
+
+func int32sOf32AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
+func int32sOf64AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
+func int64sOf32AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
+func int64sOf64AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
+func signs32AVX512(_, _ unsafe.Pointer, _ int)    { panic("cpu: no assembly") }
+func signs64AVX512(_, _ unsafe.Pointer, _ int)    { panic("cpu: no assembly") }
