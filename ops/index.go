@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gpk-go/gpk/cutlass"
@@ -219,10 +220,22 @@ func Sort(s *device.Stream, dst, x device.View, axis int, descending bool) error
 		return Cast(s, dst, x)
 	}
 	return launchLines(s, expr.Sort, x, axis, 0, []device.View{dst}, func(l *lineCall) error {
+		if err := lineRoom(l.shape, len(l.shape)-1, 2*x.DType.Size()); err != nil {
+			return err
+		}
 		return cpu.Sort(x.DType, l.shape, len(l.shape)-1, descending, pointer(x), l.strides[0], pointer(dst), l.strides[1])
 	}, func(l *lineCall, lib *cutlass.Library, ordinal int, stream uint64) error {
 		return lib.Sort(ordinal, stream, x.DType, l.shape, l.at[0], l.strides[0], l.at[1], l.strides[1], descending, l.workspace, l.need)
 	})
+}
+
+// lineRoom returns an error if the host has no room for so many bytes of scratch an element of one line.
+func lineRoom(shape []int, axis, bytes int) error {
+	n := int64(shape[axis])
+	if n > math.MaxInt64/int64(bytes) {
+		return deviceapi.HostRoom(math.MaxInt64)
+	}
+	return deviceapi.HostRoom(n * int64(bytes))
 }
 
 // TopK writes the k largest elements of each line of x along an axis, and their

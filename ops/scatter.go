@@ -81,6 +81,9 @@ func Put(s *device.Stream, dst, places, x device.View) error {
 // dst, which is dense. places ascends.
 func Ranks(s *device.Stream, dst, x device.View, places []int) error {
 	return onHost(s, "Ranks", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
+		if err := lineRoom(x.Layout.Shape, x.Layout.NDim()-1, 2*x.DType.Size()); err != nil {
+			return err
+		}
 		return cpu.Ranks(x.DType, x.Layout.Shape, x.Layout.NDim()-1, pointer(x), x.Layout.Strides, places, pointer(dst), dst.Layout.Strides)
 	})
 }
@@ -89,6 +92,9 @@ func Ranks(s *device.Stream, dst, x device.View, places []int) error {
 // has the shape of x.
 func ArgSort(s *device.Stream, dst, x device.View, axis int, descending bool) error {
 	return onHost(s, "ArgSort", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
+		if err := lineRoom(x.Layout.Shape, axis, 3*8); err != nil { // keys, indices and their scratch
+			return err
+		}
 		return cpu.ArgSort(x.DType, x.Layout.Shape, axis, descending, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides)
 	})
 }

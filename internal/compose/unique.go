@@ -93,6 +93,7 @@ type distinct[A Operand] struct {
 	size                    int
 	sorted, differs, starts A            // differs: whether an element and the next one are of two kinds
 	from                    A            // of every sorted element, from the last one, the index from the end of the array
+	unsorted                *A           // the elements, if they were sorted without their indices
 	narrow                  *narrowed[A] // if not nil, sorted are its distances
 }
 
@@ -118,7 +119,7 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 	if ok {
 		u.narrow, x = &narrow, narrow.distances
 	}
-	if withOrder || a.DType().IsFloat() { // -0 and 0 are one number, whose first element counts
+	if withOrder {
 		var descending A
 		descending, u.from = Pair(o, [2]dtype.DType{x.DType(), dtype.Int64}, []int{u.size}, "a sort of elements with their indices", []A{flipped(o, x)},
 			func(s *device.Stream, dst [2]device.View, reads []device.View) error {
@@ -126,7 +127,7 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 			})
 		u.sorted = flipped(o, descending)
 	} else {
-		u.sorted = sorted(o, x, 0, false)
+		u.sorted, u.unsorted = sorted(o, x, 0, false), &x
 	}
 	if err = u.sorted.Err(); err != nil {
 		return u, err
@@ -146,8 +147,26 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 
 func (u distinct[A]) values(o Operation[A]) A {
 	values := take(o, u.sorted, u.starts, 0, nil)
-	if u.narrow != nil {
+	switch {
+	case u.narrow != nil:
 		return u.narrow.integers(o, values)
+	case u.unsorted != nil && values.DType().IsFloat():
+		return firstEqual(o, *u.unsorted, values)
+	}
+	return values
+}
+
+// firstEqual returns values, the different elements of x, with the first zero and the first NaN of x in place of those that a sort without
+// indices leaves: -0 before 0, and one kind of NaN.
+func firstEqual[A Operand](o Operation[A], x, values A) A {
+	zero := filled(o, values.DType(), 0, []int{1})
+	isZero := o.Elementwise(expr.Where, o.Elementwise(expr.Eq, x, 0), math.NaN(), zero) // ArgMax finds the first NaN
+	for _, kind := range []struct {
+		elements A
+		is       A
+	}{{isZero, o.Elementwise(expr.Eq, values, 0)}, {x, o.Elementwise(expr.Ne, values, values)}} {
+		at := reshape(o, o.Reduce(expr.ArgMax, kind.elements, []int{0}), 1)
+		values = o.Elementwise(expr.Where, kind.is, take(o, x, at, 0, nil), values)
 	}
 	return values
 }

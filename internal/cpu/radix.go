@@ -13,16 +13,34 @@ const (
 	shortRun = 16
 	// wideDigits is the number of keys from which digits have 11 bits instead of 8.
 	wideDigits = 4096
+	// digitBits is the largest number of bits of a digit: more counts would not stay in the first-level cache.
+	digitBits  = 11
+	mostDigits = 1 << digitBits
 	// spareBits is how many more bits the radix sort looks at than it takes to number the keys. With so many, few keys of
 	// most distributions are left equal.
 	spareBits = 11
 )
 
 // sortKeys sorts x; spare is scratch of the same length. Keys whose bits from `least` on are equal must be in order.
+func sortKeys[K key](x, spare []K, least int) {
+	switch {
+	case sortsByVectors[K]() && len(x) <= networkKeys:
+		sortNetwork(x, x)
+	case len(x) <= shortSort:
+		slices.Sort(x)
+	case least == 0 && countingSort(x):
+	case sortsByVectors[K]():
+		quickSort(x, spare)
+	default:
+		radixSort(x, spare, least)
+	}
+}
+
+// radixSort is sortKeys without vector instructions.
 //
 // Longer lines are sorted by a radix sort, least significant digit first, of the upper bits in which keys differ. Runs
 // of keys with equal upper bits, which are short as a rule, are then sorted by themselves.
-func sortKeys[K key](x, spare []K, least int) {
+func radixSort[K key](x, spare []K, least int) {
 	if len(x) <= shortSort {
 		slices.Sort(x)
 		return
@@ -33,18 +51,16 @@ func sortKeys[K key](x, spare []K, least int) {
 	}
 	digit := 8
 	if len(x) >= wideDigits {
-		digit = 11
+		digit = digitBits
 	}
 	passes := (min(width, bits.Len(uint(len(x)))+spareBits) + digit - 1) / digit
 	base := least + max(0, width-passes*digit)
 	from, to := x, spare
-	var counts [1 << 11]int
+	var counts [mostDigits]int
 	for p := range passes {
 		c, shift, mask := counts[:1<<digit], base+p*digit, uint64(1)<<digit-1
 		clear(c)
-		for _, v := range from {
-			c[uint64(v)>>shift&mask]++
-		}
+		countDigits(from, shift, mask, &counts)
 		at := 0
 		for d, n := range c {
 			c[d] = at
@@ -63,11 +79,49 @@ func sortKeys[K key](x, spare []K, least int) {
 	if base > least {
 		eachRun(x, base, func(lo, hi int) {
 			if hi-lo > shortRun {
-				sortKeys(x[lo:hi], spare[lo:hi], least)
+				radixSort(x[lo:hi], spare[lo:hi], least)
 				return
 			}
 			insertionSort(x[lo:hi])
 		})
+	}
+}
+
+// countingSort sorts keys that differ in their lowest digitBits bits only: it counts each key and writes them anew. It reports
+// whether x is sorted; for fewer keys than there are digits it returns false.
+func countingSort[K key](x []K) bool {
+	const part = 256 // keys between looks at the bits so far
+	if len(x) < mostDigits {
+		return false
+	}
+	var d uint64
+	for i := 0; i < len(x); i += part {
+		for _, v := range x[i:min(i+part, len(x))] {
+			d |= uint64(v ^ x[0])
+		}
+		if d >= mostDigits {
+			return false
+		}
+	}
+	var counts [mostDigits]int
+	mask := uint64(1)<<bits.Len64(d) - 1
+	countDigits(x, 0, mask, &counts)
+	base, at := uint64(x[0])&^mask, 0
+	for digit, n := range counts[:mask+1] {
+		same := x[at : at+n]
+		for i := range same {
+			same[i] = K(base | uint64(digit))
+		}
+		at += n
+	}
+	return true
+}
+
+// countDigits adds the number of keys with each digit, the bits from shift on that mask has, to counts.
+func countDigits[K key](x []K, shift int, mask uint64, counts *[mostDigits]int) {
+	mask &= mostDigits - 1
+	for _, v := range x {
+		counts[uint64(v)>>(shift&63)&mask&(mostDigits-1)]++
 	}
 }
 

@@ -50,10 +50,122 @@ func converted[K key](x []uint64) []K {
 
 func testSortKeys[K key](t *testing.T, x []K) {
 	t.Helper()
-	got, want := slices.Clone(x), slices.Clone(x)
+	want := slices.Clone(x)
 	slices.Sort(want)
-	if sortKeys(got, make([]K, len(x)), 0); !slices.Equal(got, want) {
-		t.Fatalf("%d keys of %T", len(x), x[0])
+	check := func(name string, sort func(x, spare []K)) {
+		got := slices.Clone(x)
+		if sort(got, make([]K, len(x))); !slices.Equal(got, want) {
+			t.Fatalf("%s: %d keys of %T", name, len(x), x[0])
+		}
+	}
+	check("sortKeys", func(x, spare []K) { sortKeys(x, spare, 0) })
+	check("radixSort", func(x, spare []K) { radixSort(x, spare, 0) })
+	if !sortsByVectors[K]() {
+		return
+	}
+	check("quickSort", quickSort)
+	for depth := range 3 {
+		check("a radix sort after partitions", func(x, spare []K) { quickSortFrom(x, x, spare, depth) })
+	}
+}
+
+// TestSortNetwork sorts every number of keys that one sorting network takes, and checks that nothing behind them is written.
+func TestSortNetwork(t *testing.T) {
+	if !vectorAVX512 {
+		t.Skip("this processor has no AVX-512")
+	}
+	rng := testrand.New(t)
+	for n := range networkKeys + 1 {
+		for _, mask := range []uint64{3, math.MaxUint64} {
+			x := make([]uint64, n+1)
+			for i := range x {
+				x[i] = rng.Uint64() & mask
+			}
+			testSortNetwork(t, x)
+			testSortNetwork(t, converted[uint32](x))
+		}
+	}
+}
+
+// testSortNetwork sorts all keys but the last one.
+func testSortNetwork[K key](t *testing.T, x []K) {
+	t.Helper()
+	n := len(x) - 1
+	got, want := slices.Repeat([]K{^K(7)}, n+1), slices.Clone(x[:n])
+	slices.Sort(want)
+	if sortNetwork(got[:n], x[:n]); !slices.Equal(got[:n], want) || got[n] != ^K(7) {
+		t.Fatalf("%d keys of %T: %v, want %v", n, x[0], got, want)
+	}
+}
+
+// TestPartition compares the keys on both sides of a pivot with those that are below it and not.
+func TestPartition(t *testing.T) {
+	if !vectorAVX512 {
+		t.Skip("this processor has no AVX-512")
+	}
+	rng := testrand.New(t)
+	for n := 1; n < 300; n++ {
+		x := make([]uint64, n)
+		for i := range x {
+			x[i] = rng.Uint64() >> rng.IntN(64)
+		}
+		testPartition(t, x)
+		testPartition(t, converted[uint32](x))
+	}
+}
+
+func testPartition[K key](t *testing.T, x []K) {
+	t.Helper()
+	for _, pivot := range []K{0, x[0], ^K(0)} {
+		n := len(x)
+		low, high := slices.Clone(x), slices.Repeat([]K{^K(7)}, n+2)
+		below := partition(low, high[1:n+1], pivot)
+		got, want := append(slices.Clone(low[:below]), high[1+below:n+1]...), slices.Clone(x)
+		for i, v := range got {
+			if (v < pivot) != (i < below) {
+				t.Fatalf("%d keys of %T: %d is on the wrong side of %d", n, v, v, pivot)
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) || high[0] != ^K(7) || high[n+1] != ^K(7) {
+			t.Fatalf("%d keys of %T about %d: %v, want %v", n, pivot, pivot, got, want)
+		}
+	}
+}
+
+// TestFloatKeys compares the vector conversions of keys with those of single elements.
+func TestFloatKeys(t *testing.T) {
+	rng := testrand.New(t)
+	x := make([]uint64, 4096)
+	for i := range x {
+		x[i] = rng.Uint64()
+		if i%4 == 0 { // zeros, infinities, NaNs
+			x[i] = x[i]&(1<<63|1<<31) | []uint64{0, 0x7ff<<52 | 0x7f800000, 0x7ff<<52 | 0x7f800001, 1<<63 - 1}[i/4%4]
+		}
+	}
+	testFloatKeys(t, dtype.Float64, x)
+	testFloatKeys(t, dtype.Float32, converted[uint32](x))
+}
+
+func testFloatKeys[K key](t *testing.T, dt dtype.DType, x []K) {
+	t.Helper()
+	o, _ := orderOf(dt)
+	keys := slices.Clone(x)
+	keysOf(o, keys, false)
+	back := slices.Clone(keys)
+	elementsOf(o, back)
+	for i, v := range x {
+		one := []K{v}
+		keysOf(o, one, false)
+		want := v
+		if v&^K(o.sign) > K(o.infinity) {
+			want = K(o.infinity | o.infinity>>1)
+		}
+		if elements := []K{keys[i]}; keys[i] != one[0] || back[i] != want {
+			elementsOf(o, elements)
+			t.Fatalf("%v %#x: key %#x, alone %#x; back %#x, alone %#x, want %#x", dt, v, keys[i], one[0], back[i], elements[0], want)
+		}
 	}
 }
 

@@ -82,11 +82,6 @@ func (r *ranker[K]) each(n int, f func(part, lo, hi int)) {
 	})
 }
 
-const (
-	rankBits = 11
-	rankSize = 1 << rankBits
-)
-
 // pick sets out[i] to the key at places[i] of the sorted x. places ascends. The keys differ in their lowest `left` bits only. pick
 // overwrites x and spare, which have the same length.
 func (r *ranker[K]) pick(x, spare []K, places []int, out []K, left int) {
@@ -103,20 +98,17 @@ func (r *ranker[K]) pick(x, spare []K, places []int, out []K, left int) {
 		}
 		return
 	}
-	left = max(left-rankBits, 0)
-	digit := func(v K) int { return int(uint64(v)>>left) & (rankSize - 1) }
-	counts := make([][rankSize]int, r.parts)
+	left = max(left-digitBits, 0)
+	digit := func(v K) int { return int(uint64(v)>>left) & (mostDigits - 1) }
+	counts := make([][mostDigits]int, r.parts)
 	r.each(len(x), func(part, lo, hi int) {
-		c := &counts[part]
-		for _, v := range x[lo:hi] {
-			c[digit(v)]++
-		}
+		countDigits(x[lo:hi], left, mostDigits-1, &counts[part])
 	})
 	// The digits of the picked keys, each with its places, and with the first of its keys in spare.
 	type bucket struct{ digit, before, from, n, first, last int }
 	var buckets []bucket
 	before, from, place := 0, 0, 0
-	for d := 0; d < rankSize && place < len(places); d++ {
+	for d := 0; d < mostDigits && place < len(places); d++ {
 		n := 0
 		for p := range counts {
 			n += counts[p][d]
@@ -133,7 +125,7 @@ func (r *ranker[K]) pick(x, spare []K, places []int, out []K, left int) {
 	}
 	// wanted has, for each part and digit, the index in spare of the part's next key with this digit. It is -1 for a digit that no
 	// picked key has.
-	wanted := make([][rankSize]int, r.parts)
+	wanted := make([][mostDigits]int, r.parts)
 	for p := range wanted {
 		for d := range wanted[p] {
 			wanted[p][d] = -1

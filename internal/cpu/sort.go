@@ -52,6 +52,9 @@ func keysOf[K key](o order, x []K, oneZero bool) {
 	sign, infinity := K(o.sign), K(o.infinity)
 	switch {
 	case infinity != 0:
+		if !oneZero {
+			x = x[convertKeys(x, keysOf32AVX512, keysOf64AVX512):]
+		}
 		last := 8*o.size - 1
 		for i, v := range x {
 			// Invert all bits of a negative number, and the sign bit of any other. Signs are
@@ -77,18 +80,31 @@ func elementsOf[K key](o order, x []K) {
 	sign := K(o.sign)
 	switch {
 	case o.infinity != 0:
+		x = x[convertKeys(x, elementsOf32AVX512, elementsOf64AVX512):]
+		last := 8*o.size - 1
 		for i, v := range x {
-			if v&sign != 0 {
-				x[i] = v ^ sign
-			} else {
-				x[i] = ^v
-			}
+			x[i] = v ^ ((v>>last - 1) | sign)
 		}
 	case o.signed:
 		for i := range x {
 			x[i] ^= sign
 		}
 	}
+}
+
+// convertKeys converts whole vectors from the front of x in place, if this processor can, and returns the number of elements.
+func convertKeys[K key](x []K, convert32, convert64 func(dst, src unsafe.Pointer, n int)) int {
+	if !sortsByVectors[K]() {
+		return 0
+	}
+	if unsafe.Sizeof(K(0)) == 4 {
+		n := len(x) &^ 15
+		convert32(at0(x), at0(x), n)
+		return n
+	}
+	n := len(x) &^ 7
+	convert64(at0(x), at0(x), n)
+	return n
 }
 
 // Sort sorts the elements of each line along an axis, of a real type or Bool. NaN is the
@@ -128,6 +144,11 @@ func sortLines[K key](l lines, o order, descending bool) {
 		}
 		return
 	}
+	inner := l.outer.axes[len(l.outer.axes)-1]
+	if across := inner.n > 1 && abs(inner.step[1]) < abs(l.step); !across && l.dstep == o.size {
+		sortInPlace[K](l, o, descending)
+		return
+	}
 	load := func(dst, src unsafe.Pointer, step, n int) { copySpan(dst, o.size, src, step, o.size, n) }
 	store := func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int) {
 		copySpan(dst, step, src, o.size, o.size, n)
@@ -139,6 +160,26 @@ func sortLines[K key](l lines, o order, descending bool) {
 		elementsOf(o, out[:len(in)])
 		if descending {
 			slices.Reverse(out[:len(in)])
+		}
+	})
+}
+
+// sortInPlace sorts lines in the memory of the destination, where each is dense.
+func sortInPlace[K key](l lines, o order, descending bool) {
+	Parallel(l.outer.n, max(linesPart/l.n, 1), func(lo, hi int) {
+		scratch := NewScratch[float64]((l.n*o.size + 7) / 8)
+		defer scratch.Free()
+		spare := unsafe.Slice((*K)(at0(scratch.Data())), l.n)
+		for i := lo; i < hi; i++ {
+			p := l.outer.at(i)
+			keys := unsafe.Slice((*K)(p[0]), l.n)
+			copySpan(p[0], o.size, p[1], l.step, o.size, l.n)
+			keysOf(o, keys, false)
+			sortKeys(keys, spare, 0)
+			elementsOf(o, keys)
+			if descending {
+				slices.Reverse(keys)
+			}
 		}
 	})
 }

@@ -24,5 +24,6 @@ var Files = []asm.File{
 	{Name: "smooth_amd64.s", Write: smooth},
 	{Name: "smooth64_amd64.s", Write: smooth64Loops},
 	{Name: "softmax_amd64.s", Write: softmax},
+	{Name: "sort_amd64.s", Write: sortLoops},
 	{Name: "vector_amd64.s", Write: vectorLoops},
 }

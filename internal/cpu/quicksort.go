@@ -1,0 +1,90 @@
+package cpu
+
+import (
+	"math/bits"
+	"unsafe"
+)
+
+// networkKeys is the number of keys that one sorting network sorts.
+const networkKeys = 128
+
+// sortsByVectors reports whether quickSort sorts keys of type K on this processor.
+func sortsByVectors[K key]() bool { return vectorAVX512 && unsafe.Sizeof(K(0)) >= 4 }
+
+// quickSort sorts x with vector instructions; spare is scratch of the same length. Lengths up to networkKeys need none.
+func quickSort[K key](x, spare []K) {
+	quickSortFrom(x, x, spare, 2*bits.Len(uint(len(x))))
+}
+
+// quickSortFrom sorts the keys of from, which is dst or other, into dst; all three have the same length. depth is the number of
+// partitions after which a radix sort takes over, so that no order of keys makes the time quadratic.
+func quickSortFrom[K key](dst, from, other []K, depth int) {
+	for len(from) > networkKeys {
+		if depth--; depth < 0 {
+			if &dst[0] != &from[0] {
+				copy(dst, from)
+				other = from
+			}
+			radixSort(dst, other, 0)
+			return
+		}
+		pivot := middleKey(from)
+		n := partition(from, other, pivot)
+		if n == 0 { // The pivot is the least key, and all keys are in other. Those equal to it come first.
+			from, other = other, from
+			if n = len(from); pivot != ^K(0) {
+				n = partition(from, other, pivot+1)
+			}
+			for i := range dst[:n] {
+				dst[i] = pivot
+			}
+		} else {
+			quickSortFrom(dst[:n], from[:n], other[:n], depth)
+		}
+		dst, from, other = dst[n:], other[n:], from[n:]
+	}
+	sortNetwork(dst, from)
+}
+
+// middleKey returns the median of some keys of x, which has at least as many.
+func middleKey[K key](x []K) K {
+	var some [32]K
+	for i, step := 0, len(x)/len(some); i < len(some); i++ {
+		some[i] = x[i*step]
+	}
+	sortNetwork(some[:], some[:])
+	return some[len(some)/2]
+}
+
+// partition moves the keys of x below the pivot to its front and the others to the end of high, which has the same length, and
+// returns the number of the former.
+func partition[K key](x, high []K, pivot K) int {
+	if unsafe.Sizeof(pivot) == 4 {
+		return partition32AVX512(at0(x), at0(high), len(x), uint64(pivot))
+	}
+	return partition64AVX512(at0(x), at0(high), len(x), uint64(pivot))
+}
+
+// sortNetwork writes the keys of src, at most networkKeys, to dst in ascending order.
+func sortNetwork[K key](dst, src []K) {
+	to, from, n := at0(dst), at0(src), len(src)
+	if unsafe.Sizeof(K(0)) == 4 {
+		switch {
+		case n <= 32:
+			sort32x32AVX512(to, from, n)
+		case n <= 64:
+			sort32x64AVX512(to, from, n)
+		default:
+			sort32x128AVX512(to, from, n)
+		}
+		return
+	}
+	switch {
+	case n <= 32:
+		sort64x32AVX512(to, from, n)
+	case n <= 64:
+		sort64x64AVX512(to, from, n)
+	default:
+		sort64x128AVX512(to, from, n)
+	}
+}
