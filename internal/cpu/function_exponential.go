@@ -51,17 +51,19 @@ func logTo(x, scale, rest float64) float64 {
 	return p + math.FMA(high, rest, math.FMA(low, scale, p1))
 }
 
-// hyperbolicMax is the argument from which e^-x is negligible compared with e^x.
-const hyperbolicMax = 22
+const (
+	hyperbolicTiny = 0x1p-28 // below, sinh, asinh and atanh are x
+	hyperbolicFar  = 0x1p28  // beyond, asinh and acosh are log(2x)
+)
 
 // sinhF64 returns (e^x - e^-x)/2; with e = e^|x| - 1 that is (e + e/(e + 1))/2.
 func sinhF64(x float64) float64 {
 	a := math.Abs(x)
 	v := 0.0
 	switch {
-	case a < 0x1p-28:
+	case a < hyperbolicTiny:
 		return x
-	case a < hyperbolicMax:
+	case a <= normalExponent:
 		e := expm1F64(a)
 		v = 0.5 * (e + e/(e+1))
 	default:
@@ -73,7 +75,7 @@ func sinhF64(x float64) float64 {
 // coshF64 returns (e^x + e^-x)/2.
 func coshF64(x float64) float64 {
 	a := math.Abs(x)
-	if a < hyperbolicMax {
+	if a <= normalExponent {
 		e := expF64(a)
 		return 0.5*e + 0.5/e
 	}
@@ -95,9 +97,9 @@ func asinhF64(x float64) float64 {
 	a := math.Abs(x)
 	v := 0.0
 	switch {
-	case a < 0x1p-28 || a != a:
+	case a < hyperbolicTiny || a != a:
 		return x
-	case a > 0x1p28:
+	case a > hyperbolicFar:
 		v = logF64(a) + math.Ln2
 	case a > 2:
 		v = logF64(2*a + 1/(math.Sqrt(math.FMA(a, a, 1))+a))
@@ -112,7 +114,7 @@ func acoshF64(x float64) float64 {
 	switch {
 	case !(x >= 1):
 		return math.NaN()
-	case x > 0x1p28:
+	case x > hyperbolicFar:
 		return logF64(x) + math.Ln2
 	case x > 2:
 		return logF64(2*x - 1/(x+math.Sqrt(math.FMA(x, x, -1))))
@@ -125,7 +127,7 @@ func atanhF64(x float64) float64 {
 	a := math.Abs(x)
 	v := 0.0
 	switch {
-	case a < 0x1p-28:
+	case a < hyperbolicTiny:
 		return x
 	case a < 0.5:
 		v = 0.5 * log1pF64(2*a+2*a*a/(1-a))
@@ -149,3 +151,15 @@ func logAddExpF64(x, y float64) float64 {
 		return d // NaN
 	}
 }
+
+func sinhF32(x float32) float32  { return float32(sinhF64(float64(x))) }
+func coshF32(x float32) float32  { return float32(coshF64(float64(x))) }
+func asinhF32(x float32) float32 { return float32(asinhF64(float64(x))) }
+func acoshF32(x float32) float32 { return float32(acoshF64(float64(x))) }
+func atanhF32(x float32) float32 { return float32(atanhF64(float64(x))) }
+
+// exp2F32, log2F32 and log10F32 multiply by a float64: the error of the product is negligible in float32.
+
+func exp2F32(x float32) float32  { return float32(expF64(float64(x) * math.Ln2)) }
+func log2F32(x float32) float32  { return float32(logF64(float64(x)) * (1 / math.Ln2)) }
+func log10F32(x float32) float32 { return float32(logF64(float64(x)) * (1 / math.Ln10)) }

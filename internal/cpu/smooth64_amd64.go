@@ -94,7 +94,7 @@ func pow32AVX512(dst, x, y *float32, n int) int
 
 // smooth64Table holds the constants of the assembly, each repeated four times, in the order of
 // smooth64Constants in internal/asm/cpu/smooth64.go.
-var smooth64Table = func() (t [108][4]float64) {
+var smooth64Table = func() (t [131][4]float64) {
 	b := math.Float64frombits
 	constants := slices.Concat(
 		[]float64{1, 2, 0.5, b(1<<63 - 1), b(1 << 63), 0, math.Inf(1), b(1023), log2e, shifter, ln2High, ln2Low},
@@ -106,6 +106,9 @@ var smooth64Table = func() (t [108][4]float64) {
 		[]float64{erf64Mid, powC8, powC7, powC6, powC5, powC4, powC3, powC2, powC1, third, thirdRest, fifth, fifthRest, b(half64)},
 		[]float64{math.Ln2, ln2Rest, 1 / math.Ln2, inverseLn2Rest, 1 / math.Ln10, inverseLn10Rest},
 		[]float64{b(cbrtStart), cbrtC, cbrtD, cbrtE, cbrtF, cbrtG, b(cbrtMask), b(cbrtUp), b(1<<31 - 1), b((1<<31 - 2) / 3), b((1<<33 + 1) / 3)},
+		[]float64{hyperbolicTiny, hyperbolicFar, math.Pi / 4, trigLimit, twoOverPi, halfPi1, halfPi2, halfPi3, halfPiCancelled},
+		[]float64{sin64C6, sin64C5, sin64C4, sin64C3, sin64C2, sin64C1, sin64C0},
+		[]float64{cos64C6, cos64C5, cos64C4, cos64C3, cos64C2, cos64C1, cos64C0},
 	)
 	for i, v := range constants {
 		t[i] = [4]float64{v, v, v, v}

@@ -9,42 +9,81 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Each function sets dst[i] = f(x[i]) for f of smooth.go with AVX2, bit for bit. It
-// computes a prefix and returns its length, a multiple of 4. It stops at the first four
-// elements of which f computes one on another path.
+// Each function sets dst[i] = f(x[i]) for f of smooth.go, and tanF32, bit for bit. It computes a prefix and returns its
+// length, a multiple of 4 with AVX2 and of 8 with AVX-512. It stops at the first vector with an element that f computes on
+// another path.
 
 //go:noescape
-func expm1AVX(dst, x *float32, n int) int
+func expm1_32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func tanhAVX(dst, x *float32, n int) int
+func tanh32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func sigmoidAVX(dst, x *float32, n int) int
+func sigmoid32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func siluAVX(dst, x *float32, n int) int
+func silu32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func geluTanhAVX(dst, x *float32, n int) int
+func geluTanh32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func geluAVX(dst, x *float32, n int) int
+func gelu32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func erfAVX(dst, x *float32, n int) int
+func erf32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func logAVX(dst, x *float32, n int) int
+func log32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func log1pAVX(dst, x *float32, n int) int
+func log1p32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func sinAVX(dst, x *float32, n int) int
+func sin32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func cosAVX(dst, x *float32, n int) int
+func cos32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func tan32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func expm1_32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func tanh32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func sigmoid32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func silu32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func geluTanh32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func gelu32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func erf32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func log32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func log1p32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func sin32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func cos32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func tan32AVX512(dst, x *float32, n int) int
 
 // expAVX computes eight elements at a time and never stops early.
 //
@@ -117,31 +156,34 @@ func expVector(dst, x *float32, n int) int {
 	return done
 }
 
-func exps(dst, x unsafe.Pointer, n int)      { each32(expVector, expF32, dst, x, n) }
-func expm1s(dst, x unsafe.Pointer, n int)    { each32(expm1AVX, expm1F32, dst, x, n) }
-func logs(dst, x unsafe.Pointer, n int)      { each32(logAVX, logF32, dst, x, n) }
-func log1ps(dst, x unsafe.Pointer, n int)    { each32(log1pAVX, log1pF32, dst, x, n) }
-func sins(dst, x unsafe.Pointer, n int)      { each32(sinAVX, sinF32, dst, x, n) }
-func coss(dst, x unsafe.Pointer, n int)      { each32(cosAVX, cosF32, dst, x, n) }
-func tanhs(dst, x unsafe.Pointer, n int)     { each32(tanhAVX, tanhF32, dst, x, n) }
-func erfs(dst, x unsafe.Pointer, n int)      { each32(erfAVX, erfF32, dst, x, n) }
-func sigmoids(dst, x unsafe.Pointer, n int)  { each32(sigmoidAVX, sigmoidF32, dst, x, n) }
-func gelus(dst, x unsafe.Pointer, n int)     { each32(geluAVX, geluF32, dst, x, n) }
-func geluTanhs(dst, x unsafe.Pointer, n int) { each32(geluTanhAVX, geluTanhF32, dst, x, n) }
-func silus(dst, x unsafe.Pointer, n int)     { each32(siluAVX, siluF32, dst, x, n) }
+func expm1s(dst, x unsafe.Pointer, n int) { each64(expm1_32AVX512, expm1_32AVX2, expm1F32, dst, x, n) }
+func logs(dst, x unsafe.Pointer, n int)   { each64(log32AVX512, log32AVX2, logF32, dst, x, n) }
+func log1ps(dst, x unsafe.Pointer, n int) { each64(log1p32AVX512, log1p32AVX2, log1pF32, dst, x, n) }
+func sins(dst, x unsafe.Pointer, n int)   { each64(sin32AVX512, sin32AVX2, sinF32, dst, x, n) }
+func coss(dst, x unsafe.Pointer, n int)   { each64(cos32AVX512, cos32AVX2, cosF32, dst, x, n) }
+func tanhs(dst, x unsafe.Pointer, n int)  { each64(tanh32AVX512, tanh32AVX2, tanhF32, dst, x, n) }
+func erfs(dst, x unsafe.Pointer, n int)   { each64(erf32AVX512, erf32AVX2, erfF32, dst, x, n) }
+func sigmoids(dst, x unsafe.Pointer, n int) {
+	each64(sigmoid32AVX512, sigmoid32AVX2, sigmoidF32, dst, x, n)
+}
+func gelus(dst, x unsafe.Pointer, n int) { each64(gelu32AVX512, gelu32AVX2, geluF32, dst, x, n) }
+func geluTanhs(dst, x unsafe.Pointer, n int) {
+	each64(geluTanh32AVX512, geluTanh32AVX2, geluTanhF32, dst, x, n)
+}
+func tan32s(dst, x unsafe.Pointer, n int) { each64(tan32AVX512, tan32AVX2, tanF32, dst, x, n) }
+func silus(dst, x unsafe.Pointer, n int)  { each64(silu32AVX512, silu32AVX2, siluF32, dst, x, n) }
 
-// each32 computes dst = f(x) on dense blocks. It uses fast, which gives the same bits, for
-// every vector that fast supports.
-func each32(fast func(dst, x *float32, n int) int, f func(x float32) float32, dst, x unsafe.Pointer, n int) {
+// exps computes exponentials with the assembly for every vector that it supports.
+func exps(dst, x unsafe.Pointer, n int) {
 	d, s := pair[float32, float32](dst, x, n)
 	for len(s) > 0 {
 		if smoothAVX && len(s) >= 4 {
-			done := fast(&d[0], &s[0], len(s))
+			done := expVector(&d[0], &s[0], len(s))
 			d, s = d[done:], s[done:]
 		}
 		m := min(4, len(s))
 		for i, v := range s[:m] {
-			d[i] = f(v)
+			d[i] = expF32(v)
 		}
 		d, s = d[m:], s[m:]
 	}

@@ -4,9 +4,9 @@
 
 #include "textflag.h"
 
-// func expm1AVX(dst *float32, x *float32, n int) int
+// func expm1_32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·expm1AVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·expm1_32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -61,9 +61,9 @@ check:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func tanhAVX(dst *float32, x *float32, n int) int
+// func tanh32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·tanhAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·tanh32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -122,9 +122,9 @@ check:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func sigmoidAVX(dst *float32, x *float32, n int) int
+// func sigmoid32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·sigmoidAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·sigmoid32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -179,9 +179,9 @@ check:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func siluAVX(dst *float32, x *float32, n int) int
+// func silu32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·siluAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·silu32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -239,9 +239,9 @@ check:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func geluTanhAVX(dst *float32, x *float32, n int) int
+// func geluTanh32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·geluTanhAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·geluTanh32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -304,9 +304,9 @@ check:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func geluAVX(dst *float32, x *float32, n int) int
+// func gelu32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·geluAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·gelu32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -410,9 +410,9 @@ check:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func erfAVX(dst *float32, x *float32, n int) int
+// func erf32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·erfAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·erf32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -531,9 +531,9 @@ check:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func logAVX(dst *float32, x *float32, n int) int
+// func log32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·logAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·log32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -589,9 +589,9 @@ out:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func log1pAVX(dst *float32, x *float32, n int) int
+// func log1p32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·log1pAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·log1p32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -653,9 +653,9 @@ out:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func sinAVX(dst *float32, x *float32, n int) int
+// func sin32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·sinAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·sin32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -719,9 +719,9 @@ out:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func cosAVX(dst *float32, x *float32, n int) int
+// func cos32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2
-TEXT ·cosAVX(SB), NOSPLIT|NOFRAME, $0-32
+TEXT ·cos32AVX2(SB), NOSPLIT|NOFRAME, $0-32
 	LEAQ ·smoothTable+0(SB), AX
 	MOVQ dst+0(FP), CX
 	MOVQ x+8(FP), DX
@@ -743,7 +743,6 @@ next:
 	VSUBPD     Y3, Y0, Y0
 	VMULPD     640(AX), Y2, Y2
 	VSUBPD     Y2, Y0, Y0
-	VPADDQ     2144(AX), Y1, Y1
 	VMULPD     Y0, Y0, Y2
 	VMULPD     672(AX), Y2, Y3
 	VADDPD     704(AX), Y3, Y3
@@ -766,6 +765,7 @@ next:
 	VMULPD     928(AX), Y2, Y2
 	VSUBPD     Y2, Y4, Y2
 	VADDPD     Y2, Y3, Y2
+	VPADDQ     2144(AX), Y1, Y1
 	VPSLLQ     $0x3f, Y1, Y3
 	VBLENDVPD  Y3, Y2, Y0, Y0
 	VPSRLQ     $0x01, Y1, Y1
@@ -779,6 +779,923 @@ next:
 
 check:
 	SUBQ $0x04, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func tan32AVX2(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX2
+TEXT ·tan32AVX2(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD  (DX), Y0
+	VPAND      448(AX), Y0, Y1
+	VCMPPD     $0x1e, 544(AX), Y1, Y1
+	VMOVMSKPD  Y1, DI
+	TESTL      DI, DI
+	JNE        out
+	VMULPD     576(AX), Y0, Y1
+	VADDPD     96(AX), Y1, Y1
+	VSUBPD     96(AX), Y1, Y2
+	VMULPD     608(AX), Y2, Y3
+	VSUBPD     Y3, Y0, Y0
+	VMULPD     640(AX), Y2, Y2
+	VSUBPD     Y2, Y0, Y0
+	VMULPD     Y0, Y0, Y2
+	VMULPD     672(AX), Y2, Y3
+	VADDPD     704(AX), Y3, Y3
+	VMULPD     Y2, Y3, Y3
+	VADDPD     736(AX), Y3, Y3
+	VMULPD     Y2, Y3, Y3
+	VADDPD     768(AX), Y3, Y3
+	VMULPD     Y2, Y3, Y3
+	VADDPD     416(AX), Y3, Y3
+	VMULPD     Y0, Y3, Y0
+	VMULPD     800(AX), Y2, Y3
+	VADDPD     832(AX), Y3, Y3
+	VMULPD     Y2, Y3, Y3
+	VADDPD     864(AX), Y3, Y3
+	VMULPD     Y2, Y3, Y3
+	VADDPD     896(AX), Y3, Y3
+	VMULPD     Y2, Y3, Y3
+	VMULPD     Y2, Y3, Y3
+	VMOVUPD    416(AX), Y4
+	VMULPD     928(AX), Y2, Y2
+	VSUBPD     Y2, Y4, Y2
+	VADDPD     Y2, Y3, Y2
+	VPSLLQ     $0x3f, Y1, Y1
+	VBLENDVPD  Y1, Y2, Y0, Y3
+	VPXOR      Y1, Y3, Y3
+	VCVTPD2PSY Y3, X3
+	VBLENDVPD  Y1, Y0, Y2, Y0
+	VCVTPD2PSY Y0, X0
+	VDIVPS     X0, X3, X3
+	VMOVUPS    X3, (CX)
+	ADDQ       $0x10, DX
+	ADDQ       $0x10, CX
+	ADDQ       $0x04, SI
+
+check:
+	SUBQ $0x04, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func expm1_32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·expm1_32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD    (DX), Z0
+	VBROADCASTSD (AX), Z1
+	VMAXPD       Z0, Z1, Z1
+	VBROADCASTSD 32(AX), Z2
+	VMINPD       Z1, Z2, Z1
+	VMULPD.BCST  64(AX), Z1, Z2
+	VADDPD.BCST  96(AX), Z2, Z2
+	VSUBPD.BCST  96(AX), Z2, Z3
+	VMULPD.BCST  128(AX), Z3, Z3
+	VSUBPD       Z3, Z1, Z1
+	VPADDQ.BCST  384(AX), Z2, Z2
+	VPSLLQ       $0x34, Z2, Z2
+	VMULPD.BCST  160(AX), Z1, Z3
+	VADDPD.BCST  192(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  224(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  256(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  288(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  320(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  352(AX), Z3, Z3
+	VMULPD       Z1, Z1, Z4
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z1, Z3, Z1
+	VMULPD       Z2, Z1, Z1
+	VSUBPD.BCST  416(AX), Z2, Z2
+	VADDPD       Z2, Z1, Z1
+	VPANDQ.BCST  448(AX), Z1, Z1
+	VPANDQ.BCST  480(AX), Z0, Z0
+	VPORQ        Z0, Z1, Z0
+	VCVTPD2PS    Z0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func tanh32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·tanh32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD    (DX), Z0
+	VPANDQ.BCST  448(AX), Z0, Z1
+	VADDPD       Z1, Z1, Z1
+	VBROADCASTSD (AX), Z2
+	VMAXPD       Z1, Z2, Z1
+	VBROADCASTSD 32(AX), Z2
+	VMINPD       Z1, Z2, Z1
+	VMULPD.BCST  64(AX), Z1, Z2
+	VADDPD.BCST  96(AX), Z2, Z2
+	VSUBPD.BCST  96(AX), Z2, Z3
+	VMULPD.BCST  128(AX), Z3, Z3
+	VSUBPD       Z3, Z1, Z1
+	VPADDQ.BCST  384(AX), Z2, Z2
+	VPSLLQ       $0x34, Z2, Z2
+	VMULPD.BCST  160(AX), Z1, Z3
+	VADDPD.BCST  192(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  224(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  256(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  288(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  320(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  352(AX), Z3, Z3
+	VMULPD       Z1, Z1, Z4
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z1, Z3, Z1
+	VMULPD       Z2, Z1, Z1
+	VSUBPD.BCST  416(AX), Z2, Z2
+	VADDPD       Z2, Z1, Z1
+	VADDPD.BCST  512(AX), Z1, Z2
+	VDIVPD       Z2, Z1, Z1
+	VPANDQ.BCST  448(AX), Z1, Z1
+	VPANDQ.BCST  480(AX), Z0, Z0
+	VPORQ        Z0, Z1, Z0
+	VCVTPD2PS    Z0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func sigmoid32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·sigmoid32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD    (DX), Z0
+	VPXORQ.BCST  480(AX), Z0, Z0
+	VBROADCASTSD (AX), Z1
+	VMAXPD       Z0, Z1, Z0
+	VBROADCASTSD 32(AX), Z1
+	VMINPD       Z0, Z1, Z0
+	VMULPD.BCST  64(AX), Z0, Z1
+	VADDPD.BCST  96(AX), Z1, Z1
+	VSUBPD.BCST  96(AX), Z1, Z2
+	VMULPD.BCST  128(AX), Z2, Z2
+	VSUBPD       Z2, Z0, Z0
+	VPADDQ.BCST  384(AX), Z1, Z1
+	VPSLLQ       $0x34, Z1, Z1
+	VMULPD.BCST  160(AX), Z0, Z2
+	VADDPD.BCST  192(AX), Z2, Z2
+	VMULPD       Z0, Z2, Z2
+	VADDPD.BCST  224(AX), Z2, Z2
+	VMULPD       Z0, Z2, Z2
+	VADDPD.BCST  256(AX), Z2, Z2
+	VMULPD       Z0, Z2, Z2
+	VADDPD.BCST  288(AX), Z2, Z2
+	VMULPD       Z0, Z2, Z2
+	VADDPD.BCST  320(AX), Z2, Z2
+	VMULPD       Z0, Z2, Z2
+	VADDPD.BCST  352(AX), Z2, Z2
+	VMULPD       Z0, Z0, Z3
+	VMULPD       Z3, Z2, Z2
+	VADDPD       Z0, Z2, Z0
+	VMULPD       Z1, Z0, Z0
+	VADDPD       Z1, Z0, Z0
+	VADDPD.BCST  416(AX), Z0, Z0
+	VBROADCASTSD 416(AX), Z1
+	VDIVPD       Z0, Z1, Z0
+	VCVTPD2PS    Z0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func silu32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·silu32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD    (DX), Z0
+	VPXORQ.BCST  480(AX), Z0, Z1
+	VBROADCASTSD (AX), Z2
+	VMAXPD       Z1, Z2, Z1
+	VBROADCASTSD 32(AX), Z2
+	VMINPD       Z1, Z2, Z1
+	VMULPD.BCST  64(AX), Z1, Z2
+	VADDPD.BCST  96(AX), Z2, Z2
+	VSUBPD.BCST  96(AX), Z2, Z3
+	VMULPD.BCST  128(AX), Z3, Z3
+	VSUBPD       Z3, Z1, Z1
+	VPADDQ.BCST  384(AX), Z2, Z2
+	VPSLLQ       $0x34, Z2, Z2
+	VMULPD.BCST  160(AX), Z1, Z3
+	VADDPD.BCST  192(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  224(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  256(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  288(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  320(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  352(AX), Z3, Z3
+	VMULPD       Z1, Z1, Z4
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z1, Z3, Z1
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z2, Z1, Z1
+	VADDPD.BCST  416(AX), Z1, Z1
+	VDIVPD       Z1, Z0, Z1
+	VBROADCASTSD 2112(AX), Z2
+	VMINPD       Z0, Z2, Z0
+	VSUBPD       Z0, Z0, Z0
+	VPORQ        Z0, Z1, Z0
+	VCVTPD2PS    Z0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func geluTanh32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·geluTanh32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD    (DX), Z0
+	VMULPD       Z0, Z0, Z1
+	VMULPD.BCST  1824(AX), Z1, Z1
+	VADDPD.BCST  416(AX), Z1, Z1
+	VMULPD.BCST  1792(AX), Z0, Z2
+	VMULPD       Z2, Z1, Z1
+	VPXORQ.BCST  480(AX), Z1, Z1
+	VBROADCASTSD (AX), Z2
+	VMAXPD       Z1, Z2, Z1
+	VBROADCASTSD 32(AX), Z2
+	VMINPD       Z1, Z2, Z1
+	VMULPD.BCST  64(AX), Z1, Z2
+	VADDPD.BCST  96(AX), Z2, Z2
+	VSUBPD.BCST  96(AX), Z2, Z3
+	VMULPD.BCST  128(AX), Z3, Z3
+	VSUBPD       Z3, Z1, Z1
+	VPADDQ.BCST  384(AX), Z2, Z2
+	VPSLLQ       $0x34, Z2, Z2
+	VMULPD.BCST  160(AX), Z1, Z3
+	VADDPD.BCST  192(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  224(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  256(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  288(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  320(AX), Z3, Z3
+	VMULPD       Z1, Z3, Z3
+	VADDPD.BCST  352(AX), Z3, Z3
+	VMULPD       Z1, Z1, Z4
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z1, Z3, Z1
+	VMULPD       Z2, Z1, Z1
+	VADDPD       Z2, Z1, Z1
+	VADDPD.BCST  416(AX), Z1, Z1
+	VDIVPD       Z1, Z0, Z1
+	VBROADCASTSD 2112(AX), Z2
+	VMINPD       Z0, Z2, Z0
+	VSUBPD       Z0, Z0, Z0
+	VPORQ        Z0, Z1, Z0
+	VCVTPD2PS    Z0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func gelu32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·gelu32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD    (DX), Z0
+	VPANDQ.BCST  448(AX), Z0, Z1
+	VMULPD.BCST  1760(AX), Z1, Z1
+	VBROADCASTSD 1248(AX), Z2
+	VMINPD       Z1, Z2, Z1
+	VADDPD       Z1, Z1, Z2
+	VADDPD.BCST  416(AX), Z2, Z2
+	VADDPD.BCST  1280(AX), Z1, Z3
+	VBROADCASTSD 416(AX), Z4
+	VMULPD       Z2, Z3, Z5
+	VDIVPD       Z5, Z4, Z4
+	VSUBPD.BCST  1280(AX), Z1, Z5
+	VMULPD       Z2, Z5, Z2
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
+	VMULPD.BCST  1312(AX), Z2, Z4
+	VADDPD.BCST  1344(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1376(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1408(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1440(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1472(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1504(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1536(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1568(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1600(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1632(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1664(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z4
+	VADDPD.BCST  1696(AX), Z4, Z4
+	VMULPD       Z2, Z4, Z2
+	VADDPD.BCST  1728(AX), Z2, Z2
+	VMULPD       Z3, Z2, Z2
+	VMULPD       Z1, Z1, Z3
+	VPXORQ.BCST  480(AX), Z3, Z3
+	VBROADCASTSD (AX), Z4
+	VMAXPD       Z3, Z4, Z3
+	VBROADCASTSD 32(AX), Z4
+	VMINPD       Z3, Z4, Z3
+	VMULPD.BCST  64(AX), Z3, Z4
+	VADDPD.BCST  96(AX), Z4, Z4
+	VSUBPD.BCST  96(AX), Z4, Z5
+	VMULPD.BCST  128(AX), Z5, Z5
+	VSUBPD       Z5, Z3, Z3
+	VPADDQ.BCST  384(AX), Z4, Z4
+	VPSLLQ       $0x34, Z4, Z4
+	VMULPD.BCST  160(AX), Z3, Z5
+	VADDPD.BCST  192(AX), Z5, Z5
+	VMULPD       Z3, Z5, Z5
+	VADDPD.BCST  224(AX), Z5, Z5
+	VMULPD       Z3, Z5, Z5
+	VADDPD.BCST  256(AX), Z5, Z5
+	VMULPD       Z3, Z5, Z5
+	VADDPD.BCST  288(AX), Z5, Z5
+	VMULPD       Z3, Z5, Z5
+	VADDPD.BCST  320(AX), Z5, Z5
+	VMULPD       Z3, Z5, Z5
+	VADDPD.BCST  352(AX), Z5, Z5
+	VMULPD       Z3, Z3, Z6
+	VMULPD       Z6, Z5, Z5
+	VADDPD       Z3, Z5, Z3
+	VMULPD       Z4, Z3, Z3
+	VADDPD       Z4, Z3, Z3
+	VMULPD       Z3, Z2, Z2
+	VMULPD.BCST  1760(AX), Z1, Z1
+	VMULPD       Z1, Z2, Z1
+	VBROADCASTSD 2112(AX), Z2
+	VMAXPD       Z0, Z2, Z2
+	VSUBPD       Z1, Z2, Z1
+	VBROADCASTSD 2112(AX), Z2
+	VMINPD       Z0, Z2, Z0
+	VSUBPD       Z0, Z0, Z0
+	VPORQ        Z0, Z1, Z0
+	VCVTPD2PS    Z0, Y0
+	VMOVUPS      Y0, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func erf32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·erf32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD    (DX), Z0
+	VPANDQ.BCST  448(AX), Z0, Z1
+	VBROADCASTSD 1248(AX), Z2
+	VMINPD       Z1, Z2, Z2
+	VADDPD       Z2, Z2, Z4
+	VADDPD.BCST  416(AX), Z4, Z4
+	VADDPD.BCST  1280(AX), Z2, Z5
+	VBROADCASTSD 416(AX), Z6
+	VMULPD       Z4, Z5, Z7
+	VDIVPD       Z7, Z6, Z6
+	VSUBPD.BCST  1280(AX), Z2, Z7
+	VMULPD       Z4, Z7, Z4
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+	VMULPD.BCST  1312(AX), Z4, Z6
+	VADDPD.BCST  1344(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1376(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1408(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1440(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1472(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1504(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1536(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1568(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1600(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1632(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1664(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z6
+	VADDPD.BCST  1696(AX), Z6, Z6
+	VMULPD       Z4, Z6, Z4
+	VADDPD.BCST  1728(AX), Z4, Z4
+	VMULPD       Z5, Z4, Z4
+	VMULPD       Z2, Z2, Z2
+	VPXORQ.BCST  480(AX), Z2, Z2
+	VBROADCASTSD (AX), Z5
+	VMAXPD       Z2, Z5, Z2
+	VBROADCASTSD 32(AX), Z5
+	VMINPD       Z2, Z5, Z2
+	VMULPD.BCST  64(AX), Z2, Z5
+	VADDPD.BCST  96(AX), Z5, Z5
+	VSUBPD.BCST  96(AX), Z5, Z6
+	VMULPD.BCST  128(AX), Z6, Z6
+	VSUBPD       Z6, Z2, Z2
+	VPADDQ.BCST  384(AX), Z5, Z5
+	VPSLLQ       $0x34, Z5, Z5
+	VMULPD.BCST  160(AX), Z2, Z6
+	VADDPD.BCST  192(AX), Z6, Z6
+	VMULPD       Z2, Z6, Z6
+	VADDPD.BCST  224(AX), Z6, Z6
+	VMULPD       Z2, Z6, Z6
+	VADDPD.BCST  256(AX), Z6, Z6
+	VMULPD       Z2, Z6, Z6
+	VADDPD.BCST  288(AX), Z6, Z6
+	VMULPD       Z2, Z6, Z6
+	VADDPD.BCST  320(AX), Z6, Z6
+	VMULPD       Z2, Z6, Z6
+	VADDPD.BCST  352(AX), Z6, Z6
+	VMULPD       Z2, Z2, Z7
+	VMULPD       Z7, Z6, Z6
+	VADDPD       Z2, Z6, Z2
+	VMULPD       Z5, Z2, Z2
+	VADDPD       Z5, Z2, Z2
+	VMULPD       Z2, Z4, Z2
+	VBROADCASTSD 416(AX), Z4
+	VSUBPD       Z2, Z4, Z2
+	VPANDQ.BCST  448(AX), Z2, Z2
+	VPANDQ.BCST  480(AX), Z0, Z4
+	VPORQ        Z4, Z2, Z2
+	VMULPD       Z1, Z1, Z4
+	VMULPD.BCST  960(AX), Z4, Z5
+	VADDPD.BCST  992(AX), Z5, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD.BCST  1024(AX), Z5, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD.BCST  1056(AX), Z5, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD.BCST  1088(AX), Z5, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD.BCST  1120(AX), Z5, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD.BCST  1152(AX), Z5, Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD.BCST  1184(AX), Z5, Z5
+	VMULPD       Z4, Z5, Z4
+	VADDPD.BCST  1216(AX), Z4, Z4
+	VMULPD       Z0, Z4, Z0
+	VCMPPD.BCST  $0x11, 416(AX), Z1, K1
+	VBLENDMPD    Z0, Z2, K1, Z3
+	VCVTPD2PS    Z3, Y3
+	VMOVUPS      Y3, (CX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, CX
+	ADDQ         $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func log32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·log32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD   (DX), Z0
+	VCMPPD.BCST $0x1e, 2112(AX), Z0, K1
+	VCMPPD.BCST $0x11, 2176(AX), Z0, K1, K1
+	KMOVW       K1, DI
+	CMPL        DI, $0xff
+	JNE         out
+	VPADDQ.BCST 1856(AX), Z0, Z1
+	VPSRLQ      $0x34, Z1, Z1
+	VPORQ.BCST  1888(AX), Z1, Z2
+	VSUBPD.BCST 1920(AX), Z2, Z2
+	VPSLLQ      $0x34, Z1, Z1
+	VPSUBQ      Z1, Z0, Z0
+	VPADDQ.BCST 416(AX), Z0, Z0
+	VSUBPD.BCST 416(AX), Z0, Z0
+	VADDPD.BCST 512(AX), Z0, Z1
+	VDIVPD      Z1, Z0, Z0
+	VMULPD      Z0, Z0, Z1
+	VMULPD.BCST 1952(AX), Z1, Z3
+	VADDPD.BCST 1984(AX), Z3, Z3
+	VMULPD      Z1, Z3, Z3
+	VADDPD.BCST 2016(AX), Z3, Z3
+	VMULPD      Z1, Z3, Z3
+	VADDPD.BCST 2048(AX), Z3, Z3
+	VMULPD      Z1, Z3, Z3
+	VADDPD.BCST 2080(AX), Z3, Z3
+	VMULPD      Z0, Z1, Z1
+	VMULPD      Z3, Z1, Z1
+	VADDPD      Z0, Z0, Z0
+	VADDPD      Z0, Z1, Z0
+	VMULPD.BCST 128(AX), Z2, Z1
+	VADDPD      Z0, Z1, Z0
+	VCVTPD2PS   Z0, Y0
+	VMOVUPS     Y0, (CX)
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, CX
+	ADDQ        $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func log1p32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·log1p32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD   (DX), Z0
+	VCMPPD.BCST $0x1e, 2208(AX), Z0, K1
+	VCMPPD.BCST $0x11, 2176(AX), Z0, K1, K1
+	KMOVW       K1, DI
+	CMPL        DI, $0xff
+	JNE         out
+	VADDPD.BCST 416(AX), Z0, Z1
+	VPADDQ.BCST 1856(AX), Z1, Z2
+	VPSRLQ      $0x34, Z2, Z2
+	VPORQ.BCST  1888(AX), Z2, Z4
+	VSUBPD.BCST 1920(AX), Z4, Z4
+	VPSLLQ      $0x34, Z2, Z2
+	VPSUBQ      Z2, Z1, Z1
+	VPADDQ.BCST 416(AX), Z1, Z1
+	VSUBPD.BCST 416(AX), Z1, Z1
+	VCMPPD.BCST $0x00, 2112(AX), Z4, K1
+	VBLENDMPD   Z0, Z1, K1, Z3
+	VADDPD.BCST 512(AX), Z3, Z1
+	VDIVPD      Z1, Z3, Z1
+	VMULPD      Z1, Z1, Z2
+	VMULPD.BCST 1952(AX), Z2, Z5
+	VADDPD.BCST 1984(AX), Z5, Z5
+	VMULPD      Z2, Z5, Z5
+	VADDPD.BCST 2016(AX), Z5, Z5
+	VMULPD      Z2, Z5, Z5
+	VADDPD.BCST 2048(AX), Z5, Z5
+	VMULPD      Z2, Z5, Z5
+	VADDPD.BCST 2080(AX), Z5, Z5
+	VMULPD      Z1, Z2, Z2
+	VMULPD      Z5, Z2, Z2
+	VADDPD      Z1, Z1, Z1
+	VADDPD      Z1, Z2, Z1
+	VMULPD.BCST 128(AX), Z4, Z2
+	VADDPD      Z1, Z2, Z1
+	VPANDQ.BCST 448(AX), Z1, Z1
+	VPANDQ.BCST 480(AX), Z0, Z0
+	VPORQ       Z0, Z1, Z0
+	VCVTPD2PS   Z0, Y0
+	VMOVUPS     Y0, (CX)
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, CX
+	ADDQ        $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func sin32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·sin32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD     (DX), Z0
+	VPANDQ.BCST   448(AX), Z0, Z1
+	VCMPPD.BCST   $0x1e, 544(AX), Z1, K1
+	KMOVW         K1, DI
+	TESTL         DI, DI
+	JNE           out
+	VMULPD.BCST   576(AX), Z0, Z1
+	VADDPD.BCST   96(AX), Z1, Z1
+	VSUBPD.BCST   96(AX), Z1, Z3
+	VMULPD.BCST   608(AX), Z3, Z4
+	VSUBPD        Z4, Z0, Z0
+	VMULPD.BCST   640(AX), Z3, Z3
+	VSUBPD        Z3, Z0, Z0
+	VMULPD        Z0, Z0, Z3
+	VMULPD.BCST   672(AX), Z3, Z4
+	VADDPD.BCST   704(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   736(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   768(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   416(AX), Z4, Z4
+	VMULPD        Z0, Z4, Z0
+	VMULPD.BCST   800(AX), Z3, Z4
+	VADDPD.BCST   832(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   864(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   896(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VBROADCASTSD  416(AX), Z5
+	VMULPD.BCST   928(AX), Z3, Z3
+	VSUBPD        Z3, Z5, Z3
+	VADDPD        Z3, Z4, Z3
+	VPSLLQ        $0x3f, Z1, Z4
+	VPTESTMQ.BCST 480(AX), Z4, K1
+	VBLENDMPD     Z3, Z0, K1, Z2
+	VPSRLQ        $0x01, Z1, Z0
+	VPSLLQ        $0x3f, Z0, Z0
+	VPXORQ        Z0, Z2, Z0
+	VCVTPD2PS     Z0, Y0
+	VMOVUPS       Y0, (CX)
+	ADDQ          $0x20, DX
+	ADDQ          $0x20, CX
+	ADDQ          $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func cos32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·cos32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD     (DX), Z0
+	VPANDQ.BCST   448(AX), Z0, Z1
+	VCMPPD.BCST   $0x1e, 544(AX), Z1, K1
+	KMOVW         K1, DI
+	TESTL         DI, DI
+	JNE           out
+	VMULPD.BCST   576(AX), Z0, Z1
+	VADDPD.BCST   96(AX), Z1, Z1
+	VSUBPD.BCST   96(AX), Z1, Z3
+	VMULPD.BCST   608(AX), Z3, Z4
+	VSUBPD        Z4, Z0, Z0
+	VMULPD.BCST   640(AX), Z3, Z3
+	VSUBPD        Z3, Z0, Z0
+	VMULPD        Z0, Z0, Z3
+	VMULPD.BCST   672(AX), Z3, Z4
+	VADDPD.BCST   704(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   736(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   768(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   416(AX), Z4, Z4
+	VMULPD        Z0, Z4, Z0
+	VMULPD.BCST   800(AX), Z3, Z4
+	VADDPD.BCST   832(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   864(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VADDPD.BCST   896(AX), Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VMULPD        Z3, Z4, Z4
+	VBROADCASTSD  416(AX), Z5
+	VMULPD.BCST   928(AX), Z3, Z3
+	VSUBPD        Z3, Z5, Z3
+	VADDPD        Z3, Z4, Z3
+	VPADDQ.BCST   2144(AX), Z1, Z1
+	VPSLLQ        $0x3f, Z1, Z4
+	VPTESTMQ.BCST 480(AX), Z4, K1
+	VBLENDMPD     Z3, Z0, K1, Z2
+	VPSRLQ        $0x01, Z1, Z0
+	VPSLLQ        $0x3f, Z0, Z0
+	VPXORQ        Z0, Z2, Z0
+	VCVTPD2PS     Z0, Y0
+	VMOVUPS       Y0, (CX)
+	ADDQ          $0x20, DX
+	ADDQ          $0x20, CX
+	ADDQ          $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func tan32AVX512(dst *float32, x *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·tan32AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smoothTable+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VCVTPS2PD     (DX), Z0
+	VPANDQ.BCST   448(AX), Z0, Z1
+	VCMPPD.BCST   $0x1e, 544(AX), Z1, K1
+	KMOVW         K1, DI
+	TESTL         DI, DI
+	JNE           out
+	VMULPD.BCST   576(AX), Z0, Z1
+	VADDPD.BCST   96(AX), Z1, Z1
+	VSUBPD.BCST   96(AX), Z1, Z4
+	VMULPD.BCST   608(AX), Z4, Z5
+	VSUBPD        Z5, Z0, Z0
+	VMULPD.BCST   640(AX), Z4, Z4
+	VSUBPD        Z4, Z0, Z0
+	VMULPD        Z0, Z0, Z4
+	VMULPD.BCST   672(AX), Z4, Z5
+	VADDPD.BCST   704(AX), Z5, Z5
+	VMULPD        Z4, Z5, Z5
+	VADDPD.BCST   736(AX), Z5, Z5
+	VMULPD        Z4, Z5, Z5
+	VADDPD.BCST   768(AX), Z5, Z5
+	VMULPD        Z4, Z5, Z5
+	VADDPD.BCST   416(AX), Z5, Z5
+	VMULPD        Z0, Z5, Z0
+	VMULPD.BCST   800(AX), Z4, Z5
+	VADDPD.BCST   832(AX), Z5, Z5
+	VMULPD        Z4, Z5, Z5
+	VADDPD.BCST   864(AX), Z5, Z5
+	VMULPD        Z4, Z5, Z5
+	VADDPD.BCST   896(AX), Z5, Z5
+	VMULPD        Z4, Z5, Z5
+	VMULPD        Z4, Z5, Z5
+	VBROADCASTSD  416(AX), Z6
+	VMULPD.BCST   928(AX), Z4, Z4
+	VSUBPD        Z4, Z6, Z4
+	VADDPD        Z4, Z5, Z4
+	VPSLLQ        $0x3f, Z1, Z1
+	VPTESTMQ.BCST 480(AX), Z1, K1
+	VBLENDMPD     Z4, Z0, K1, Z2
+	VPXORQ        Z1, Z2, Z1
+	VCVTPD2PS     Z1, Y1
+	VBLENDMPD     Z0, Z4, K1, Z3
+	VCVTPD2PS     Z3, Y3
+	VDIVPS        Y3, Y1, Y1
+	VMOVUPS       Y1, (CX)
+	ADDQ          $0x20, DX
+	ADDQ          $0x20, CX
+	ADDQ          $0x08, SI
+
+check:
+	SUBQ $0x08, BX
 	JGE  next
 
 out:

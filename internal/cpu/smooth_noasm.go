@@ -17,6 +17,7 @@ func erfs(dst, x unsafe.Pointer, n int)      { apply(erfF32, dst, x, n) }
 func sigmoids(dst, x unsafe.Pointer, n int)  { apply(sigmoidF32, dst, x, n) }
 func gelus(dst, x unsafe.Pointer, n int)     { apply(geluF32, dst, x, n) }
 func geluTanhs(dst, x unsafe.Pointer, n int) { apply(geluTanhF32, dst, x, n) }
+func tan32s(dst, x unsafe.Pointer, n int)    { apply(tanF32, dst, x, n) }
 func silus(dst, x unsafe.Pointer, n int)     { apply(siluF32, dst, x, n) }
 
 func exp64s(dst, x unsafe.Pointer, n int)   { apply(expF64, dst, x, n) }
@@ -30,8 +31,26 @@ func exp2_64s(dst, x unsafe.Pointer, n int)  { apply(exp2F64, dst, x, n) }
 func log2_64s(dst, x unsafe.Pointer, n int)  { apply(log2F64, dst, x, n) }
 func log10_64s(dst, x unsafe.Pointer, n int) { apply(log10F64, dst, x, n) }
 
+func exp2_32s(dst, x unsafe.Pointer, n int)  { apply(exp2F32, dst, x, n) }
+func log2_32s(dst, x unsafe.Pointer, n int)  { apply(log2F32, dst, x, n) }
+func log10_32s(dst, x unsafe.Pointer, n int) { apply(log10F32, dst, x, n) }
+
 func cbrt64s(dst, x unsafe.Pointer, n int) { apply(cbrtF64, dst, x, n) }
 func cbrt32s(dst, x unsafe.Pointer, n int) { apply(cbrtF32, dst, x, n) }
+
+func sinh64s(dst, x unsafe.Pointer, n int)  { apply(sinhF64, dst, x, n) }
+func cosh64s(dst, x unsafe.Pointer, n int)  { apply(coshF64, dst, x, n) }
+func asinh64s(dst, x unsafe.Pointer, n int) { apply(asinhF64, dst, x, n) }
+func acosh64s(dst, x unsafe.Pointer, n int) { apply(acoshF64, dst, x, n) }
+func atanh64s(dst, x unsafe.Pointer, n int) { apply(atanhF64, dst, x, n) }
+
+func sinh32s(dst, x unsafe.Pointer, n int)  { apply(sinhF32, dst, x, n) }
+func cosh32s(dst, x unsafe.Pointer, n int)  { apply(coshF32, dst, x, n) }
+func asinh32s(dst, x unsafe.Pointer, n int) { apply(asinhF32, dst, x, n) }
+func acosh32s(dst, x unsafe.Pointer, n int) { apply(acoshF32, dst, x, n) }
+func atanh32s(dst, x unsafe.Pointer, n int) { apply(atanhF32, dst, x, n) }
+
+func tan64s(dst, x unsafe.Pointer, n int) { apply(tanF64, dst, x, n) }
 
 // pow64s computes dst[i] = x[i]^y[i] of n float64, and pow32s of n float32.
 func pow64s(dst, x, y unsafe.Pointer, n int) { mapped(powF64).vv(dst, x, y, n) }

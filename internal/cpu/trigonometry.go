@@ -94,6 +94,8 @@ const (
 	halfPi1 = 0x1.921fb544p+0
 	halfPi2 = 0x1.0b4611a6p-34
 	halfPi3 = 0x1.3198a2e037073p-69
+
+	halfPiCancelled = 0x1p-30 // a smaller difference from a multiple of pi/2 has too few bits
 )
 
 // reduceHalfPi returns x minus the nearest multiple q of pi/2 as a sum high + low.
@@ -112,7 +114,7 @@ func reduceHalfPi(x float64) (high, low float64, q uint64) {
 	s := r - w
 	w3 := float64(n*halfPi3) - ((r - s) - w)
 	high = s - w3
-	if math.Abs(high) < 0x1p-30 { // near a multiple of pi/2 more bits of x are needed
+	if math.Abs(high) < halfPiCancelled { // near a multiple of pi/2 more bits of x are needed
 		return reducePayneHanek(x)
 	}
 	return high, (s - high) - w3, math.Float64bits(t)

@@ -61,19 +61,12 @@ func (v angle) atan2(y, x vector) vector {
 func (v angle) cathetus(x vector) vector {
 	c := v.load(v.k("one"))
 	v.lessProduct(c, x, x)
-	v.c.VSQRTPD(c, c)
-	return c
+	return v.sqrt(c)
 }
 
 // turn returns pi - a if x is negative, or -0, and a otherwise.
 func (v angle) turn(a, x vector) vector {
-	other := v.sub(v.load(v.k("pi")), a)
-	mask := operand.Op(x)
-	if v.wide {
-		mask = v.c.K()
-		v.c.VPTESTMQ_BCST(v.k("sign").Mem, x, mask)
-	}
-	return v.blend(mask, other, a)
+	return v.blend(v.signs(x), v.sub(v.load(v.k("pi")), a), a)
 }
 
 // atanOf returns the arctangent of a, which is not negative. The three ranges of a differ in the argument of the polynomial,

@@ -63,3 +63,25 @@ func (v doubles) blend(mask operand.Op, yes, no vector) vector {
 	}
 	return d
 }
+
+// signs returns the mask of the elements whose sign bit is set.
+func (v doubles) signs(x vector) operand.Op {
+	if !v.wide {
+		return x
+	}
+	mask := v.c.K()
+	v.c.VPTESTMQ_BCST(v.k("sign").Mem, x, mask)
+	return mask
+}
+
+// outIf jumps to "out" if the condition holds for an element of x.
+func (v doubles) outIf(c condition, x vector) {
+	mask, bits := v.compare(c, x), v.c.GP32()
+	if v.wide {
+		v.c.KMOVW(mask, bits)
+	} else {
+		v.c.VMOVMSKPD(mask, bits)
+	}
+	v.c.TESTL(bits, bits)
+	v.c.JNE(operand.LabelRef("out"))
+}

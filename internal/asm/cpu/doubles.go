@@ -126,6 +126,12 @@ func (v doubles) div(a, b operand.Op) vector {
 	return v.apply(instruction{v.c.VDIVPD, v.c.VDIVPD_BCST}, a, b)
 }
 
+func (v doubles) sqrt(x vector) vector {
+	d := v.register()
+	v.c.VSQRTPD(x, d)
+	return d
+}
+
 // min returns b if one of a and b is NaN or both are zeros.
 func (v doubles) min(a, b operand.Op) vector {
 	return v.apply(instruction{v.c.VMINPD, v.c.VMINPD_BCST}, a, b)
@@ -210,14 +216,16 @@ func (v doubles) loadFloats(x operand.Mem) vector {
 }
 
 // storeFloats rounds x, which it overwrites, and stores it to memory as float32.
-func (v doubles) storeFloats(x vector, to operand.Mem) {
+func (v doubles) storeFloats(x vector, to operand.Mem) { v.c.VMOVUPS(v.toFloats(x), to) }
+
+// toFloats rounds x to float32 in the lower half of its register.
+func (v doubles) toFloats(x vector) reg.Register {
 	if v.wide {
 		v.c.VCVTPD2PS(x, x.AsY())
-		v.c.VMOVUPS(x.AsY(), to)
-		return
+		return x.AsY()
 	}
 	v.c.VCVTPD2PSY(x, x.AsX())
-	v.c.VMOVUPS(x.AsX(), to)
+	return x.AsX()
 }
 
 // broadcast returns a parameter of type float64 in all elements.

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// smooth32 writes the functions of smooth.go on four float32 at a time, in float64. Each method does the operations of the Go
+// smooth32 writes the functions of smooth.go on four or eight float32 at a time, in float64. Each method does the operations of the Go
 // function of its name in the same order, and so gives the same bits.
 type smooth32 struct{ doubles }
 
@@ -16,27 +16,37 @@ var smoothConstants = constantsOf(`low high log2e shifter ln2 exp*7 bias one abs
 	erf*9 erfcMax three erfc*14 sqrt1_2 outer inner
 	split two52 unbias log*5 zero unit inf minusOne`)
 
-// smooth writes the smooth functions of float32.
+// smooth writes the smooth functions of float32, with AVX2 and with AVX-512.
 func smooth(c *build.Context) {
-	for _, f := range []mapping[smooth32]{
-		{"expm1AVX", smooth32.expm1},
-		{"tanhAVX", smooth32.tanh},
-		{"sigmoidAVX", smooth32.sigmoid},
-		{"siluAVX", smooth32.silu},
-		{"geluTanhAVX", smooth32.geluTanh},
-		{"geluAVX", smooth32.gelu},
-		{"erfAVX", smooth32.erf},
-		{"logAVX", smooth32.log},
-		{"log1pAVX", smooth32.log1p},
-		{"sinAVX", smooth32.sin},
-		{"cosAVX", smooth32.cos},
-	} {
-		asm.Function(c, f.name)
-		v := smooth32{doubles{c: c, table: asm.Variable(c, "smoothTable"), constants: smoothConstants}}
-		prefix(v.doubles, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
-	}
+	smooth32Functions(c, false, "AVX2")
+	smooth32Functions(c, true, "AVX512")
 	expAVX(c)
 	expAVX512(c)
+}
+
+func smooth32Functions(c *build.Context, wide bool, suffix string) {
+	begin := func(name string) smooth32 {
+		asm.Function(c, name+suffix)
+		return smooth32{doubles{c: c, wide: wide, table: asm.Variable(c, "smoothTable"), constants: smoothConstants}}
+	}
+	for _, f := range []mapping[smooth32]{
+		{"expm1_32", smooth32.expm1},
+		{"tanh32", smooth32.tanh},
+		{"sigmoid32", smooth32.sigmoid},
+		{"silu32", smooth32.silu},
+		{"geluTanh32", smooth32.geluTanh},
+		{"gelu32", smooth32.gelu},
+		{"erf32", smooth32.erf},
+		{"log32", smooth32.log},
+		{"log1p32", smooth32.log1p},
+		{"sin32", smooth32.sin},
+		{"cos32", smooth32.cos},
+	} {
+		v := begin(f.name)
+		prefix(v.doubles, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
+	}
+	v := begin("tan32")
+	prefix(v.doubles, 4, func(dst, x operand.Mem) { v.tan(v.loadFloats(x), dst) })
 }
 
 // prefix writes the rest of a function (dst, x pointer, n int) int that computes vectors of elements of that size until less
@@ -66,8 +76,8 @@ func prefix2(v doubles, size int, f func(dst, x, y operand.Mem)) {
 	})
 }
 
-// polynomial returns the polynomial with the n coefficients of that name.
-func (v smooth32) polynomial(name string, n int, x vector) vector {
+// polynomial returns the polynomial with the n coefficients of that name. It rounds every product.
+func (v doubles) polynomial(name string, n int, x vector) vector {
 	p := v.add(v.mul(x, v.k(name)), v.ki(name, 1))
 	for i := 2; i < n; i++ {
 		p = v.add(v.mul(p, x), v.ki(name, i))
@@ -199,23 +209,37 @@ func (v smooth32) cos(x vector) vector {
 	return v.sinQuarter(x, func(quarter vector) vector { return v.addInt(quarter, v.k("unit")) })
 }
 
-// sinQuarter returns the sine of x in the quarter that turn returns, or jumps to "out" if x is too large.
+// sinQuarter returns the sine of x in the quarter that turn returns.
 func (v smooth32) sinQuarter(x vector, turn func(quarter vector) vector) vector {
-	far, signs := v.compare(condition{greater, "trigLimit"}, v.and(x, v.k("abs"))), v.c.GP32()
-	v.c.VMOVMSKPD(far, signs)
-	v.c.TESTL(signs, signs)
-	v.c.JNE(operand.LabelRef("out"))
-	t := v.add(v.mul(x, v.k("twoOverPi")), v.k("shifter"))
-	n := v.sub(t, v.k("shifter"))
+	sin, cos, quarter := v.sinAndCos(x)
+	quarter = turn(quarter)
+	y := v.blend(v.signs(v.shiftLeft(quarter, 63)), cos, sin)
+	return v.xor(y, v.shiftLeft(v.shiftRight(quarter, 1), 63))
+}
+
+// tan stores the quotient of sine and cosine, both rounded to float32.
+func (v smooth32) tan(x vector, dst operand.Mem) {
+	sin, cos, quarter := v.sinAndCos(x)
+	odd := v.shiftLeft(quarter, 63)
+	mask := v.signs(odd)
+	a := v.toFloats(v.xor(v.blend(mask, cos, sin), odd))
+	b := v.toFloats(v.blend(mask, sin, cos))
+	v.c.VDIVPS(b, a, a)
+	v.c.VMOVUPS(a, dst)
+}
+
+// sinAndCos returns sine and cosine of x minus a multiple of pi/2, whose number's low bits are those of quarter. It jumps to
+// "out" if x is too large.
+func (v smooth32) sinAndCos(x vector) (sin, cos, quarter vector) {
+	v.outIf(condition{greater, "trigLimit"}, v.and(x, v.k("abs")))
+	quarter = v.add(v.mul(x, v.k("twoOverPi")), v.k("shifter"))
+	n := v.sub(quarter, v.k("shifter"))
 	r := v.sub(x, v.mul(n, v.k("halfPiHigh")))
 	r = v.sub(r, v.mul(n, v.k("halfPiLow")))
-	quarter := turn(t)
 	z := v.mul(r, r)
-	sin := v.mul(v.polynomial("sin", 4, z), z)
+	sin = v.mul(v.polynomial("sin", 4, z), z)
 	sin = v.mul(v.add(sin, v.k("one")), r)
-	cos := v.mul(v.mul(v.polynomial("cos", 4, z), z), z)
+	cos = v.mul(v.mul(v.polynomial("cos", 4, z), z), z)
 	cos = v.add(cos, v.sub(v.load(v.k("one")), v.mul(z, v.k("half"))))
-	y := v.register()
-	v.c.VBLENDVPD(v.shiftLeft(quarter, 63), cos, sin, y)
-	return v.xor(y, v.shiftLeft(v.shiftRight(quarter, 1), 63))
+	return sin, cos, quarter
 }

@@ -16,7 +16,8 @@ var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e s
 	mantissa erfMax logErfc logErfcRest erfR*11 erfG*19 erfMid
 	pow*8 third thirdRest fifth fifthRest rootHalf
 	ln2 ln2Rest inverseLn2 inverseLn2Rest inverseLn10 inverseLn10Rest
-	cbrtStart cbrtC cbrtD cbrtE cbrtF cbrtG cbrtMask cbrtUp low31 thirdOf31 thirdOf33`)
+	cbrtStart cbrtC cbrtD cbrtE cbrtF cbrtG cbrtMask cbrtUp low31 thirdOf31 thirdOf33
+	tiny hyperbolicFar quarterPi trigLimit twoOverPi halfPi*3 cancelled sin*7 cos*7`)
 
 // smooth64Loops writes the functions with AVX2 and with AVX-512.
 func smooth64Loops(c *build.Context) {
@@ -40,13 +41,31 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		{"log2_64", smooth64.log2},
 		{"log10_64", smooth64.log10},
 		{"cbrt64", smooth64.cbrt},
+		{"sinh64", smooth64.sinh},
+		{"cosh64", smooth64.cosh},
+		{"asinh64", smooth64.asinh},
+		{"acosh64", smooth64.acosh},
+		{"atanh64", smooth64.atanh},
+		{"tan64", smooth64.tan},
 	} {
 		v := begin(f.name)
 		prefix(v.doubles, 8, func(dst, x operand.Mem) { v.c.VMOVUPD(f.of(v, v.load(x)), dst) })
 	}
-	v := begin("cbrt32")
-	prefix(v.doubles, 4, func(dst, x operand.Mem) { v.storeFloats(v.cbrt(v.loadFloats(x)), dst) })
-	v = begin("pow64")
+	for _, f := range []mapping[smooth64]{
+		{"exp2_32", func(v smooth64, x vector) vector { return v.exp(v.mul(x, v.k("ln2"))) }},
+		{"log2_32", func(v smooth64, x vector) vector { return v.mul(v.log(x), v.k("inverseLn2")) }},
+		{"log10_32", func(v smooth64, x vector) vector { return v.mul(v.log(x), v.k("inverseLn10")) }},
+		{"cbrt32", smooth64.cbrt},
+		{"sinh32", smooth64.sinh},
+		{"cosh32", smooth64.cosh},
+		{"asinh32", smooth64.asinh},
+		{"acosh32", smooth64.acosh},
+		{"atanh32", smooth64.atanh},
+	} {
+		v := begin(f.name)
+		prefix(v.doubles, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
+	}
+	v := begin("pow64")
 	prefix2(v.doubles, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.pow(v.load(x), v.load(y)), dst) })
 	v = begin("pow32")
 	prefix2(v.doubles, 4, func(dst, x, y operand.Mem) { v.storeFloats(v.pow(v.loadFloats(x), v.loadFloats(y)), dst) })
@@ -176,11 +195,23 @@ func (v smooth64) log(x vector) vector {
 // log1p is for numbers between -1 and log1pUp.
 func (v smooth64) log1p(x vector) vector {
 	v.outUnlessBoth(condition{greater, "minusOne"}, condition{less, "log1pUp"}, x)
-	u := v.add(x, v.k("one"))
+	return v.copySign(v.log1pOf(x), x)
+}
+
+// log1pOf returns log(1 + x). The sign of a zero is not that of x.
+func (v smooth64) log1pOf(x vector) vector { return v.logOfSum(v.onePlus(x)) }
+
+// onePlus returns 1 + x as a sum of two numbers.
+func (v smooth64) onePlus(x vector) (u, c vector) {
+	u = v.add(x, v.k("one"))
 	back := v.sub(u, v.k("one"))
-	c := v.sub(x, back)
+	c = v.sub(x, back)
 	back = v.sub(u, back)
-	c = v.add(c, v.sub(v.load(v.k("one")), back))
+	return u, v.add(c, v.sub(v.load(v.k("one")), back))
+}
+
+// logOfSum returns log(u + c), where c is small beside u.
+func (v smooth64) logOfSum(u, c vector) vector {
 	n, f, d, exponent := v.logParts(u)
 	scale := v.subInt(v.load(v.k("scales")), v.shiftLeft(exponent, 52))
 	c = v.mul(c, scale)
@@ -189,8 +220,7 @@ func (v smooth64) log1p(x vector) vector {
 	v.fma213(w, f, v.ki("inverse", 2))
 	v.fma213(w, f, v.k("one"))
 	c = v.mul(c, w)
-	y := v.log64(n, f, d, func(low vector) { v.c.VADDPD(c, low, low) })
-	return v.copySign(y, x)
+	return v.log64(n, f, d, func(low vector) { v.c.VADDPD(c, low, low) })
 }
 
 func (v smooth64) erf(x vector) vector {
