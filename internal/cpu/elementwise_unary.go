@@ -92,9 +92,9 @@ func float64Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	case expr.Log1p:
 		return log1p64s
 	case expr.Sin:
-		return mapping(sinF64)
+		return sin64s
 	case expr.Cos:
-		return mapping(cosF64)
+		return cos64s
 	case expr.Tanh:
 		return tanh64s
 	case expr.Erf:

@@ -64,7 +64,7 @@ func checkFunctionBits(t *testing.T) {
 		t.Run(op.String()+"/float64", func(t *testing.T) { unaryBits(t, op, dtype.Float64, f) })
 	}
 	for op, f := range map[expr.Op]func(x float64) float64{
-		expr.Tan: tanF64, expr.Exp2: exp2F64, expr.Log2: log2F64, expr.Log10: log10F64,
+		expr.Sin: sinF64, expr.Cos: cosF64, expr.Tan: tanF64, expr.Exp2: exp2F64, expr.Log2: log2F64, expr.Log10: log10F64,
 	} {
 		t.Run(op.String()+"/float64", func(t *testing.T) { unaryBits(t, op, dtype.Float64, f) })
 	}

@@ -4,7 +4,7 @@ package cpu
 
 import "unsafe"
 
-// More functions as those of smooth64_amd64.go. Those of float32 round the float64 result.
+// Hyperbolic functions and their inverses as the functions of smooth64_amd64.go. Those of float32 round the float64 result.
 
 //go:noescape
 func sinh64AVX2(dst, x *float64, n int) int
@@ -37,18 +37,6 @@ func atanh64AVX2(dst, x *float64, n int) int
 func atanh32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func tan64AVX2(dst, x *float64, n int) int
-
-//go:noescape
-func exp2_32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func log2_32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func log10_32AVX2(dst, x *float32, n int) int
-
-//go:noescape
 func sinh64AVX512(dst, x *float64, n int) int
 
 //go:noescape
@@ -77,18 +65,6 @@ func atanh64AVX512(dst, x *float64, n int) int
 
 //go:noescape
 func atanh32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func tan64AVX512(dst, x *float64, n int) int
-
-//go:noescape
-func exp2_32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func log2_32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func log10_32AVX512(dst, x *float32, n int) int
 
 func sinh64s(dst, x unsafe.Pointer, n int) {
 	each64(sinh64AVX512, sinh64AVX2, sinhF64, dst, x, n)
@@ -128,18 +104,4 @@ func atanh64s(dst, x unsafe.Pointer, n int) {
 
 func atanh32s(dst, x unsafe.Pointer, n int) {
 	each64(atanh32AVX512, atanh32AVX2, atanhF32, dst, x, n)
-}
-
-func tan64s(dst, x unsafe.Pointer, n int) { each64(tan64AVX512, tan64AVX2, tanF64, dst, x, n) }
-
-func exp2_32s(dst, x unsafe.Pointer, n int) {
-	each64(exp2_32AVX512, exp2_32AVX2, exp2F32, dst, x, n)
-}
-
-func log2_32s(dst, x unsafe.Pointer, n int) {
-	each64(log2_32AVX512, log2_32AVX2, log2F32, dst, x, n)
-}
-
-func log10_32s(dst, x unsafe.Pointer, n int) {
-	each64(log10_32AVX512, log10_32AVX2, log10F32, dst, x, n)
 }

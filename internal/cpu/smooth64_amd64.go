@@ -92,9 +92,45 @@ func pow64AVX512(dst, x, y *float64, n int) int
 //go:noescape
 func pow32AVX512(dst, x, y *float32, n int) int
 
+//go:noescape
+func sin64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func cos64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func tan64AVX2(dst, x *float64, n int) int
+
+//go:noescape
+func exp2_32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func log2_32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func log10_32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func sin64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func cos64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func tan64AVX512(dst, x *float64, n int) int
+
+//go:noescape
+func exp2_32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func log2_32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func log10_32AVX512(dst, x *float32, n int) int
+
 // smooth64Table holds the constants of the assembly, each repeated four times, in the order of
 // smooth64Constants in internal/asm/cpu/smooth64.go.
-var smooth64Table = func() (t [131][4]float64) {
+var smooth64Table = func() (t [132][4]float64) {
 	b := math.Float64frombits
 	constants := slices.Concat(
 		[]float64{1, 2, 0.5, b(1<<63 - 1), b(1 << 63), 0, math.Inf(1), b(1023), log2e, shifter, ln2High, ln2Low},
@@ -106,7 +142,7 @@ var smooth64Table = func() (t [131][4]float64) {
 		[]float64{erf64Mid, powC8, powC7, powC6, powC5, powC4, powC3, powC2, powC1, third, thirdRest, fifth, fifthRest, b(half64)},
 		[]float64{math.Ln2, ln2Rest, 1 / math.Ln2, inverseLn2Rest, 1 / math.Ln10, inverseLn10Rest},
 		[]float64{b(cbrtStart), cbrtC, cbrtD, cbrtE, cbrtF, cbrtG, b(cbrtMask), b(cbrtUp), b(1<<31 - 1), b((1<<31 - 2) / 3), b((1<<33 + 1) / 3)},
-		[]float64{hyperbolicTiny, hyperbolicFar, math.Pi / 4, trigLimit, twoOverPi, halfPi1, halfPi2, halfPi3, halfPiCancelled},
+		[]float64{hyperbolicTiny, hyperbolicFar, math.Pi / 4, trigLimit, twoOverPi, halfPi1, halfPi2, halfPi3, halfPiCancelled, b(1)},
 		[]float64{sin64C6, sin64C5, sin64C4, sin64C3, sin64C2, sin64C1, sin64C0},
 		[]float64{cos64C6, cos64C5, cos64C4, cos64C3, cos64C2, cos64C1, cos64C0},
 	)
@@ -142,6 +178,22 @@ func log10_64s(dst, x unsafe.Pointer, n int) {
 
 func cbrt64s(dst, x unsafe.Pointer, n int) { each64(cbrt64AVX512, cbrt64AVX2, cbrtF64, dst, x, n) }
 func cbrt32s(dst, x unsafe.Pointer, n int) { each64(cbrt32AVX512, cbrt32AVX2, cbrtF32, dst, x, n) }
+
+func sin64s(dst, x unsafe.Pointer, n int) { each64(sin64AVX512, sin64AVX2, sinF64, dst, x, n) }
+func cos64s(dst, x unsafe.Pointer, n int) { each64(cos64AVX512, cos64AVX2, cosF64, dst, x, n) }
+func tan64s(dst, x unsafe.Pointer, n int) { each64(tan64AVX512, tan64AVX2, tanF64, dst, x, n) }
+
+func exp2_32s(dst, x unsafe.Pointer, n int) {
+	each64(exp2_32AVX512, exp2_32AVX2, exp2F32, dst, x, n)
+}
+
+func log2_32s(dst, x unsafe.Pointer, n int) {
+	each64(log2_32AVX512, log2_32AVX2, log2F32, dst, x, n)
+}
+
+func log10_32s(dst, x unsafe.Pointer, n int) {
+	each64(log10_32AVX512, log10_32AVX2, log10F32, dst, x, n)
+}
 
 // each64 computes dst = f(x) on dense blocks. It uses the assembly for every vector that it supports. The assembly computes
 // in float64, whatever T is.

@@ -1332,6 +1332,211 @@ out:
 	MOVQ SI, ret+24(FP)
 	RET
 
+// func sin64AVX2(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX2
+TEXT ·sin64AVX2(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD   (DX), Y0
+	VPAND     96(AX), Y0, Y1
+	VCMPPD    $0x12, 3552(AX), Y1, Y2
+	VMOVMSKPD Y2, DI
+	CMPL      DI, $0x0f
+	JNE       out
+	VMULPD    3584(AX), Y0, Y2
+	VADDPD    288(AX), Y2, Y2
+	VSUBPD    288(AX), Y2, Y3
+	VMULPD    3616(AX), Y3, Y4
+	VSUBPD    Y4, Y0, Y0
+	VMULPD    3648(AX), Y3, Y4
+	VSUBPD    Y4, Y0, Y5
+	VMULPD    3680(AX), Y3, Y3
+	VSUBPD    Y5, Y0, Y0
+	VSUBPD    Y4, Y0, Y0
+	VSUBPD    Y0, Y3, Y0
+	VSUBPD    Y0, Y5, Y3
+	VMOVUPD   (AX), Y4
+	VPAND     96(AX), Y3, Y6
+	VCMPPD    $0x12, 3520(AX), Y1, Y1
+	VBLENDVPD Y1, Y4, Y6, Y1
+	VCMPPD    $0x1d, 3712(AX), Y1, Y1
+	VMOVMSKPD Y1, DI
+	CMPL      DI, $0x0f
+	JNE       out
+	VSUBPD    Y3, Y5, Y1
+	VSUBPD    Y0, Y1, Y0
+	VMULPD    Y3, Y3, Y1
+	VMULPD    Y3, Y1, Y4
+	VMULPD    3776(AX), Y1, Y5
+	VADDPD    3808(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3840(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3872(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3904(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3936(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3968(AX), Y5, Y5
+	VMULPD    Y5, Y4, Y4
+	VMULPD    64(AX), Y1, Y5
+	VMULPD    Y0, Y5, Y6
+	VSUBPD    Y6, Y0, Y6
+	VADDPD    Y6, Y4, Y4
+	VADDPD    Y4, Y3, Y4
+	VCMPPD    $0x00, 160(AX), Y3, Y6
+	VBLENDVPD Y6, Y3, Y4, Y4
+	VMULPD    Y1, Y1, Y6
+	VMULPD    4000(AX), Y1, Y7
+	VADDPD    4032(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y7
+	VADDPD    4064(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y7
+	VADDPD    4096(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y7
+	VADDPD    4128(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y7
+	VADDPD    4160(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y1
+	VADDPD    4192(AX), Y1, Y1
+	VMULPD    Y1, Y6, Y1
+	VMULPD    Y0, Y3, Y0
+	VSUBPD    Y0, Y1, Y0
+	VMOVUPD   (AX), Y1
+	VSUBPD    Y5, Y1, Y3
+	VSUBPD    Y3, Y1, Y1
+	VSUBPD    Y5, Y1, Y1
+	VADDPD    Y0, Y1, Y0
+	VADDPD    Y0, Y3, Y0
+	VPSLLQ    $0x3f, Y2, Y1
+	VBLENDVPD Y1, Y0, Y4, Y0
+	VPSRLQ    $0x01, Y2, Y1
+	VPSLLQ    $0x3f, Y1, Y1
+	VPXOR     Y1, Y0, Y0
+	VMOVUPD   Y0, (CX)
+	ADDQ      $0x20, DX
+	ADDQ      $0x20, CX
+	ADDQ      $0x04, SI
+
+check:
+	SUBQ $0x04, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func cos64AVX2(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX2
+TEXT ·cos64AVX2(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD   (DX), Y0
+	VPAND     96(AX), Y0, Y1
+	VCMPPD    $0x12, 3552(AX), Y1, Y2
+	VMOVMSKPD Y2, DI
+	CMPL      DI, $0x0f
+	JNE       out
+	VMULPD    3584(AX), Y0, Y2
+	VADDPD    288(AX), Y2, Y2
+	VSUBPD    288(AX), Y2, Y3
+	VMULPD    3616(AX), Y3, Y4
+	VSUBPD    Y4, Y0, Y0
+	VMULPD    3648(AX), Y3, Y4
+	VSUBPD    Y4, Y0, Y5
+	VMULPD    3680(AX), Y3, Y3
+	VSUBPD    Y5, Y0, Y0
+	VSUBPD    Y4, Y0, Y0
+	VSUBPD    Y0, Y3, Y0
+	VSUBPD    Y0, Y5, Y3
+	VMOVUPD   (AX), Y4
+	VPAND     96(AX), Y3, Y6
+	VCMPPD    $0x12, 3520(AX), Y1, Y1
+	VBLENDVPD Y1, Y4, Y6, Y1
+	VCMPPD    $0x1d, 3712(AX), Y1, Y1
+	VMOVMSKPD Y1, DI
+	CMPL      DI, $0x0f
+	JNE       out
+	VSUBPD    Y3, Y5, Y1
+	VSUBPD    Y0, Y1, Y0
+	VMULPD    Y3, Y3, Y1
+	VMULPD    Y3, Y1, Y4
+	VMULPD    3776(AX), Y1, Y5
+	VADDPD    3808(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3840(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3872(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3904(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3936(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3968(AX), Y5, Y5
+	VMULPD    Y5, Y4, Y4
+	VMULPD    64(AX), Y1, Y5
+	VMULPD    Y0, Y5, Y6
+	VSUBPD    Y6, Y0, Y6
+	VADDPD    Y6, Y4, Y4
+	VADDPD    Y4, Y3, Y4
+	VCMPPD    $0x00, 160(AX), Y3, Y6
+	VBLENDVPD Y6, Y3, Y4, Y4
+	VMULPD    Y1, Y1, Y6
+	VMULPD    4000(AX), Y1, Y7
+	VADDPD    4032(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y7
+	VADDPD    4064(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y7
+	VADDPD    4096(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y7
+	VADDPD    4128(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y7
+	VADDPD    4160(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y1
+	VADDPD    4192(AX), Y1, Y1
+	VMULPD    Y1, Y6, Y1
+	VMULPD    Y0, Y3, Y0
+	VSUBPD    Y0, Y1, Y0
+	VMOVUPD   (AX), Y1
+	VSUBPD    Y5, Y1, Y3
+	VSUBPD    Y3, Y1, Y1
+	VSUBPD    Y5, Y1, Y1
+	VADDPD    Y0, Y1, Y0
+	VADDPD    Y0, Y3, Y0
+	VPADDQ    3744(AX), Y2, Y1
+	VPSLLQ    $0x3f, Y1, Y2
+	VBLENDVPD Y2, Y0, Y4, Y0
+	VPSRLQ    $0x01, Y1, Y1
+	VPSLLQ    $0x3f, Y1, Y1
+	VPXOR     Y1, Y0, Y0
+	VMOVUPD   Y0, (CX)
+	ADDQ      $0x20, DX
+	ADDQ      $0x20, CX
+	ADDQ      $0x04, SI
+
+check:
+	SUBQ $0x04, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
 // func tan64AVX2(dst *float64, x *float64, n int) int
 // Requires: AVX, AVX2
 TEXT ·tan64AVX2(SB), NOSPLIT|NOFRAME, $0-32
@@ -1373,9 +1578,7 @@ next:
 	VSUBPD    Y0, Y1, Y0
 	VMULPD    Y3, Y3, Y1
 	VMULPD    Y3, Y1, Y4
-	VMULPD    3744(AX), Y1, Y5
-	VADDPD    3776(AX), Y5, Y5
-	VMULPD    Y1, Y5, Y5
+	VMULPD    3776(AX), Y1, Y5
 	VADDPD    3808(AX), Y5, Y5
 	VMULPD    Y1, Y5, Y5
 	VADDPD    3840(AX), Y5, Y5
@@ -1385,6 +1588,8 @@ next:
 	VADDPD    3904(AX), Y5, Y5
 	VMULPD    Y1, Y5, Y5
 	VADDPD    3936(AX), Y5, Y5
+	VMULPD    Y1, Y5, Y5
+	VADDPD    3968(AX), Y5, Y5
 	VMULPD    Y5, Y4, Y4
 	VMULPD    64(AX), Y1, Y5
 	VMULPD    Y0, Y5, Y6
@@ -1394,9 +1599,7 @@ next:
 	VCMPPD    $0x00, 160(AX), Y3, Y6
 	VBLENDVPD Y6, Y3, Y4, Y4
 	VMULPD    Y1, Y1, Y6
-	VMULPD    3968(AX), Y1, Y7
-	VADDPD    4000(AX), Y7, Y7
-	VMULPD    Y1, Y7, Y7
+	VMULPD    4000(AX), Y1, Y7
 	VADDPD    4032(AX), Y7, Y7
 	VMULPD    Y1, Y7, Y7
 	VADDPD    4064(AX), Y7, Y7
@@ -1404,8 +1607,10 @@ next:
 	VADDPD    4096(AX), Y7, Y7
 	VMULPD    Y1, Y7, Y7
 	VADDPD    4128(AX), Y7, Y7
+	VMULPD    Y1, Y7, Y7
+	VADDPD    4160(AX), Y7, Y7
 	VMULPD    Y1, Y7, Y1
-	VADDPD    4160(AX), Y1, Y1
+	VADDPD    4192(AX), Y1, Y1
 	VMULPD    Y1, Y6, Y1
 	VMULPD    Y0, Y3, Y0
 	VSUBPD    Y0, Y1, Y0
@@ -3791,6 +3996,213 @@ out:
 	MOVQ SI, ret+24(FP)
 	RET
 
+// func sin64AVX512(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX512F
+TEXT ·sin64AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD       (DX), Z0
+	VPANDQ.BCST   96(AX), Z0, Z1
+	VCMPPD.BCST   $0x12, 3552(AX), Z1, K1
+	KMOVW         K1, DI
+	CMPL          DI, $0xff
+	JNE           out
+	VMULPD.BCST   3584(AX), Z0, Z2
+	VADDPD.BCST   288(AX), Z2, Z2
+	VSUBPD.BCST   288(AX), Z2, Z6
+	VMULPD.BCST   3616(AX), Z6, Z7
+	VSUBPD        Z7, Z0, Z0
+	VMULPD.BCST   3648(AX), Z6, Z7
+	VSUBPD        Z7, Z0, Z8
+	VMULPD.BCST   3680(AX), Z6, Z6
+	VSUBPD        Z8, Z0, Z0
+	VSUBPD        Z7, Z0, Z0
+	VSUBPD        Z0, Z6, Z0
+	VSUBPD        Z0, Z8, Z6
+	VBROADCASTSD  (AX), Z7
+	VPANDQ.BCST   96(AX), Z6, Z9
+	VCMPPD.BCST   $0x12, 3520(AX), Z1, K1
+	VBLENDMPD     Z7, Z9, K1, Z3
+	VCMPPD.BCST   $0x1d, 3712(AX), Z3, K1
+	KMOVW         K1, DI
+	CMPL          DI, $0xff
+	JNE           out
+	VSUBPD        Z6, Z8, Z1
+	VSUBPD        Z0, Z1, Z0
+	VMULPD        Z6, Z6, Z1
+	VMULPD        Z6, Z1, Z7
+	VMULPD.BCST   3776(AX), Z1, Z8
+	VADDPD.BCST   3808(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3840(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3872(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3904(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3936(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3968(AX), Z8, Z8
+	VMULPD        Z8, Z7, Z7
+	VMULPD.BCST   64(AX), Z1, Z8
+	VMULPD        Z0, Z8, Z9
+	VSUBPD        Z9, Z0, Z9
+	VADDPD        Z9, Z7, Z7
+	VADDPD        Z7, Z6, Z7
+	VCMPPD.BCST   $0x00, 160(AX), Z6, K1
+	VBLENDMPD     Z6, Z7, K1, Z4
+	VMULPD        Z1, Z1, Z7
+	VMULPD.BCST   4000(AX), Z1, Z9
+	VADDPD.BCST   4032(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z9
+	VADDPD.BCST   4064(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z9
+	VADDPD.BCST   4096(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z9
+	VADDPD.BCST   4128(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z9
+	VADDPD.BCST   4160(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z1
+	VADDPD.BCST   4192(AX), Z1, Z1
+	VMULPD        Z1, Z7, Z1
+	VMULPD        Z0, Z6, Z0
+	VSUBPD        Z0, Z1, Z0
+	VBROADCASTSD  (AX), Z1
+	VSUBPD        Z8, Z1, Z6
+	VSUBPD        Z6, Z1, Z1
+	VSUBPD        Z8, Z1, Z1
+	VADDPD        Z0, Z1, Z0
+	VADDPD        Z0, Z6, Z0
+	VPSLLQ        $0x3f, Z2, Z1
+	VPTESTMQ.BCST 128(AX), Z1, K1
+	VBLENDMPD     Z0, Z4, K1, Z5
+	VPSRLQ        $0x01, Z2, Z0
+	VPSLLQ        $0x3f, Z0, Z0
+	VPXORQ        Z0, Z5, Z0
+	VMOVUPD       Z0, (CX)
+	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
+	ADDQ          $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
+// func cos64AVX512(dst *float64, x *float64, n int) int
+// Requires: AVX, AVX512F
+TEXT ·cos64AVX512(SB), NOSPLIT|NOFRAME, $0-32
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ dst+0(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ n+16(FP), BX
+	XORQ SI, SI
+	JMP  check
+
+next:
+	VMOVUPD       (DX), Z0
+	VPANDQ.BCST   96(AX), Z0, Z1
+	VCMPPD.BCST   $0x12, 3552(AX), Z1, K1
+	KMOVW         K1, DI
+	CMPL          DI, $0xff
+	JNE           out
+	VMULPD.BCST   3584(AX), Z0, Z2
+	VADDPD.BCST   288(AX), Z2, Z2
+	VSUBPD.BCST   288(AX), Z2, Z6
+	VMULPD.BCST   3616(AX), Z6, Z7
+	VSUBPD        Z7, Z0, Z0
+	VMULPD.BCST   3648(AX), Z6, Z7
+	VSUBPD        Z7, Z0, Z8
+	VMULPD.BCST   3680(AX), Z6, Z6
+	VSUBPD        Z8, Z0, Z0
+	VSUBPD        Z7, Z0, Z0
+	VSUBPD        Z0, Z6, Z0
+	VSUBPD        Z0, Z8, Z6
+	VBROADCASTSD  (AX), Z7
+	VPANDQ.BCST   96(AX), Z6, Z9
+	VCMPPD.BCST   $0x12, 3520(AX), Z1, K1
+	VBLENDMPD     Z7, Z9, K1, Z3
+	VCMPPD.BCST   $0x1d, 3712(AX), Z3, K1
+	KMOVW         K1, DI
+	CMPL          DI, $0xff
+	JNE           out
+	VSUBPD        Z6, Z8, Z1
+	VSUBPD        Z0, Z1, Z0
+	VMULPD        Z6, Z6, Z1
+	VMULPD        Z6, Z1, Z7
+	VMULPD.BCST   3776(AX), Z1, Z8
+	VADDPD.BCST   3808(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3840(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3872(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3904(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3936(AX), Z8, Z8
+	VMULPD        Z1, Z8, Z8
+	VADDPD.BCST   3968(AX), Z8, Z8
+	VMULPD        Z8, Z7, Z7
+	VMULPD.BCST   64(AX), Z1, Z8
+	VMULPD        Z0, Z8, Z9
+	VSUBPD        Z9, Z0, Z9
+	VADDPD        Z9, Z7, Z7
+	VADDPD        Z7, Z6, Z7
+	VCMPPD.BCST   $0x00, 160(AX), Z6, K1
+	VBLENDMPD     Z6, Z7, K1, Z4
+	VMULPD        Z1, Z1, Z7
+	VMULPD.BCST   4000(AX), Z1, Z9
+	VADDPD.BCST   4032(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z9
+	VADDPD.BCST   4064(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z9
+	VADDPD.BCST   4096(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z9
+	VADDPD.BCST   4128(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z9
+	VADDPD.BCST   4160(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z1
+	VADDPD.BCST   4192(AX), Z1, Z1
+	VMULPD        Z1, Z7, Z1
+	VMULPD        Z0, Z6, Z0
+	VSUBPD        Z0, Z1, Z0
+	VBROADCASTSD  (AX), Z1
+	VSUBPD        Z8, Z1, Z6
+	VSUBPD        Z6, Z1, Z1
+	VSUBPD        Z8, Z1, Z1
+	VADDPD        Z0, Z1, Z0
+	VADDPD        Z0, Z6, Z0
+	VPADDQ.BCST   3744(AX), Z2, Z1
+	VPSLLQ        $0x3f, Z1, Z2
+	VPTESTMQ.BCST 128(AX), Z2, K1
+	VBLENDMPD     Z0, Z4, K1, Z5
+	VPSRLQ        $0x01, Z1, Z0
+	VPSLLQ        $0x3f, Z0, Z0
+	VPXORQ        Z0, Z5, Z0
+	VMOVUPD       Z0, (CX)
+	ADDQ          $0x40, DX
+	ADDQ          $0x40, CX
+	ADDQ          $0x08, SI
+
+check:
+	SUBQ $0x08, BX
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ SI, ret+24(FP)
+	RET
+
 // func tan64AVX512(dst *float64, x *float64, n int) int
 // Requires: AVX, AVX512F
 TEXT ·tan64AVX512(SB), NOSPLIT|NOFRAME, $0-32
@@ -3832,9 +4244,7 @@ next:
 	VSUBPD        Z0, Z1, Z0
 	VMULPD        Z7, Z7, Z1
 	VMULPD        Z7, Z1, Z8
-	VMULPD.BCST   3744(AX), Z1, Z9
-	VADDPD.BCST   3776(AX), Z9, Z9
-	VMULPD        Z1, Z9, Z9
+	VMULPD.BCST   3776(AX), Z1, Z9
 	VADDPD.BCST   3808(AX), Z9, Z9
 	VMULPD        Z1, Z9, Z9
 	VADDPD.BCST   3840(AX), Z9, Z9
@@ -3844,6 +4254,8 @@ next:
 	VADDPD.BCST   3904(AX), Z9, Z9
 	VMULPD        Z1, Z9, Z9
 	VADDPD.BCST   3936(AX), Z9, Z9
+	VMULPD        Z1, Z9, Z9
+	VADDPD.BCST   3968(AX), Z9, Z9
 	VMULPD        Z9, Z8, Z8
 	VMULPD.BCST   64(AX), Z1, Z9
 	VMULPD        Z0, Z9, Z10
@@ -3853,9 +4265,7 @@ next:
 	VCMPPD.BCST   $0x00, 160(AX), Z7, K1
 	VBLENDMPD     Z7, Z8, K1, Z4
 	VMULPD        Z1, Z1, Z8
-	VMULPD.BCST   3968(AX), Z1, Z10
-	VADDPD.BCST   4000(AX), Z10, Z10
-	VMULPD        Z1, Z10, Z10
+	VMULPD.BCST   4000(AX), Z1, Z10
 	VADDPD.BCST   4032(AX), Z10, Z10
 	VMULPD        Z1, Z10, Z10
 	VADDPD.BCST   4064(AX), Z10, Z10
@@ -3863,8 +4273,10 @@ next:
 	VADDPD.BCST   4096(AX), Z10, Z10
 	VMULPD        Z1, Z10, Z10
 	VADDPD.BCST   4128(AX), Z10, Z10
+	VMULPD        Z1, Z10, Z10
+	VADDPD.BCST   4160(AX), Z10, Z10
 	VMULPD        Z1, Z10, Z1
-	VADDPD.BCST   4160(AX), Z1, Z1
+	VADDPD.BCST   4192(AX), Z1, Z1
 	VMULPD        Z1, Z8, Z1
 	VMULPD        Z0, Z7, Z0
 	VSUBPD        Z0, Z1, Z0

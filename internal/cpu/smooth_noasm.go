@@ -50,6 +50,8 @@ func asinh32s(dst, x unsafe.Pointer, n int) { apply(asinhF32, dst, x, n) }
 func acosh32s(dst, x unsafe.Pointer, n int) { apply(acoshF32, dst, x, n) }
 func atanh32s(dst, x unsafe.Pointer, n int) { apply(atanhF32, dst, x, n) }
 
+func sin64s(dst, x unsafe.Pointer, n int) { apply(sinF64, dst, x, n) }
+func cos64s(dst, x unsafe.Pointer, n int) { apply(cosF64, dst, x, n) }
 func tan64s(dst, x unsafe.Pointer, n int) { apply(tanF64, dst, x, n) }
 
 // pow64s computes dst[i] = x[i]^y[i] of n float64, and pow32s of n float32.

@@ -202,19 +202,13 @@ func (v smooth32) logOf(n, f vector) vector {
 }
 
 func (v smooth32) sin(x vector) vector {
-	return v.sinQuarter(x, func(quarter vector) vector { return quarter })
+	sin, cos, quarter := v.sinAndCos(x)
+	return v.inQuarter(sin, cos, quarter)
 }
 
 func (v smooth32) cos(x vector) vector {
-	return v.sinQuarter(x, func(quarter vector) vector { return v.addInt(quarter, v.k("unit")) })
-}
-
-// sinQuarter returns the sine of x in the quarter that turn returns.
-func (v smooth32) sinQuarter(x vector, turn func(quarter vector) vector) vector {
 	sin, cos, quarter := v.sinAndCos(x)
-	quarter = turn(quarter)
-	y := v.blend(v.signs(v.shiftLeft(quarter, 63)), cos, sin)
-	return v.xor(y, v.shiftLeft(v.shiftRight(quarter, 1), 63))
+	return v.inQuarter(sin, cos, v.addInt(quarter, v.k("unit")))
 }
 
 // tan stores the quotient of sine and cosine, both rounded to float32.

@@ -17,7 +17,7 @@ var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e s
 	pow*8 third thirdRest fifth fifthRest rootHalf
 	ln2 ln2Rest inverseLn2 inverseLn2Rest inverseLn10 inverseLn10Rest
 	cbrtStart cbrtC cbrtD cbrtE cbrtF cbrtG cbrtMask cbrtUp low31 thirdOf31 thirdOf33
-	tiny hyperbolicFar quarterPi trigLimit twoOverPi halfPi*3 cancelled sin*7 cos*7`)
+	tiny hyperbolicFar quarterPi trigLimit twoOverPi halfPi*3 cancelled unit sin*7 cos*7`)
 
 // smooth64Loops writes the functions with AVX2 and with AVX-512.
 func smooth64Loops(c *build.Context) {
@@ -46,6 +46,8 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		{"asinh64", smooth64.asinh},
 		{"acosh64", smooth64.acosh},
 		{"atanh64", smooth64.atanh},
+		{"sin64", smooth64.sin},
+		{"cos64", smooth64.cos},
 		{"tan64", smooth64.tan},
 	} {
 		v := begin(f.name)
