@@ -66,6 +66,9 @@ func (st *storage) inUse() bool {
 // the program frees these. It returns the nodes that are still pending, because there was no
 // memory for them or the device refused the work.
 func (s *scheduler) startReaders(c *contents, m *memory) (left []*node) {
+	if c != nil && !c.needed(0) && (m == nil || len(m.olds) == 0 && m == c.mem) {
+		return nil // no node refers to them
+	}
 	for {
 		n := s.readerExcept(left, c, m)
 		if n == nil {

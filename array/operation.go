@@ -7,6 +7,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/internal/compose"
+	"github.com/gpk-go/gpk/internal/operror"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -76,12 +77,18 @@ func (o *Operation) Stream() (*device.Stream, error) {
 // operation, for Device.NewDeferredError. The function may be called after the operands
 // were freed.
 func (o *Operation) Failure() func(error) error {
-	unplaced := call{name: o.name} // looking up the line takes microseconds: only an error pays for it
-	what, where := unplaced.fail(nil, o.operands...), o.site
+	c, shown := o.call, make([]device.View, 0, len(o.operands)) // only an error pays for its text
+	for _, a := range o.operands {
+		if a != nil && a.err == nil {
+			shown = append(shown, Shown(a))
+		}
+	}
 	return func(err error) error {
-		e := *what
-		e.Site, e.Err = where.String(), err
-		return &e
+		e := c.fail(err)
+		for i := range shown {
+			e = operror.With(e, shown[i].Layout.Shape, shown[i].DType)
+		}
+		return e
 	}
 }
 

@@ -29,6 +29,8 @@ type scheduler struct {
 	// must be rebuilt.
 	pending weaklist.Queue[node, *node]
 
+	idle *job // an empty job for the next start; nil for none
+
 	reread map[site]bool // the lines of the program whose intermediate results were read again
 	copied int64         // number of bytes that writes have saved and that were rebuilt
 }

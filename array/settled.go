@@ -1,7 +1,5 @@
 package array
 
-import "github.com/gpk-go/gpk/device"
-
 // Settled reports whether all arrays are stored on one device and carry no error. It is false
 // while the device may still report one, such as an index of Take outside its axis: everything
 // computed from that array would fail. A package that computes the arrays of several callers
@@ -19,11 +17,7 @@ func storedTogether(as []*Array, and func(*memory) bool) bool {
 	s := as[0].lock()
 	defer s.mu.Unlock()
 	for _, a := range as {
-		if a.on() != s.dev {
-			return false
-		}
-		c, err := a.contents(recordingOn(a.stream))
-		if err != nil || c.err() != nil || c.mem == nil || c.mem.busy || c.lost(&device.View{DType: a.dt, Layout: a.lay}) || !and(c.mem) {
+		if a.on() != s.dev || !a.stored(and) {
 			return false
 		}
 	}

@@ -29,6 +29,25 @@ type job struct {
 	runs    func(j *job, s *device.Stream, dst device.View) error
 }
 
+// newJob returns an empty job: the one that the last call of start left, or a new one. The mutex is held.
+func (s *scheduler) newJob() *job {
+	j := s.idle
+	if j == nil {
+		return &job{}
+	}
+	s.idle = nil
+	return j
+}
+
+// reuse keeps a job that has ended for the next call of start. A plan refers to its job, and on a GPU so may
+// queued work. The mutex is held.
+func (s *scheduler) reuse(j *job) {
+	if j.plan == nil && s.dev.Kind() == device.CPU {
+		*j = job{}
+		s.idle = j
+	}
+}
+
 // view returns the elements of the i-th operand.
 func (j *job) view(i int) device.View { return *j.place(i) }
 
@@ -99,7 +118,8 @@ func (s *scheduler) ready(f func() error) error {
 // start stores a node: it runs the node, or waits if another goroutine runs it. The mutex
 // is held, and released while the node runs.
 func (s *scheduler) start(n *node) error {
-	j := &job{}
+	j := s.newJob()
+	defer s.reuse(j)
 	if err := s.ready(func() error { return s.planPending(j, n) }); err != nil {
 		if err != errEnded && n.state == pending && isPermanent(err) {
 			s.end(n, failed, n.wrap(err), nil)

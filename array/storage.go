@@ -139,11 +139,36 @@ func (a *Array) start() error {
 	if err := a.check(); err != nil {
 		return err
 	}
-	_, release, err := a.acquire()
-	if err == nil {
-		release()
+	s := a.lock()
+	defer s.mu.Unlock()
+	if err := s.startPending(a); err != nil || a.stored(nil) {
+		return err
 	}
-	return err
+	u := &use{}
+	return s.ready(func() error {
+		_, err := u.find(a, recordingOn(a.stream))
+		return err
+	})
+}
+
+// startPending starts the node of an array if it is pending. It returns an error if the node still is. The mutex is
+// held, and released while the node runs.
+func (s *scheduler) startPending(a *Array) error {
+	c, err := a.contents(recordingOn(a.stream))
+	if err == nil && c.mem == nil && c.node.state == pending {
+		return s.prepare(&unready{node: c.node})
+	}
+	return nil // the caller finds the error, if there is one
+}
+
+// stored reports whether the array is stored, can be read now, and has a memory that satisfies a condition; nil is
+// none. The mutex is held.
+func (a *Array) stored(and func(*memory) bool) bool {
+	c, err := a.contents(recordingOn(a.stream))
+	if err != nil || c.mem == nil || c.mem.busy || c.err() != nil || c.version != c.mem.version && c.lost(&device.View{DType: a.dt, Layout: a.lay}) {
+		return false
+	}
+	return and == nil || and(c.mem)
 }
 
 // fix stores the array, fixes its memory and calls use with the buffer while the mutex is

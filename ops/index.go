@@ -301,29 +301,38 @@ func (l *lineCall) pieces(f func(*lineCall) error) error {
 	return f(l)
 }
 
+// collapse makes an axis the last one, and merges the others.
+func (l *lineCall) collapse(axis int) {
+	drop := func(v []int) []int { return slices.Delete(slices.Clone(v), axis, axis+1) }
+	n, lists, steps := l.shape[axis], make([][]int, len(l.strides)), make([]int, len(l.strides))
+	for i, v := range l.strides {
+		lists[i], steps[i] = drop(v), v[axis]
+	}
+	l.shape, l.strides = layout.Collapse(drop(l.shape), lists...)
+	l.shape = append(l.shape, n)
+	for i, step := range steps {
+		l.strides[i] = append(l.strides[i], step)
+	}
+}
+
 // launchLines launches host or cuda on the lines of x along an axis.
 func launchLines(s *device.Stream, op expr.Op, x device.View, axis, k int, dsts []device.View, host func(*lineCall) error, cuda func(*lineCall, *cutlass.Library, int, uint64) error) error {
-	drop := func(v []int) []int { return slices.Delete(slices.Clone(v), axis, axis+1) }
-	views := append([]device.View{x}, dsts...)
-	l := &lineCall{k: k}
-	lists := make([][]int, len(views))
-	for i, v := range views {
-		lists[i] = drop(v.Layout.Strides)
-		l.at, l.sizes = append(l.at, address(v)), append(l.sizes, v.DType.Size())
-	}
-	l.shape, l.strides = layout.Collapse(drop(x.Layout.Shape), lists...)
-	l.shape = append(l.shape, x.Layout.Shape[axis])
-	var writes []*device.Buffer
-	for i, v := range views {
-		l.strides[i] = append(l.strides[i], v.Layout.Strides[axis])
-		if i > 0 {
-			writes = append(writes, v.Buffer)
-		}
-	}
 	dev := s.Device()
-	reads := []*device.Buffer{x.Buffer}
+	views := append([]device.View{x}, dsts...)
+	buffers := make([]*device.Buffer, len(views), len(views)+1) // room for a workspace
+	l := &lineCall{k: k, shape: x.Layout.Shape, strides: make([][]int, len(views))}
+	for i := range views {
+		buffers[i], l.strides[i] = views[i].Buffer, views[i].Layout.Strides
+	}
+	reads, writes := buffers[:1:1], buffers[1:]
+	if len(l.shape) > 1 || dev.Kind() != device.CPU {
+		l.collapse(axis)
+	}
 	if dev.Kind() == device.CPU {
 		return dev.Launch(s, reads, writes, func(int, uint64) error { return host(l) })
+	}
+	for i := range views {
+		l.at, l.sizes = append(l.at, address(views[i])), append(l.sizes, views[i].DType.Size())
 	}
 	lib := dev.Library()
 	err := l.pieces(func(p *lineCall) error {

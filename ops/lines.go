@@ -27,12 +27,15 @@ func launchLine(s *device.Stream, op expr.Op, dst, x device.View, axis int, gamm
 	if dst.Layout.Size() == 0 {
 		return nil
 	}
-	// The axis of the lines becomes the last one. The others are merged.
-	drop := func(v []int) []int { return slices.Delete(slices.Clone(v), axis, axis+1) }
-	shape, strides := layout.Collapse(drop(x.Layout.Shape), drop(x.Layout.Strides), drop(dst.Layout.Strides))
-	shape = append(shape, x.Layout.Shape[axis])
-	xs, ds := append(strides[0], x.Layout.Strides[axis]), append(strides[1], dst.Layout.Strides[axis])
 	dev := s.Device()
+	shape, xs, ds := x.Layout.Shape, x.Layout.Strides, dst.Layout.Strides
+	if len(shape) > 1 || dev.Kind() != device.CPU {
+		// The axis of the lines becomes the last one. The others are merged.
+		drop := func(v []int) []int { return slices.Delete(slices.Clone(v), axis, axis+1) }
+		rest, strides := layout.Collapse(drop(shape), drop(xs), drop(ds))
+		shape = append(rest, shape[axis])
+		xs, ds = append(strides[0], xs[axis]), append(strides[1], ds[axis])
+	}
 	if op == expr.CumSum && dev.Kind() != device.CPU && len(shape) <= maxDims {
 		if ok, err := cumSumLong(s, dst, x, cutlass.CumSum{Type: x.DType, Shape: shape, XStrides: xs, DstStrides: ds, X: address(x), Dst: address(dst)}); ok || err != nil {
 			return nameMissing(err, op, x.DType, dev)

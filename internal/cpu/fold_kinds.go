@@ -35,21 +35,25 @@ func storeRounded(t dtype.DType, dst unsafe.Pointer) func(i int, a float64) {
 
 // extremes is Max or Min; NaN where there is one.
 func extremes[T number](c reduceArgs, low, high T) {
-	f := newFold[T, T](c)
-	f.store = storeTo[T](c.xt, c.dst)
-	if c.op == expr.Max {
-		f.start = low
-		f.merge = func(a, b T) T { return max(a, b) }
-		largest, both := largestIn[T](), binaryKernel(expr.Maximum, dtype.Of[T]()).vv
-		f.row = func(a T, x []T, _ int) T { return max(a, largest(x)) }
-		f.column = func(a, x []T, _ int) { both(at0(a), at0(a), at0(x), len(x)) }
-	} else {
-		f.start = high
-		f.merge = func(a, b T) T { return min(a, b) }
-		smallest, both := smallestIn[T](), binaryKernel(expr.Minimum, dtype.Of[T]()).vv
-		f.row = func(a T, x []T, _ int) T { return min(a, smallest(x)) }
-		f.column = func(a, x []T, _ int) { both(at0(a), at0(a), at0(x), len(x)) }
+	start, in := low, largestIn[T]()
+	merge := func(a, b T) T { return max(a, b) }
+	if c.op == expr.Min {
+		start, in = high, smallestIn[T]()
+		merge = func(a, b T) T { return min(a, b) }
 	}
+	row := func(a T, x []T, _ int) T { return merge(a, in(x)) }
+	if x := denseRow[T](&c); x != nil {
+		*(*T)(c.dst) = foldRow(x, start, row, merge)
+		return
+	}
+	f := newFold[T, T](c)
+	f.start, f.row, f.merge, f.store = start, row, merge, storeTo[T](c.xt, c.dst)
+	op := expr.Maximum
+	if c.op == expr.Min {
+		op = expr.Minimum
+	}
+	both := binaryKernel(op, dtype.Of[T]()).vv
+	f.column = func(a, x []T, _ int) { both(at0(a), at0(a), at0(x), len(x)) }
 	f.run()
 }
 
@@ -64,35 +68,39 @@ type indexed[T any] struct {
 // argExtremes is ArgMax or ArgMin: the index of the first extreme element, or of the
 // first NaN.
 func argExtremes[T number](c reduceArgs) {
-	f := newFold[T, indexed[T]](c)
-	f.start.k = -1
-	dst := c.dst
-	f.store = func(i int, a indexed[T]) { *(*int64)(unsafe.Add(dst, 8*i)) = a.k }
 	beats := func(v, than T) bool { return v > than || v != v && than == than }
 	if c.op == expr.ArgMin {
 		beats = func(v, than T) bool { return v < than || v != v && than == than }
 	}
-	f.merge = func(a, b indexed[T]) indexed[T] {
+	merge := func(a, b indexed[T]) indexed[T] {
 		if a.k < 0 || b.k >= 0 && beats(b.v, a.v) {
 			return b
 		}
 		return a
 	}
-	f.column = func(a []indexed[T], x []T, k int) {
-		for i, v := range x {
-			if a[i].k < 0 || beats(v, a[i].v) {
-				a[i] = indexed[T]{v, int64(k)}
-			}
-		}
-	}
 	better, find := rowExtreme[T](c.op)
-	f.row = func(a indexed[T], x []T, k int) indexed[T] {
+	row := func(a indexed[T], x []T, k int) indexed[T] {
 		v := better(x)
 		if a.k >= 0 && !beats(v, a.v) {
 			return a
 		}
 		i := find(x, v)
 		return indexed[T]{x[i], int64(k + i)}
+	}
+	start, dst := indexed[T]{k: -1}, c.dst
+	if x := denseRow[T](&c); x != nil {
+		*(*int64)(dst) = foldRow(x, start, row, merge).k
+		return
+	}
+	f := newFold[T, indexed[T]](c)
+	f.start, f.row, f.merge = start, row, merge
+	f.store = func(i int, a indexed[T]) { *(*int64)(unsafe.Add(dst, 8*i)) = a.k }
+	f.column = func(a []indexed[T], x []T, k int) {
+		for i, v := range x {
+			if a[i].k < 0 || beats(v, a[i].v) {
+				a[i] = indexed[T]{v, int64(k)}
+			}
+		}
 	}
 	f.run()
 }

@@ -32,6 +32,9 @@ func newLines(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []
 }
 
 func without(v []int, i int) []int {
+	if len(v) == 1 {
+		return nil
+	}
 	return append(append(make([]int, 0, len(v)), v[:i]...), v[i+1:]...)
 }
 
@@ -47,7 +50,17 @@ func each[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, s
 
 // groups calls f with groups of contiguous lines of n elements.
 func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int), f func(in []T, out []U, n int)) {
-	if l.n == 0 || l.outer.n == 0 {
+	switch {
+	case l.n == 0 || l.outer.n == 0:
+		return
+	case l.outer.n == 1:
+		m := newLineMemory()
+		defer m.release()
+		in, out := roomFor[T](&m.in, l.n), roomFor[U](&m.out, l.n)
+		p := l.outer.at(0)
+		load(at0(in), p[1], l.step, l.n)
+		f(in, out, l.n)
+		store(p[0], l.dstep, at0(out), l.n)
 		return
 	}
 	inner := l.outer.axes[len(l.outer.axes)-1]
@@ -59,8 +72,14 @@ func groups[T, U any](l lines, load func(dst unsafe.Pointer, src unsafe.Pointer,
 	}
 	per := (inner.n-1)/width + 1
 	Parallel(l.outer.n/inner.n*per, max(linesPart/max(l.n*width, 1), 1), func(lo, hi int) {
-		in, out := make([]T, l.n*width), make([]U, l.n*width)
-		tin, tout := make([]T, width), make([]U, width)
+		memory := newLineMemory()
+		defer memory.release()
+		in, out := roomFor[T](&memory.in, l.n*width), roomFor[U](&memory.out, l.n*width)
+		var tin []T
+		var tout []U
+		if across {
+			tin, tout = make([]T, width), make([]U, width)
+		}
 		for i := lo; i < hi; i++ {
 			first := i % per * width
 			m := min(width, inner.n-first)
