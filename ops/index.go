@@ -36,6 +36,9 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 	if dst.Layout.Size() == 0 && indices.Layout.Size() == 0 {
 		return nil
 	}
+	if len(x.Layout.Shape) == 1 && len(indices.Layout.Shape) == 1 {
+		return newTakeCall(dst, x, indices, axis, noStrides[:1:1], indices.Layout.Strides).start(s, axis, fail)
+	}
 	span := len(indices.Layout.Shape)
 	zeros := make([]int, len(dst.Layout.Shape))
 	xs := slices.Concat(x.Layout.Strides[:axis], zeros[:span], x.Layout.Strides[axis+1:])

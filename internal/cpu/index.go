@@ -74,15 +74,14 @@ func indexAt(it dtype.DType, p unsafe.Pointer) int64 {
 // that it has read lie on the axis. If not, part of dst is written; CheckIndices finds out before.
 func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, length, step int, indices unsafe.Pointer, is []int, dst unsafe.Pointer, ds []int) bool {
 	t := newNest(shape, operand{dst, ds, size}, operand{x, xs, size}, operand{indices, is, it.Size()})
+	if len(t.axes) == 1 && t.n <= minPart {
+		ok := true
+		t.walk(0, t.n, func(s span, _ *work) { ok = takeSome(it, s, size, length, step*size) && ok })
+		return ok
+	}
 	var outside atomic.Bool
 	pick := func(s span, _ *work) {
-		ok := false
-		if it == dtype.Int32 {
-			ok = takeElements[int32](s, size, length, step*size)
-		} else {
-			ok = takeElements[int64](s, size, length, step*size)
-		}
-		if !ok {
+		if !takeSome(it, s, size, length, step*size) {
 			outside.Store(true)
 		}
 	}
@@ -93,6 +92,14 @@ func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, len
 	// Tiles would ignore the indices.
 	Parallel(t.n, minPart, func(lo, hi int) { t.walk(lo, hi, pick) })
 	return !outside.Load()
+}
+
+// takeSome is takeElements for indices of type it.
+func takeSome(it dtype.DType, s span, size, length, scale int) bool {
+	if it == dtype.Int32 {
+		return takeElements[int32](s, size, length, scale)
+	}
+	return takeElements[int64](s, size, length, scale)
 }
 
 // takeElements copies a span by indices of type I. Neighbours on the axis are scale bytes apart.

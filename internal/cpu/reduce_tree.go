@@ -31,11 +31,23 @@ type reduction[A sum] struct {
 	room         [2][3]axis // of the nests
 }
 
+// reductions is a pool of *reduction of any type. Parallel passes a reduction to other goroutines, so that each would be
+// allocated.
+var reductions sync.Pool
+
 func reduce[A sum](c reduceArgs, load func(dst []A, src unsafe.Pointer, step int), store func(dst unsafe.Pointer, v []A)) {
 	var room [2][2][8]int
 	kept, summed := c.split(&room)
 	size := c.xt.Size()
-	r := &reduction[A]{
+	r, ok := reductions.Get().(*reduction[A])
+	if !ok { // the pool is empty, or its reduction has another type
+		r = new(reduction[A])
+	}
+	defer func() {
+		*r = reduction[A]{}
+		reductions.Put(r)
+	}()
+	*r = reduction[A]{
 		size: size, lanes: warpVectors * vectorBytes / size, sameType: c.xt == accumulatorType(c.xt),
 		load: load, store: store, dst: c.dst, dsize: c.xt.SumType().Size(),
 		kernels: newSumKernels[A](),
