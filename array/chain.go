@@ -120,9 +120,8 @@ func (p *planner) step(o *node, whole, view *layout.Layout) (fused.Ref, error) {
 	return p.Step(o.code, o.dt, args[:o.arity]...)
 }
 
-// operand adds an operand of o, broadcast to shape: the steps that compute it, or its
-// stored elements. If the operation is seen through a view, its operands are read through
-// the same view.
+// operand adds an operand of o, broadcast to shape: the steps that compute it, or its stored elements. If the
+// operation is seen through a view, its operands are read through the same view.
 func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layout) (fused.Ref, error) {
 	in := o.operand(k)
 	lay := in.view.Layout

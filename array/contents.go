@@ -36,8 +36,7 @@ type readerScope struct{ *Scope }
 // Ended implements readers.Scope.
 func (s readerScope) Ended() bool { return s.isClosed() }
 
-// origin describes contents that no node computed: the call that stored them, and the text
-// that Explain prints.
+// origin describes contents that no node computed: the call that stored them, and the text that Explain prints.
 type origin struct {
 	call
 	how string
@@ -60,12 +59,10 @@ func (c *contents) dropReader(s *Scope) {
 	}
 }
 
-// needed reports whether more than own nodes may still read the contents. Nodes of
-// a closed scope cannot.
+// needed reports whether more than own nodes may still read the contents. Nodes of a closed scope cannot.
 func (c *contents) needed(own int) bool { return c.readers.Len() > own }
 
-// err returns the reason why the contents cannot be read, as far as it is known without
-// waiting.
+// err returns the reason why the contents cannot be read, as far as it is known without waiting.
 func (c *contents) err() error {
 	if n := c.node; n != nil && n.state >= failed {
 		return n.err
@@ -76,8 +73,7 @@ func (c *contents) err() error {
 	return c.mem.err()
 }
 
-// missing returns the step that must come first if the contents have no memory yet, and nil
-// if they have one.
+// missing returns the step that must come first if the contents have no memory yet, and nil if they have one.
 func (c *contents) missing() error {
 	if c.mem != nil {
 		return nil

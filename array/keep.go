@@ -33,9 +33,8 @@ func (p *place) saveFirst(own int, stream *device.Stream) error {
 	}}
 }
 
-// cheaperReader returns a pending node that is the only reader of c beside the write's own
-// readers and that moves fewer bytes than saving would: running it makes saving
-// unnecessary. It returns nil if there is no such node.
+// cheaperReader returns a pending node that is the only reader of c beside the write's own readers and that moves
+// fewer bytes than saving would: running it makes saving unnecessary. It returns nil if there is no such node.
 func (s *scheduler) cheaperReader(c *contents, own int, bytes int64) *node {
 	if len(c.mem.olds) > 0 || c.readers.Len() != own+1 {
 		return nil

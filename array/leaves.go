@@ -6,8 +6,7 @@ import (
 	"github.com/gpk-go/gpk/fused"
 )
 
-// chainLeaves returns an upper bound of the arrays that a step reads. A chain reads a product
-// as one array.
+// chainLeaves returns an upper bound of the arrays that a step reads. A chain reads a product as one array.
 func (o *node) chainLeaves() uint8 {
 	if o.fusion == gemm {
 		return 1

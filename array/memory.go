@@ -36,8 +36,7 @@ type memory struct {
 	rec     *recording              // the capture that allocated the buffer, or for which this is a second memory over the buffer
 }
 
-// captured reports whether the buffer belongs to a graph, which uses it at every Replay
-// and frees it.
+// captured reports whether the buffer belongs to a graph, which uses it at every Replay and frees it.
 func (m *memory) captured() bool { return m.rec != nil && m.rec.ended }
 
 // inUse reports whether a job reads the buffer or a write in place is under way.
@@ -92,10 +91,9 @@ func (m *memory) tidy() {
 	}
 }
 
-// free gives the memory back even if contents still need it. Nothing may be reading it.
-// For foreign memory it returns the call that hands it to its owner, else nil. That call
-// may wait, and the owner may use arrays or wait for somebody who does: the mutex must not
-// be held.
+// free gives the memory back even if contents still need it. Nothing may be reading it. For foreign memory it returns
+// the call that hands it to its owner, else nil. That call may wait, and the owner may use arrays or wait for
+// somebody who does: the mutex must not be held.
 func (m *memory) free(by *call) (handOver func()) {
 	m.ended, m.current, m.olds = by, false, nil
 	if m.captured() {
@@ -154,8 +152,7 @@ func (m *memory) commit(c *contents, k *undo.Keep) {
 	m.version++
 }
 
-// remember adds c, which is about to become an older version, to the list of older
-// contents.
+// remember adds c, which is about to become an older version, to the list of older contents.
 func (m *memory) remember(c *contents) {
 	if !c.needed(0) {
 		return

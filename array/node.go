@@ -44,8 +44,7 @@ type node struct {
 	call
 	err error // of a failed or freed node, for its readers
 
-	// The small fields are side by side: with them a node and its contents take 640 bytes,
-	// else 704.
+	// The small fields are side by side: with them a node and its contents take 640 bytes, else 704.
 	state    state
 	consumed bool  // it is a step of another node
 	computed bool  // it was computed as a part of a consumer, or into another array
@@ -76,8 +75,7 @@ type node struct {
 
 // rule is what an operation computes.
 type rule struct {
-	// run computes into dst, which has the node's shape and overlaps the operands only as
-	// aliases allows.
+	// run computes into dst, which has the node's shape and overlaps the operands only as aliases allows.
 	run    func(j *job, s *device.Stream, dst device.View) error
 	code   expr.Op // if ops.Table has the operation
 	fusion fusion
@@ -116,8 +114,7 @@ func (o *node) operand(i int) *operand {
 	return &o.more[i-len(o.in)]
 }
 
-// fail wraps a cause in the error of the operation. The error names the operands, or the
-// result if there are none.
+// fail wraps a cause in the error of the operation. The error names the operands, or the result if there are none.
 func (o *node) fail(err error) *OpError {
 	e := o.call.fail(err)
 	for i := range o.n {
@@ -147,9 +144,8 @@ func (o *node) release() {
 	o.in, o.more, o.n, o.run, o.depth = [2]operand{}, nil, 0, nil, 0
 }
 
-// refersTo counts the references of a node, and of the pending nodes among its operands, to
-// contents that match. An operand that is no step can be pending too: there was no memory
-// to store it.
+// refersTo counts the references of a node, and of the pending nodes among its operands, to contents that match. An
+// operand that is no step can be pending too: there was no memory to store it.
 func (o *node) refersTo(match func(*contents) bool) int {
 	n := 0
 	for i := range o.n {
@@ -164,8 +160,7 @@ func (o *node) refersTo(match func(*contents) bool) int {
 	return n
 }
 
-// pendingStep returns the node of an operand that is a step and is not stored yet, and nil
-// for other operands.
+// pendingStep returns the node of an operand that is a step and is not stored yet, and nil for other operands.
 func (in *operand) pendingStep() *node {
 	if s := in.of.node; in.step && s != nil && s.state <= running {
 		return s
@@ -173,9 +168,8 @@ func (in *operand) pendingStep() *node {
 	return nil
 }
 
-// conjugate looks through a pending Conj, because product kernels conjugate while they
-// read. If in views a Conj, it returns the operand of the Conj under the same view, and
-// true.
+// conjugate looks through a pending Conj, because product kernels conjugate while they read. If in views a Conj, it
+// returns the operand of the Conj under the same view, and true.
 func (in *operand) conjugate() (operand, bool) {
 	n := in.of.node
 	if in.of.mem != nil || n.state > running || n.code != expr.Conj || !in.view.DType.IsComplex() {

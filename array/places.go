@@ -33,9 +33,8 @@ func placesOf(as []*Array) []*place {
 	return out
 }
 
-// beginWrite waits until nothing else writes to the storage of a place, and marks it as
-// being written. In a capture, a storage from outside is stored first: the recording fixes
-// only memory that exists and is not being written.
+// beginWrite waits until nothing else writes to the storage of a place, and marks it as being written. In a capture,
+// a storage from outside is stored first: the recording fixes only memory that exists and is not being written.
 func (s *scheduler) beginWrite(p *place, rec *recording) error {
 	return s.ready(func() error {
 		if p.to.st.writing {
@@ -50,8 +49,7 @@ func (s *scheduler) beginWrite(p *place, rec *recording) error {
 	})
 }
 
-// endWrites ends beginWrite. It frees the elements that were saved for a write that
-// failed.
+// endWrites ends beginWrite. It frees the elements that were saved for a write that failed.
 func (s *scheduler) endWrites(list ...*place) {
 	for _, p := range list {
 		p.to.st.writing = false
@@ -68,8 +66,7 @@ func (p *place) next(c *contents) {
 	p.kept, c.mem, c.version = nil, m, m.version
 }
 
-// show makes c the contents that the place's storage shows, in a capture or outside of
-// one.
+// show makes c the contents that the place's storage shows, in a capture or outside of one.
 func (p *place) show(c *contents, rec *recording) {
 	if rec != nil && p.to.st.rec == nil {
 		rec.install(p.to.st, c, p.Part)
@@ -78,9 +75,8 @@ func (p *place) show(c *contents, rec *recording) {
 	p.to.st.cur = c
 }
 
-// writePlaces performs a piece of work that writes to places and reads other arrays. f is
-// given the views of these. writePlaces acquires everything that the work needs before
-// anything changes.
+// writePlaces performs a piece of work that writes to places and reads other arrays. f is given the views of these.
+// writePlaces acquires everything that the work needs before anything changes.
 func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, reads []*Array, f func(reads []device.View) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,8 +148,7 @@ func (o *Operation) Write(s *device.Stream, writes, reads []*Array, f func(all, 
 	})
 }
 
-// preparePlaces pins the memories that the work uses, or returns the step that must come
-// first. The mutex is held.
+// preparePlaces pins the memories that the work uses, or returns the step that must come first. The mutex is held.
 func (s *scheduler) preparePlaces(j *job, rec *recording, stream *device.Stream, list []*place, reads []*Array) (views []device.View, err error) {
 	*j = job{}
 	for _, a := range reads {

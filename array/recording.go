@@ -61,8 +61,7 @@ func (r *recording) refuse(err error) error {
 // errWaits is the cause of the error of a call that needs elements during a capture.
 var errWaits = fmt.Errorf("%w: moving elements between the host and devices while a sequence is captured, which computes nothing before Replay", expr.ErrUnsupported)
 
-// unwaited refuses a call that would wait for elements of an array on a stream that is
-// being captured.
+// unwaited refuses a call that would wait for elements of an array on a stream that is being captured.
 func unwaited(c *call, a *Array) error {
 	if r := recordingOn(a.stream); r != nil {
 		return r.refuse(c.fail(errWaits, a))
@@ -87,9 +86,8 @@ func streamOf(as ...*Array) *device.Stream {
 // captured sequence outside of the sequence.
 var errIntermediate = fmt.Errorf("%w: an intermediate result of a captured sequence outside of it; return it from the function to have it as an output", expr.ErrUnsupported)
 
-// contents returns the contents that a storage from outside shows in the sequence, and
-// fixes its memory. Contents that are not stored yet are returned unchanged. The mutex is
-// held.
+// contents returns the contents that a storage from outside shows in the sequence, and fixes its memory. Contents
+// that are not stored yet are returned unchanged. The mutex is held.
 func (r *recording) contents(st *storage) (*contents, error) {
 	if c := r.cur[st]; c != nil {
 		return c, nil
@@ -169,8 +167,7 @@ func (r *recording) writes(st *storage) bool {
 	return slices.ContainsFunc(r.written, func(w *place) bool { return w.to.st == st })
 }
 
-// graph makes the graph of the sequence. Its outputs become ordinary arrays in fixed
-// memory.
+// graph makes the graph of the sequence. Its outputs become ordinary arrays in fixed memory.
 func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream) *Graph {
 	s := r.sched
 	s.mu.Lock()

@@ -14,19 +14,17 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// scheduler guards the arrays of one device: the contents that they show, the references to
-// these contents, and the list of pending nodes. Lock order: its mutex comes before the
-// device's, and never together with another scheduler's. It is never held while memory is
-// allocated, work runs, or a goroutine waits.
+// scheduler guards the arrays of one device: the contents that they show, the references to these contents, and the
+// list of pending nodes. Lock order: its mutex comes before the device's, and never together with another
+// scheduler's. It is never held while memory is allocated, work runs, or a goroutine waits.
 type scheduler struct {
 	dev *device.Device
 
 	mu      sync.Mutex
 	changed sync.Cond // a node has ended, a memory is idle, or a write is done
 
-	// The pending nodes that are not steps of another node. One more than the list holds starts
-	// the oldest. Nodes that read overwritten elements are Deferred, because their operands
-	// must be rebuilt.
+	// The pending nodes that are not steps of another node. One more than the list holds starts the oldest. Nodes
+	// that read overwritten elements are Deferred, because their operands must be rebuilt.
 	pending weaklist.Queue[node, *node]
 
 	idle *job // an empty job for the next start; nil for none
@@ -84,9 +82,8 @@ func (n *node) Deferred() bool {
 	return false
 }
 
-// alloc allocates memory of a device. If there is none, it drops the strong reference to
-// the newest node, which may be the last reference to arrays that the program has dropped,
-// and tries once more.
+// alloc allocates memory of a device. If there is none, it drops the strong reference to the newest node, which may
+// be the last reference to arrays that the program has dropped, and tries once more.
 func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) {
 	buf, err := d.Alloc(n, s)
 	if !errors.Is(err, device.ErrOutOfMemory) {
@@ -132,8 +129,7 @@ func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 	return nil
 }
 
-// tryBind fills in the operands of a node. It returns the step that must come first, or
-// nil. The mutex is held.
+// tryBind fills in the operands of a node. It returns the step that must come first, or nil. The mutex is held.
 func (s *scheduler) tryBind(n *node, reads []*Array, steps, size int, tried []*node) (*unready, error) {
 	n.n, n.depth, n.leaves, n.headed, n.scope, n.more = 0, 0, 0, false, nil, nil
 	if extra := len(reads) - len(n.in); extra > 0 {

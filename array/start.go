@@ -14,8 +14,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// job is a node that is about to run, with the views of its operands and the chain that it
-// forms with its steps.
+// job is a node that is about to run, with the views of its operands and the chain that it forms with its steps.
 type job struct {
 	*node
 	use
@@ -27,25 +26,6 @@ type job struct {
 	product *product.Product // of a product: a copy, with the views of its operands
 	fused   *chain.Plan
 	runs    func(j *job, s *device.Stream, dst device.View) error
-}
-
-// newJob returns an empty job: the one that the last call of start left, or a new one. The mutex is held.
-func (s *scheduler) newJob() *job {
-	j := s.idle
-	if j == nil {
-		return &job{}
-	}
-	s.idle = nil
-	return j
-}
-
-// reuse keeps a job that has ended for the next call of start. A plan refers to its job, and on a GPU so may
-// queued work. The mutex is held.
-func (s *scheduler) reuse(j *job) {
-	if j.plan == nil && s.dev.Kind() == device.CPU {
-		*j = job{}
-		s.idle = j
-	}
 }
 
 // view returns the elements of the i-th operand.
@@ -78,8 +58,7 @@ type unready struct {
 // Error implements error.
 func (*unready) Error() string { return "an operand is not there yet" }
 
-// prepare performs the step that u names. If u names none, it waits. The mutex is held, and
-// released meanwhile.
+// prepare performs the step that u names. If u names none, it waits. The mutex is held, and released meanwhile.
 func (s *scheduler) prepare(u *unready) error {
 	switch {
 	case u.node != nil:
@@ -118,8 +97,17 @@ func (s *scheduler) ready(f func() error) error {
 // start stores a node: it runs the node, or waits if another goroutine runs it. The mutex
 // is held, and released while the node runs.
 func (s *scheduler) start(n *node) error {
-	j := s.newJob()
-	defer s.reuse(j)
+	j := s.idle
+	if j == nil {
+		j = &job{}
+	}
+	s.idle = nil
+	defer func() { // a plan refers to its job, and on a GPU so may queued work
+		if j.plan == nil && s.dev.Kind() == device.CPU {
+			*j = job{}
+			s.idle = j
+		}
+	}()
 	if err := s.ready(func() error { return s.planPending(j, n) }); err != nil {
 		if err != errEnded && n.state == pending && isPermanent(err) {
 			s.end(n, failed, n.wrap(err), nil)
@@ -149,8 +137,7 @@ func (s *scheduler) start(n *node) error {
 	return err
 }
 
-// planPending makes the job of a node if it is pending. If the node has ended, it returns
-// errEnded.
+// planPending makes the job of a node if it is pending. If the node has ended, it returns errEnded.
 func (s *scheduler) planPending(j *job, n *node) error {
 	switch {
 	case n.state == running:
@@ -211,9 +198,8 @@ func (s *scheduler) end(n *node, to state, err error, by *call) {
 	s.changed.Broadcast()
 }
 
-// storeAgain handles an intermediate result that is read a second time. It stores the
-// product among its steps, so that no product runs more than twice. Later results of the
-// same line do not become steps.
+// storeAgain handles an intermediate result that is read a second time. It stores the product among its steps, so
+// that no product runs more than twice. Later results of the same line do not become steps.
 func (s *scheduler) storeAgain(n *node) error {
 	if len(s.reread) < maxReread {
 		s.reread[n.site] = true
@@ -266,8 +252,7 @@ func (c *contents) blame(err error) error {
 	return operror.With(w.fail(err), c.mem.Layout.Shape, c.mem.DType)
 }
 
-// mayFail reports whether the device may find an error of the job that is not known when
-// the job starts.
+// mayFail reports whether the device may find an error of the job that is not known when the job starts.
 func (j *job) mayFail() bool {
 	if j.stream.Device().Kind() == device.CPU {
 		return false

@@ -50,8 +50,7 @@ func storedArray(buf *device.Buffer, dt dtype.DType, shape []int, s *device.Stre
 	return newArray(storedContents(buf, lay, dt, origin, how), lay, dt, s)
 }
 
-// filled returns a stored array, whose elements fill computes from reads. The array keeps the
-// shape slice.
+// filled returns a stored array, whose elements fill computes from reads. The array keeps the shape slice.
 func (c *call) filled(s *device.Stream, dt dtype.DType, shape []int, how string, reads []device.View, fill func(dst device.View) error) *Array {
 	op := observe.Begin(s, c.name, c.site)
 	op.Reads(reads...)
@@ -117,8 +116,7 @@ func (a *Array) scopeNow() *Scope {
 	return a.scopeOf()
 }
 
-// acquire stores the array, and returns the view of its elements. The memory is pinned
-// until release is called.
+// acquire stores the array, and returns the view of its elements. The memory is pinned until release is called.
 func (a *Array) acquire() (v device.View, release func(), err error) {
 	s := a.lock()
 	defer s.mu.Unlock()
@@ -141,24 +139,20 @@ func (a *Array) start() error {
 	}
 	s := a.lock()
 	defer s.mu.Unlock()
-	if err := s.startPending(a); err != nil || a.stored(nil) {
-		return err
+	rec := recordingOn(a.stream)
+	if c, err := a.contents(rec); err == nil && c.mem == nil && c.node.state == pending { // the usual case, without a use
+		if err := s.prepare(&unready{node: c.node}); err != nil {
+			return err
+		}
+	}
+	if a.stored(nil) {
+		return nil
 	}
 	u := &use{}
 	return s.ready(func() error {
-		_, err := u.find(a, recordingOn(a.stream))
+		_, err := u.find(a, rec)
 		return err
 	})
-}
-
-// startPending starts the node of an array if it is pending. It returns an error if the node still is. The mutex is
-// held, and released while the node runs.
-func (s *scheduler) startPending(a *Array) error {
-	c, err := a.contents(recordingOn(a.stream))
-	if err == nil && c.mem == nil && c.node.state == pending {
-		return s.prepare(&unready{node: c.node})
-	}
-	return nil // the caller finds the error, if there is one
 }
 
 // stored reports whether the array is stored, can be read now, and has a memory that satisfies a condition; nil is
@@ -171,9 +165,8 @@ func (a *Array) stored(and func(*memory) bool) bool {
 	return and == nil || and(c.mem)
 }
 
-// fix stores the array, fixes its memory and calls use with the buffer while the mutex is
-// held. On the CPU, memory that is not lent is moved out of the pool first, because a slice
-// over it may outlive the array.
+// fix stores the array, fixes its memory and calls use with the buffer while the mutex is held. On the CPU, memory
+// that is not lent is moved out of the pool first, because a slice over it may outlive the array.
 func (a *Array) fix(c call, lent bool, use func(*device.Buffer)) error {
 	if err := a.check(); err != nil {
 		return c.wrap(err, a)
@@ -239,8 +232,7 @@ func (s *scheduler) expose(st *storage, c *contents) error {
 	return nil
 }
 
-// owner refers to the storage of a buffer, so that several arrays made from the buffer
-// share it.
+// owner refers to the storage of a buffer, so that several arrays made from the buffer share it.
 type owner struct{ st weak.Pointer[storage] }
 
 // owning guards the owners of all buffers. It is locked after a scheduler's mutex.
@@ -279,8 +271,7 @@ func FromOwnBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	return storedArray(buf, dt, slices.Clone(shape), buf.Device().DefaultStream(), c, "memory handed over")
 }
 
-// bytesIn returns the number of bytes of the elements. It is an error if the buffer has
-// fewer.
+// bytesIn returns the number of bytes of the elements. It is an error if the buffer has fewer.
 func bytesIn(buf *device.Buffer, dt dtype.DType, shape []int) (int64, error) {
 	n, err := layout.Size(shape)
 	bytes := int64(n) * int64(dt.Size())
@@ -301,8 +292,7 @@ func FromLayout(buf *device.Buffer, dt dtype.DType, lay layout.Layout) *Array {
 	return over(call{"FromLayout", here()}, buf, dt, lay, lay.Within(int(buf.Size()/int64(max(dt.Size(), 1)))))
 }
 
-// over returns an array of elements in buf with layout lay. If err is not nil, the array
-// carries it.
+// over returns an array of elements in buf with layout lay. If err is not nil, the array carries it.
 func over(c call, buf *device.Buffer, dt dtype.DType, lay layout.Layout, err error) *Array {
 	if buf.Device() == nil || !dt.Valid() {
 		err = errNoBuffer

@@ -2,8 +2,7 @@ package array
 
 import "github.com/gpk-go/gpk/device"
 
-// use is the set of memories that a piece of work reads. Nothing writes to them until the
-// work has been started.
+// use is the set of memories that a piece of work reads. Nothing writes to them until the work has been started.
 type use struct {
 	pins []*memory
 	room [4]*memory // the first elements of pins, to save an allocation

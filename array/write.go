@@ -79,8 +79,7 @@ func (w *write) do() error {
 	return err
 }
 
-// attempt acquires what the write needs, and writes. The mutex is held, but released in
-// between.
+// attempt acquires what the write needs, and writes. The mutex is held, but released in between.
 func (w *write) attempt() error {
 	s := w.sched
 	err := s.ready(w.prepare)
@@ -100,10 +99,9 @@ func (w *write) attempt() error {
 	return err
 }
 
-// readEarlier is the last resort if memory is short. It stores one pending node that reads the
-// memory, so that the write may need neither a fresh buffer nor a copy of the old elements. It
-// reports whether there was such a node and memory for it. The mutex is held, but released in
-// between.
+// readEarlier is the last resort if memory is short. It stores one pending node that reads the memory, so that the
+// write may need neither a fresh buffer nor a copy of the old elements. It reports whether there was such a node and
+// memory for it. The mutex is held, but released in between.
 func (w *write) readEarlier() bool {
 	if w.fresh != nil {
 		w.fresh.Free()
@@ -215,8 +213,7 @@ func (w *write) prepare() error {
 	return nil
 }
 
-// plan makes the job that computes the elements: in place if they were not computed
-// before, else as a copy.
+// plan makes the job that computes the elements: in place if they were not computed before, else as a copy.
 func (w *write) plan() error {
 	if n := w.producer; n != nil && n.state == running {
 		return &unready{}
