@@ -29,7 +29,7 @@ func sortKeys[K key](x, spare []K, least int) {
 	case len(x) <= shortSort:
 		slices.Sort(x)
 	case least == 0 && countingSort(x):
-	case sortsByVectors[K]():
+	case sortsByVectors[K]() && (least == 0 || bits.Len64(differing(x))-least > 2*digitBits): // two digits take less time
 		quickSort(x, spare)
 	default:
 		radixSort(x, spare, least)
