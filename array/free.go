@@ -67,7 +67,7 @@ func (st *storage) inUse() bool {
 // memory for them or the device refused the work.
 func (s *scheduler) startReaders(c *contents, m *memory) (left []*node) {
 	if c != nil && !c.needed(0) && (m == nil || len(m.olds) == 0 && m == c.mem) {
-		return nil // no node refers to them
+		return nil // no pending node reads c, and no older contents share its memory
 	}
 	for {
 		n := s.readerExcept(left, c, m)

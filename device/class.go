@@ -19,7 +19,7 @@ func blockSize(n int64) int64 {
 	return classOf(min(n, maxBytes))
 }
 
-// classOf returns the block size for n > 0 bytes. Beyond 2 MiB it is the next multiple of 2 MiB. Up to there it is at
+// classOf returns the block size for n > 0 bytes. Beyond 2 MiB it is n rounded up to a multiple of 2 MiB. Up to there it is at
 // most an eighth larger than n, except for the smallest sizes: there are 8 classes per octave, among them the powers of
 // two, so that a few sizes serve all requests and idle blocks are likely to fit.
 func classOf(n int64) int64 {

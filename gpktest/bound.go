@@ -115,7 +115,7 @@ type comparison struct {
 	k   int
 
 	n               int
-	independent     int // errors: at most n
+	independent     int // number of independent errors, at most n
 	diff2, norm2    float64
 	expected2       float64 // the square of the norm that random signs would give
 	worst           float64 // largest |d| over its bound

@@ -208,9 +208,11 @@ func (c *comparison) rows(rows []int, got, a, b tensor) {
 		}
 		c.row(got.values[i*n:(i+1)*n], want, scale)
 	}
-	if c.independent = c.n; c.operand > 0 {
-		c.independent = min(c.n, k*n, k*len(rows))
+	independent := len(rows) * n
+	if c.operand > 0 {
+		independent = min(independent, k*n, k*len(rows))
 	}
+	c.independent += independent
 }
 
 func sqr(x complex128) float64 { return real(x)*real(x) + imag(x)*imag(x) }

@@ -232,7 +232,7 @@ func Sort(s *device.Stream, dst, x device.View, axis int, descending bool) error
 	})
 }
 
-// lineRoom returns an error if the host has no room for so many bytes of scratch an element of one line.
+// lineRoom returns an error if scratch memory for one line, with so many bytes per element, exceeds the host's memory.
 func lineRoom(shape []int, axis, bytes int) error {
 	n := int64(shape[axis])
 	if n > math.MaxInt64/int64(bytes) {

@@ -33,7 +33,7 @@ func Apply(s *device.Stream, op expr.Op, dst device.View, args []Operand) error 
 }
 
 // Apply3 computes dst = op(x, y, z) element by element, with x, y and z broadcast to dst's
-// shape. For Where, x is the condition. y and z have dst's type and may be numbers.
+// shape, which the caller has checked. For Where, x is the condition. y and z have dst's type and may be numbers.
 func Apply3(s *device.Stream, op expr.Op, dst, x device.View, y, z Operand) error {
 	views := [maxViews]device.View{dst, x, y.View, z.View}
 	for i := range views {

@@ -158,11 +158,12 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 		u.code += c.codeBytes() + 8
 		u.constant += deviceapi.BlockSize(saturated(rows, int64(c.nAngles)*8) + 8)
 		points := saturated(all, int64(c.stride)*size)
-		u.points = 2 * saturated(3*size, int64(c.stride)) // pointPitch adds up to 3 samples to a set
-		if p.Keep == Recompute {                          // the points of all samples stay in memory
+		padding := 2 * saturated(3*size, int64(c.stride)) // pointPitch adds up to 3 samples to a set
+		u.points = padding
+		if p.Keep == Recompute { // the points of all samples stay in memory
 			u.points += points
 		}
-		u.constant += roundingWaste(points, 2) + u.points
+		u.constant += roundingWaste(points+padding, 2) + u.points
 	}
 	if o.Normalize {
 		u.constant += 2 * deviceapi.BlockSize(8*rows)
@@ -171,7 +172,7 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	return u
 }
 
-// roundingWaste bounds the bytes that the pool's block sizes add to n bytes in at most so many blocks: an eighth
+// roundingWaste bounds what the pool's block sizes add to n bytes that lie in at most so many blocks: an eighth
 // of each block, but up to largeBlock for one that is larger than it.
 func roundingWaste(n, blocks int64) int64 {
 	const largeBlock = 2 << 20

@@ -92,8 +92,8 @@ func flipped[A Operand](o Operation[A], a A) A {
 type distinct[A Operand] struct {
 	size                    int
 	sorted, differs, starts A            // differs: whether an element and the next one are of two kinds
-	from                    A            // of every sorted element, from the last one, the index from the end of the array
-	unsorted                *A           // the elements, if they were sorted without their indices
+	from                    A            // with their order: of every sorted element, from the last one, the index from the end of the array
+	unsorted                *A           // without it: the elements
 	narrow                  *narrowed[A] // if not nil, sorted are its distances
 }
 
@@ -151,22 +151,22 @@ func (u distinct[A]) values(o Operation[A]) A {
 	case u.narrow != nil:
 		return u.narrow.integers(o, values)
 	case u.unsorted != nil && values.DType().IsFloat():
-		return firstEqual(o, *u.unsorted, values)
+		return withFirstZeroAndNaN(o, *u.unsorted, values)
 	}
 	return values
 }
 
-// firstEqual returns values, the different elements of x, with the first zero and the first NaN of x in place of those that a sort without
+// withFirstZeroAndNaN returns values, the different elements of x, with the first zero and the first NaN of x in place of those that a sort without
 // indices leaves: -0 before 0, and one kind of NaN.
-func firstEqual[A Operand](o Operation[A], x, values A) A {
+func withFirstZeroAndNaN[A Operand](o Operation[A], x, values A) A {
 	zero := filled(o, values.DType(), 0, []int{1})
-	isZero := o.Elementwise(expr.Where, o.Elementwise(expr.Eq, x, 0), math.NaN(), zero) // ArgMax finds the first NaN
+	nanAtZeros := o.Elementwise(expr.Where, o.Elementwise(expr.Eq, x, 0), math.NaN(), zero) // ArgMax finds the first NaN
 	for _, kind := range []struct {
 		elements A
-		is       A
-	}{{isZero, o.Elementwise(expr.Eq, values, 0)}, {x, o.Elementwise(expr.Ne, values, values)}} {
+		replaced A
+	}{{nanAtZeros, o.Elementwise(expr.Eq, values, 0)}, {x, o.Elementwise(expr.Ne, values, values)}} {
 		at := reshape(o, o.Reduce(expr.ArgMax, kind.elements, []int{0}), 1)
-		values = o.Elementwise(expr.Where, kind.is, take(o, x, at, 0, nil), values)
+		values = o.Elementwise(expr.Where, kind.replaced, take(o, x, at, 0, nil), values)
 	}
 	return values
 }

@@ -242,9 +242,9 @@ func (ints[T]) fromFloat32() func(dst, src unsafe.Pointer, n int) {
 	plain := floatToInt[T, float32]()
 	switch any(T(0)).(type) {
 	case int32:
-		return withVectors(vectorAVX512, 4, 4, int32sOf32AVX512, plain)
+		return withVectors(castAVX512, 4, 4, int32sOf32AVX512, plain)
 	case int64:
-		return withVectors(vectorAVX512Q, 8, 4, int64sOf32AVX512, plain)
+		return withVectors(castAVX512, 8, 4, int64sOf32AVX512, plain)
 	}
 	return plain
 }
@@ -253,9 +253,9 @@ func (ints[T]) fromFloat64() func(dst, src unsafe.Pointer, n int) {
 	plain := floatToInt[T, float64]()
 	switch any(T(0)).(type) {
 	case int32:
-		return withVectors(vectorAVX512, 4, 8, int32sOf64AVX512, plain)
+		return withVectors(castAVX512, 4, 8, int32sOf64AVX512, plain)
 	case int64:
-		return withVectors(vectorAVX512Q, 8, 8, int64sOf64AVX512, plain)
+		return withVectors(castAVX512, 8, 8, int64sOf64AVX512, plain)
 	}
 	return plain
 }

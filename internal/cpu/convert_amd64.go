@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// vectorAVX512Q reports whether this processor converts between floating-point numbers and integers of 64 bits by vectors.
-var vectorAVX512Q = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
+// castAVX512 reports whether this processor has what the conversions to integers need: VCVTTPD2QQ, and masks of vectors of 32 bytes.
+var castAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
 
-// Conversions with AVX-512; those to int64 need vectorAVX512Q.
+// Conversions with AVX-512. Those to integers need castAVX512.
 
 // int32sOf32AVX512 writes n elements of float32, a multiple of 16, as int32, as floatToInt.
 //

@@ -4,7 +4,7 @@ package cpu
 
 import "unsafe"
 
-const vectorAVX512Q = false
+const castAVX512 = false
 
 // Without AVX-512 these functions are never called.
 

@@ -36,9 +36,7 @@ func sortKeys[K key](x, spare []K, least int) {
 	}
 }
 
-// radixSort is sortKeys without vector instructions.
-//
-// Longer lines are sorted by a radix sort, least significant digit first, of the upper bits in which keys differ. Runs
+// radixSort is sortKeys by a radix sort, least significant digit first, of the upper bits in which keys differ. Runs
 // of keys with equal upper bits, which are short as a rule, are then sorted by themselves.
 func radixSort[K key](x, spare []K, least int) {
 	if len(x) <= shortSort {

@@ -196,7 +196,7 @@ func log10_32s(dst, x unsafe.Pointer, n int) {
 }
 
 // each64 computes dst = f(x) on dense blocks. It uses the assembly for every vector that it supports. The assembly computes
-// in float64, whatever T is.
+// in float64, whatever T is, but for the quotient of tan32.
 func each64[T float32 | float64](wide, narrow func(dst, x *T, n int) int, f func(x T) T, dst, x unsafe.Pointer, n int) {
 	d, s := pair[T, T](dst, x, n)
 	for len(s) > 0 {

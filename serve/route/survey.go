@@ -162,9 +162,10 @@ func meaningful(c class, dt dtype.DType) bool {
 func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c.whole() }
 
 // sizes returns the number of elements at each point of a curve; for products, the number of
-// rows. A curve of float32 has twice as many points, and one of 48 MiB: between 32 and 64 MiB an
-// operand outgrows the L2 cache of a Hopper, and a sum takes three times as long. Ragged sizes are odd. Those
-// of reductions lie below the powers of two: beyond 8,192 float32 a sum takes two kernels.
+// rows. A curve of float32 has twice as many points, and two more. Beyond 8,192 elements a sum takes two
+// kernels, which the point at 8,448 sees. Between 32 and 64 MiB an operand outgrows the L2 cache of a Hopper,
+// and a sum takes three times as long: there is a point at 48 MiB. Ragged sizes are odd, those of reductions
+// below the others, on the same side of these steps.
 //
 // The tiles of a product run in waves, as many at once as a GPU has multiprocessors. A GPU of 132 has a wave
 // nearly full of tiles at 1,024, 2,048 and 4,096 rows, and needs another one for a few rows more.
@@ -194,8 +195,12 @@ func sizes(c class, dt dtype.DType) []int {
 	out := []int{1, 1 << 6}
 	for n := 1 << 8; n <= 1<<26; n *= step {
 		out = append(out, n)
-		if n == 1<<23 && dt == dtype.Float32 {
-			out = append(out, 3<<22)
+		switch {
+		case dt != dtype.Float32:
+		case n == 1<<13:
+			out = append(out, n+n/32)
+		case n == 1<<23:
+			out = append(out, n+n/2)
 		}
 	}
 	return out
