@@ -61,7 +61,7 @@ func testConversion[D comparable, S float32 | float64](t *testing.T, f func(dst,
 	}
 }
 
-// saturated is the integer that v is truncated to, of those from low to high; 0 for NaN.
+// saturated returns v truncated to an integer and limited to the range from low to high, and 0 for NaN.
 func saturated(v float64, low, high int64) int64 {
 	switch {
 	case v != v:

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// networkKeys is the number of keys that one sorting network sorts.
+// networkKeys is the largest number of keys that a sorting network sorts.
 const networkKeys = 128
 
 // sortsByVectors reports whether quickSort sorts keys of type K on this processor.
@@ -16,8 +16,8 @@ func quickSort[K key](x, spare []K) {
 	quickSortFrom(x, x, spare, 2*bits.Len(uint(len(x))))
 }
 
-// quickSortFrom sorts the keys of from, which is dst or other, into dst; all three have the same length. depth is the number of
-// partitions after which a radix sort takes over, so that no order of keys makes the time quadratic.
+// quickSortFrom sorts the keys of from, which is dst or other, into dst; all three have the same length. After depth
+// partitions a radix sort takes over, so that no order of the keys takes quadratic time.
 func quickSortFrom[K key](dst, from, other []K, depth int) {
 	for len(from) > networkKeys {
 		if depth--; depth < 0 {

@@ -85,8 +85,8 @@ func radixSort[K key](x, spare []K, least int) {
 	}
 }
 
-// countingSort sorts keys that differ in their lowest digitBits bits only: it counts each key and writes them anew. It reports
-// whether x is sorted; for fewer keys than there are digits it returns false.
+// countingSort sorts keys that differ in their lowest digitBits bits only. It counts how often each key occurs, and overwrites x
+// with the keys in order. It returns false, and leaves x as it is, if the keys differ in other bits or are fewer than mostDigits.
 func countingSort[K key](x []K) bool {
 	const part = 256 // keys between looks at the bits so far
 	if len(x) < mostDigits {

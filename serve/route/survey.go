@@ -162,10 +162,10 @@ func meaningful(c class, dt dtype.DType) bool {
 func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c.whole() }
 
 // sizes returns the number of elements at each point of a curve; for products, the number of
-// rows. A curve of float32 has twice as many points, and two more. Beyond 8,192 elements a sum takes two
-// kernels, which the point at 8,448 sees. Between 32 and 64 MiB an operand outgrows the L2 cache of a Hopper,
-// and a sum takes three times as long: there is a point at 48 MiB. Ragged sizes are odd, those of reductions
-// below the others, on the same side of these steps.
+// rows. A curve of float32 has twice as many points, and two more where a sum's time jumps. Beyond 8,192 elements
+// a sum takes two kernels: there is a point at 8,448. Between 32 and 64 MiB an operand outgrows the L2 cache
+// of a Hopper: there is a point at 48 MiB. Ragged sizes are odd. Those of reductions are one less than the
+// others, which keeps them on the same side of a jump.
 //
 // The tiles of a product run in waves, as many at once as a GPU has multiprocessors. A GPU of 132 has a wave
 // nearly full of tiles at 1,024, 2,048 and 4,096 rows, and needs another one for a few rows more.
