@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/gpk-go/gpk/internal/hook"
+	"github.com/gpk-go/gpk/internal/submit"
 )
 
 // Functions that only gpk's own packages call are not exported. They are available through
@@ -48,6 +49,7 @@ func init() {
 	hook.CheckOnce = (*Buffer).checkOnce
 	hook.Closed = (*Stream).isClosed
 	hook.Call = (*Device).call
+	hook.Queue = func(d *Device) *submit.Queue { return d.submission.queue }
 	hook.Sequence = (*Stream).sequence
 	hook.WaitSequence = (*Stream).waitSequence
 	hook.Follow = (*Stream).follow

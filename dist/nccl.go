@@ -2,7 +2,6 @@ package dist
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -32,6 +31,8 @@ type gpuComm struct {
 	open    map[*batch]bool
 	compare *comparison // of the Comm that uses it
 
+	connected map[nccl.Class]struct{} // the calls that no longer wait for other ranks
+
 	graphs
 
 	leave   chan struct{} // closed by end
@@ -53,7 +54,7 @@ type batch struct {
 const asyncPause = time.Second
 
 func newGPUComm(comm *nccl.Comm, node *control.Node) *gpuComm {
-	g := &gpuComm{comm: comm, node: node, open: map[*batch]bool{}, leave: make(chan struct{}), stopped: make(chan struct{})}
+	g := &gpuComm{comm: comm, node: node, open: map[*batch]bool{}, connected: map[nccl.Class]struct{}{}, leave: make(chan struct{}), stopped: make(chan struct{})}
 	go g.watch()
 	return g
 }
@@ -148,67 +149,6 @@ func (g *gpuComm) err() error {
 	return g.failure
 }
 
-// use is a launch of no work that uses buffers.
-type use struct {
-	reads, writes [1]*device.Buffer
-	stream        uint64 // the driver's number
-}
-
-// uses are reused: a short call takes as long as some allocations.
-var uses = sync.Pool{New: func() any { return new(use) }}
-
-// Start implements device.Work.
-func (w *use) Start(_ int, stream uint64) error {
-	w.stream = stream
-	return nil
-}
-
-func (w *use) put() {
-	*w = use{}
-	uses.Put(w)
-}
-
-// start enqueues a call that reads src and writes dst on a stream. Either may have no buffer.
-//
-// NCCL's first calls wait for the other ranks, so NCCL is called without the device's mutex. A launch
-// of no work before the call orders the stream after earlier uses of the buffers, and a launch of no
-// work after it records this use. Nothing else uses the buffers between the two launches: src is lent
-// while it is read, and nothing else knows dst.
-func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) error {
-	captured := s.Capturing()
-	if !captured {
-		if err := g.settle(src.Buffer); err != nil {
-			return err
-		}
-		if err := g.follow(s); err != nil {
-			return err
-		}
-	}
-	d, w := s.Device(), uses.Get().(*use)
-	defer w.put()
-	w.reads[0], w.writes[0] = src.Buffer, dst.Buffer
-	if err := d.LaunchWork(s, w.reads[:], w.writes[:], w); err != nil {
-		return err
-	}
-	k.Stream = w.stream
-	if src.Buffer != nil {
-		k.Send = src.Addr()
-	}
-	if dst.Buffer != nil {
-		k.Recv = dst.Addr()
-	}
-	if err := g.comm.Run(&k); err != nil { //nolint:staticcheck // without cgo it always fails
-		return fmt.Errorf("%w: %w", errEngine, err)
-	}
-	if err := d.LaunchWork(s, w.reads[:], w.writes[:], w); err != nil {
-		return errors.Join(err, s.Synchronize(context.Background())) // no launch has recorded the use, so it must end here
-	}
-	if captured {
-		return nil // a Replay notes it
-	}
-	return g.note(s, dst.Buffer)
-}
-
 // comparedBy sets the comparison of the calls that follow.
 func (g *gpuComm) comparedBy(p *comparison) {
 	g.mu.Lock()
@@ -222,6 +162,9 @@ func (g *gpuComm) follow(s *device.Stream) error {
 	defer g.mu.Unlock()
 	if g.failure != nil {
 		return g.failure
+	}
+	if err := g.comm.Failure(); err != nil { //nolint:staticcheck // without cgo there is none
+		return fmt.Errorf("%w: %w", errEngine, err)
 	}
 	if g.stream == nil || g.stream == s {
 		return nil
@@ -273,10 +216,23 @@ func (g *gpuComm) resolve(b *batch) (found, failed error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.open, b)
+	if b.failure == nil {
+		b.failure = g.broken()
+	}
 	if b.failure != nil {
 		found = b.failure
 	}
 	return found, nil
+}
+
+// broken fails the group, and returns its error, if a call that the device's queue made has failed.
+func (g *gpuComm) broken() error {
+	err := g.comm.Failure()
+	if err == nil { //nolint:staticcheck // without cgo there is none
+		return nil
+	}
+	g.node.Fail(fmt.Errorf("%w: %w", errEngine, err))
+	return named(g.node.Err())
 }
 
 // wait waits for all work that was enqueued.
@@ -284,7 +240,10 @@ func (g *gpuComm) wait(ctx context.Context) error {
 	if err := g.waitLast(ctx); err != nil {
 		return err
 	}
-	return g.err()
+	if err := g.err(); err != nil {
+		return err
+	}
+	return g.broken()
 }
 
 // split makes the communicator of the ranks with the same color, as mover.split does.

@@ -8,6 +8,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/deferred"
 	"github.com/gpk-go/gpk/internal/hook"
+	"github.com/gpk-go/gpk/internal/submit"
 )
 
 // HostRoom returns ErrOutOfMemory if n bytes are more than the memory of the machine or
@@ -56,6 +57,9 @@ func Closed(s *device.Stream) bool { return closed(s) }
 func Call(d *device.Device, s *device.Stream, reads, writes []*device.Buffer, f func(stream uint64) error) error {
 	return call(d, s, reads, writes, f)
 }
+
+// Queue returns the device's launch queue, or nil if it has none. Only device.Queued's Enqueue may write to it.
+func Queue(d *device.Device) *submit.Queue { return queue(d) }
 
 // Sequence returns the number of pieces of work that have been put on a stream of a GPU.
 func Sequence(s *device.Stream) uint64 { return sequence(s) }
@@ -157,6 +161,7 @@ var (
 	fresh             = hook.Fresh.(func(*device.Buffer) bool)
 	checkOnce         = hook.CheckOnce.(func(*device.Buffer, any, func() (*deferred.Error, error)) (*deferred.Error, bool, error))
 	call              = hook.Call.(func(*device.Device, *device.Stream, []*device.Buffer, []*device.Buffer, func(uint64) error) error)
+	queue             = hook.Queue.(func(*device.Device) *submit.Queue)
 	sequence          = hook.Sequence.(func(*device.Stream) uint64)
 	waitSequence      = hook.WaitSequence.(func(*device.Stream, context.Context, uint64) error)
 	follow            = hook.Follow.(func(*device.Stream, *device.Stream, uint64) error)

@@ -29,6 +29,7 @@ var (
 	CheckOnce         any
 	Closed            any
 	Call              any
+	Queue             any
 	Sequence          any
 	WaitSequence      any
 	Follow            any

@@ -1,5 +1,7 @@
 package nccl
 
+import "math/bits"
+
 // Kind is a kind of call: a collective one, or one side of a message.
 type Kind int
 
@@ -84,4 +86,18 @@ type Call struct {
 	Peer       int // of Broadcast, Send and Recv
 	Ranks      int // of AllToAll
 	Stream     uint64
+}
+
+// Class is a class of calls that NCCL makes in the same way: the first of a class may connect ranks.
+type Class struct {
+	kind   Kind
+	typ    Type
+	op     Op
+	peer   int
+	length int // of the number of bytes, in bits
+}
+
+// Class returns the class of a call.
+func (k *Call) Class() Class {
+	return Class{k.Kind, k.Type, k.Op, k.Peer, bits.Len64(uint64(k.Count) * uint64(k.Type.size()))}
 }

@@ -1,11 +1,13 @@
 package nccl
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 	"time"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/submit"
 )
 
 // ID identifies a communicator that is being made.
@@ -34,6 +36,14 @@ type Comm struct {
 	ended   bool
 	running int           // calls of Run and Split
 	idle    chan struct{} // closed by the last of them, if Abort waits
+
+	queued  queuedCalls
+	pushed  uint64 // the number of calls given to a queue
+	failure error  // that of queued, once the communicator has ended
+}
+
+func newComm(context Context, handle uintptr) *Comm {
+	return &Comm{context: context, handle: handle, queued: newQueuedCalls(context, handle)}
 }
 
 // Init makes a communicator of the given number of ranks. It waits until all of them call it, each in a
@@ -43,7 +53,7 @@ func Init(context Context, ranks int, id ID, rank int) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Comm{context: context, handle: handle}, nil
+	return newComm(context, handle), nil
 }
 
 // Split makes a communicator of the ranks with the same color, in the order of key, or returns nil
@@ -57,7 +67,7 @@ func (c *Comm) Split(color, key int) (*Comm, error) {
 	if err != nil || color < 0 {
 		return nil, err
 	}
-	return &Comm{context: c.context, handle: handle}, nil
+	return newComm(c.context, handle), nil
 }
 
 // Run enqueues a call. All ranks that the call concerns make it, in the same order. The first calls
@@ -68,6 +78,48 @@ func (c *Comm) Run(k *Call) error {
 	}
 	defer c.leave()
 	return c.run(k)
+}
+
+// errSkipped is the failure of a communicator of which a queued call was left out.
+var errSkipped = errors.New("a call was not made, because work before it could not be started")
+
+// Enqueue is Run in the thread of a launch queue, and returns before the call is made. The caller is the one that may
+// write to the queue. It reports false, and does nothing, if that is not possible. A call that fails gives the Comm a
+// Failure; calls after it are not made. Ranks must be connected for such a call: it should not wait for them.
+func (c *Comm) Enqueue(q *submit.Queue, k *Call) bool {
+	r := q.Next() // may wait
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended || !c.queued.write(r, c.pushed, k) {
+		return false
+	}
+	c.pushed++
+	q.Push()
+	return true
+}
+
+// Failure returns the error of a call of Enqueue that failed, if any. It may do so some time after the call.
+func (c *Comm) Failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		return c.failure
+	}
+	return c.queued.failure()
+}
+
+// Missed returns Failure, or an error if a call of Enqueue was left out. It is for the one that may write to the
+// queue, which has no calls left.
+func (c *Comm) Missed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.ended:
+		return c.failure
+	case c.queued.made() != c.pushed:
+		return cmp.Or(c.queued.failure(), errSkipped)
+	}
+	return c.queued.failure()
 }
 
 // enter begins a call of NCCL, which leave ends.
@@ -96,6 +148,10 @@ const callTime = 50 * time.Millisecond
 // awaitCalls waits up to callTime for running calls to return, because an abort frees what they use. A call that
 // takes longer waits for another rank, and only the abort ends it.
 func (c *Comm) awaitCalls() {
+	limit := time.After(callTime)
+	for begun := time.Now(); c.queued.running() && time.Since(begun) < callTime; {
+		time.Sleep(callTime / 1000)
+	}
 	c.mu.Lock()
 	if c.running == 0 {
 		c.mu.Unlock()
@@ -106,7 +162,7 @@ func (c *Comm) awaitCalls() {
 	c.mu.Unlock()
 	select {
 	case <-idle:
-	case <-time.After(callTime):
+	case <-limit:
 	}
 }
 
@@ -114,17 +170,23 @@ func (c *Comm) awaitCalls() {
 func (c *Comm) end() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first := !c.ended
-	c.ended = true
-	return first
+	if c.ended {
+		return false
+	}
+	c.queued.end()
+	c.ended, c.failure = true, c.queued.failure()
+	return true
 }
 
-// AsyncError returns an error that NCCL found after a call had returned.
+// AsyncError returns Failure, or an error that NCCL found after a call had returned.
 func (c *Comm) AsyncError() error {
 	c.mu.Lock() // another goroutine must not end it meanwhile
 	defer c.mu.Unlock()
 	if c.ended {
 		return nil
+	}
+	if err := c.queued.failure(); err != nil {
+		return err
 	}
 	return c.asyncError()
 }
@@ -136,6 +198,7 @@ func (c *Comm) Abort() error {
 		return nil
 	}
 	c.awaitCalls()
+	defer c.queued.release()
 	return c.abort()
 }
 
@@ -144,5 +207,7 @@ func (c *Comm) Destroy() error {
 	if !c.end() {
 		return nil
 	}
+	c.awaitCalls()
+	defer c.queued.release()
 	return c.destroy()
 }

@@ -12,6 +12,7 @@ package nccl
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 // An ncclUniqueId, which NCCL takes by value.
@@ -182,12 +183,17 @@ static int gpk_nccl_run(uintptr_t context, uintptr_t handle, const gpk_nccl_call
 	}
 	return gpk_nccl_result(e, why);
 }
+
+#include "queued.h"
 */
 import "C"
 
 import (
 	"bytes"
+	"sync/atomic"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/submit"
 )
 
 func bind(handle uintptr) (version int, missing string) {
@@ -256,12 +262,16 @@ func (c *Comm) split(color, key int) (handle uintptr, err error) {
 	return uintptr(made), why.failure("ncclCommSplit", e)
 }
 
-func (c *Comm) run(k *Call) error {
-	var why text
-	call := C.gpk_nccl_call{
+func (k *Call) words() C.gpk_nccl_call {
+	return C.gpk_nccl_call{
 		send: C.uint64_t(k.Send), recv: C.uint64_t(k.Recv), count: C.uint64_t(k.Count), stream: C.uint64_t(k.Stream),
 		kind: C.int(k.Kind), _type: C.int(k.Type), op: C.int(k.Op), peer: C.int(k.Peer), ranks: C.int(k.Ranks), size: C.int(k.Type.size()),
 	}
+}
+
+func (c *Comm) run(k *Call) error {
+	var why text
+	call := k.words()
 	return why.failure(k.Kind.String(), C.gpk_nccl_run(C.uintptr_t(c.context), C.uintptr_t(c.handle), &call, &why[0]))
 }
 
@@ -278,4 +288,63 @@ func (c *Comm) abort() error {
 func (c *Comm) destroy() error {
 	var why text
 	return why.failure("ncclCommDestroy", C.gpk_nccl_destroy(C.uintptr_t(c.context), C.uintptr_t(c.handle), &why[0]))
+}
+
+// queuedCalls are the calls of a Comm that a launch queue makes. They are in C's memory, which the last of the Comm and
+// the queue's records frees; a record that the queue skips keeps it.
+type queuedCalls struct{ c *C.gpk_nccl_calls }
+
+var queuedFunction = uintptr(C.gpk_nccl_queued_at())
+
+func newQueuedCalls(context Context, handle uintptr) queuedCalls {
+	return queuedCalls{C.gpk_nccl_calls_new(C.uintptr_t(context), C.uintptr_t(handle))}
+}
+
+// write fills in the record of a call, and reports false if there is no memory for its state.
+func (q queuedCalls) write(r *submit.Record, number uint64, k *Call) bool {
+	if q.c == nil {
+		return false
+	}
+	atomic.AddUint32((*uint32)(unsafe.Pointer(&q.c.users)), 1)
+	r.Function = queuedFunction
+	r.Args[0], r.Args[1] = uint64(uintptr(unsafe.Pointer(q.c))), number
+	*(*C.gpk_nccl_call)(unsafe.Pointer(&r.Args[2])) = k.words()
+	return true
+}
+
+// failure returns the error of the call that failed, if any.
+func (q queuedCalls) failure() error {
+	if q.c == nil {
+		return nil
+	}
+	switch code := atomic.LoadInt32((*int32)(unsafe.Pointer(&q.c.code))); code {
+	case 0:
+		return nil
+	case C.GPK_NCCL_SKIPPED:
+		return errSkipped
+	default:
+		return (*text)(unsafe.Pointer(&q.c.why)).failure(Kind(q.c.kind).String(), C.int(code))
+	}
+}
+
+// made returns the number of calls that were made.
+func (q queuedCalls) made() uint64 {
+	if q.c == nil {
+		return 0
+	}
+	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&q.c.made)))
+}
+
+func (q queuedCalls) end() {
+	if q.c != nil {
+		C.gpk_nccl_calls_end(q.c)
+	}
+}
+
+func (q queuedCalls) running() bool { return q.c != nil && C.gpk_nccl_calls_running(q.c) != 0 }
+
+func (q queuedCalls) release() {
+	if q.c != nil {
+		C.gpk_nccl_calls_release(q.c)
+	}
 }
