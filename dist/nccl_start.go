@@ -55,7 +55,8 @@ func (w *use) put() {
 // NCCL's first calls wait for the other ranks, so NCCL is called without the device's mutex. A launch
 // of no work before the call orders the stream after earlier uses of the buffers, and a launch of no
 // work after it records this use. Nothing else uses the buffers between the two launches: src is lent
-// while it is read, and nothing else knows dst. A call that does not wait may be one launch, through the device's queue.
+// while it is read, and nothing else knows dst. Calls that queues
+// allows are one launch.
 func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) error {
 	captured := s.Capturing()
 	if !captured {
@@ -76,7 +77,7 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 		k.Recv = dst.Addr()
 	}
 	w.comm, w.call = g.comm, k
-	if g.isConnected(k.Class()) {
+	if g.queues(k.Class()) {
 		w.queue = deviceapi.Queue(d)
 	}
 	if err := d.LaunchWork(s, w.reads[:], w.writes[:], w); err != nil {
@@ -113,9 +114,12 @@ func (g *gpuComm) connect(c nccl.Class) {
 	g.connected[c] = struct{}{}
 }
 
-func (g *gpuComm) isConnected(c nccl.Class) bool {
+// queues reports whether the device's queue may make a call of a class: such calls were made before, and this process
+// has no other rank. Between the goroutine of a rank and the queue of its device, the driver could wait for a kernel of
+// another rank that waits for the queued call.
+func (g *gpuComm) queues(c nccl.Class) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, ok := g.connected[c]
-	return ok
+	return ok && g.compare != nil && g.compare.meet == nil
 }
