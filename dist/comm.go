@@ -85,6 +85,20 @@ func (c *Comm) Device() *device.Device {
 // all ranks.
 func (c *Comm) Direct() bool { return c != nil && c.gpu != nil }
 
+// Beside returns a on a stream of the Comm's own: a collective call of it runs beside what the program starts later on
+// a's stream, and after all that it has started there. The result is on the Comm's stream; y.On(a.Stream()) brings it
+// back. Where nothing can run beside each other, Beside returns a: on the CPU, without NCCL, and in a captured sequence.
+func (c *Comm) Beside(a *gpk.Array) *gpk.Array {
+	if c == nil || c.gpu == nil || a.Err() != nil || a.Device() != c.Device() || a.Stream().Capturing() {
+		return a
+	}
+	s, err := c.gpu.ownStream(c.Device())
+	if err != nil { // there is no memory for a stream: the call runs on a's
+		return a
+	}
+	return a.On(s)
+}
+
 // check returns the error of a Comm that is none, or whose group has failed.
 func (c *Comm) check() error {
 	if c == nil || c.r == nil {

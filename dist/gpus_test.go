@@ -110,6 +110,70 @@ func TestGPUKilled(t *testing.T) {
 	}
 }
 
+// TestGPUBeside starts an AllReduce of Beside before long products on the array's stream. It ends long before them, and
+// has the numbers of one that runs behind them.
+func TestGPUBeside(t *testing.T) {
+	var devices []*device.Device
+	for _, name := range testGPUs(t) {
+		d, err := device.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		devices = append(devices, d)
+	}
+	g, err := Local(devices...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	err = g.Run(t.Context(), func(ctx context.Context, c *Comm) error {
+		d := c.Device()
+		x := gpk.NewRNG(uint64(c.Rank())).Normal(gpk.Float32, 0, 1, 1<<20).To(d)
+		a := gpk.Ones(gpk.BFloat16, 4096, 4096).To(d)
+		product := func() error { y := a.MatMul(a); defer y.Free(); return gpk.Eval(y) }
+		if err := errors.Join(c.AllReduce(c.Beside(x), Sum).Err(), product(), d.Synchronize(ctx), c.Barrier(ctx)); err != nil {
+			return err
+		}
+		var events []*device.Event
+		for range 3 {
+			e, err := d.NewEvent()
+			if err != nil {
+				return err
+			}
+			defer e.Free()
+			events = append(events, e)
+		}
+		if err := x.Stream().Record(events[0]); err != nil {
+			return err
+		}
+		y := c.AllReduce(c.Beside(x), Sum)
+		if y.Stream() == x.Stream() {
+			return errors.New("the result is on the array's stream")
+		}
+		err := y.Stream().Record(events[1])
+		for range 50 {
+			err = errors.Join(err, product())
+		}
+		if err = errors.Join(err, x.Stream().Record(events[2]), d.Synchronize(ctx)); err != nil {
+			return err
+		}
+		beside, err1 := events[1].Elapsed(events[0])
+		all, err2 := events[2].Elapsed(events[0])
+		if err1 != nil || err2 != nil || beside > all/4 {
+			return fmt.Errorf("AllReduce ended after %v, the products after %v; %v", beside, all, errors.Join(err1, err2))
+		}
+		got, err1 := gpk.ToSlice[float32](y.On(x.Stream()))
+		want, err2 := gpk.ToSlice[float32](c.AllReduce(x, Sum))
+		if err1 != nil || err2 != nil || !slices.Equal(got, want) {
+			return fmt.Errorf("other numbers, %v", errors.Join(err1, err2))
+		}
+		return nil
+	})
+	if err := errors.Join(err, g.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestGPUCaptured replays a captured AllReduce on GPUs, in one process, with another input each time.
 func TestGPUCaptured(t *testing.T) {
 	var devices []*device.Device

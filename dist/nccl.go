@@ -2,6 +2,7 @@ package dist
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,8 @@ type gpuComm struct {
 	compare *comparison // of the Comm that uses it
 
 	connected map[nccl.Class]struct{} // the calls that no longer wait for other ranks
+
+	own *device.Stream // of the arrays that Comm.Beside returns; nil: there were none
 
 	graphs
 
@@ -287,15 +290,42 @@ func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)
 	}
 }
 
+// ownStream returns the stream of Comm.Beside.
+func (g *gpuComm) ownStream(d *device.Device) (*device.Stream, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.own == nil {
+		s, err := d.NewStream()
+		if err != nil {
+			return nil, err
+		}
+		g.own = s
+	}
+	return g.own, nil
+}
+
+// closeStream closes the stream of Comm.Beside, whose work is done. Its arrays are on the default stream from then on.
+func (g *gpuComm) closeStream() error {
+	g.mu.Lock()
+	s := g.own
+	g.own = nil
+	g.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return s.Close()
+}
+
 // free ends the communicator. All of its ranks call it; their work is done.
 func (g *gpuComm) free() error {
 	g.once.Do(func() { close(g.leave) })
 	<-g.stopped
 	g.graphs.free()
 	if err := g.err(); err != nil {
-		return nil // it was aborted
+		_ = g.closeStream() // the communicator was aborted: its error counts
+		return nil
 	}
-	return g.comm.Destroy()
+	return errors.Join(g.comm.Destroy(), g.closeStream())
 }
 
 // abortLimit is how long Close waits for NCCL to abort.
@@ -305,6 +335,7 @@ const abortLimit = 5 * time.Second
 func (g *gpuComm) leaveFailed() {
 	select {
 	case <-g.stopped:
+		_ = g.closeStream() // the group's error counts
 	case <-time.After(abortLimit):
 	}
 }

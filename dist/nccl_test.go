@@ -16,6 +16,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist/internal/control"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/internal/nccl"
 	"github.com/gpk-go/gpk/internal/nccl/nccltest"
@@ -211,6 +212,50 @@ func fakeGPUs(t testing.TB, n int) (out []*device.Device) {
 		out = append(out, devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, Index: i, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90)))
 	}
 	return out
+}
+
+// TestBeside calls AllReduce on a stream of the Comm's own, which ends with the group, also with one that fails.
+func TestBeside(t *testing.T) {
+	fakeNCCL(t, ncclDevices.has)
+	for _, fails := range []bool{false, true} {
+		g, err := Local(fakeGPUs(t, 2)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failure := errors.New("a rank gives up")
+		var kept [2]*gpk.Array
+		err = g.Run(t.Context(), func(_ context.Context, c *Comm) error {
+			x := gpk.FromSlice([]float32{1, float32(c.Rank())}).To(c.Device())
+			var none *Comm
+			if none.Beside(x) != x {
+				return errors.New("a nil Comm has a stream")
+			}
+			y := c.AllReduce(c.Beside(x), Sum)
+			kept[c.Rank()] = y
+			if y.Stream() == x.Stream() || c.Beside(x).Stream() != y.Stream() {
+				return errors.New("not the Comm's stream")
+			}
+			got, err := gpk.ToSlice[float32](y.On(x.Stream()))
+			if err != nil || !slices.Equal(got, []float32{2, 1}) {
+				return fmt.Errorf("%v, %w", got, err)
+			}
+			if fails && c.Rank() == 1 {
+				return failure
+			}
+			return nil
+		})
+		if errors.Is(err, failure) != fails || err != nil && !fails {
+			t.Error(err)
+		}
+		if err := g.Close(); err != nil && !fails {
+			t.Error(err)
+		}
+		for rank, y := range kept {
+			if !deviceapi.Closed(y.Stream()) {
+				t.Errorf("rank %d: the stream is open after the group", rank)
+			}
+		}
+	}
 }
 
 // TestNCCLOnGPUs runs on fake GPUs, for which Local chooses NCCL by itself. A chain of collective calls on

@@ -59,7 +59,11 @@ func (l *RowParallel) Forward(x *gpk.Array) *gpk.Array {
 		return l.Linear.Forward(x)
 	}
 	products := l.products(x)
-	done := start(products)
+	beside := len(products) > 1 && products[0].Device().Kind() != device.CPU
+	done := func() {}
+	if !beside {
+		done = start(products)
+	}
 	defer func() {
 		done()
 		for _, p := range products {
@@ -68,6 +72,10 @@ func (l *RowParallel) Forward(x *gpk.Array) *gpk.Array {
 	}()
 	sums := make([]*gpk.Array, len(products))
 	for i, p := range products {
+		if beside {
+			_ = gpk.Eval(p) // the array carries an error, which AllReduce finds
+			p = l.comm.Beside(p)
+		}
 		if i == len(products)-1 {
 			// The last chunk has one more axis. So ranks whose numbers of chunks differ find different
 			// shapes in this call, instead of adding a chunk of one call to one of the next.
@@ -75,6 +83,9 @@ func (l *RowParallel) Forward(x *gpk.Array) *gpk.Array {
 		}
 		if sums[i] = l.comm.AllReduce(p, dist.Sum); sums[i].Err() != nil {
 			return sums[i] // on all ranks
+		}
+		if beside {
+			sums[i] = sums[i].On(products[i].Stream())
 		}
 	}
 	last := len(sums) - 1
@@ -125,14 +136,10 @@ func (l *RowParallel) chunks(rows int) int {
 	return max(1, min(n, rows))
 }
 
-// start starts arrays in their order, and returns a function that waits until all are started. Starting an
-// array on the CPU computes it, so a goroutine does it there.
+// start starts arrays of the CPU in their order, and returns a function that waits until all are started. Starting an
+// array computes it there, so a goroutine does it.
 func start(list []*gpk.Array) (done func()) {
 	if len(list) == 1 {
-		return func() {}
-	}
-	if list[0].Device().Kind() != device.CPU {
-		_ = gpk.Eval(list...) // the array carries an error, which AllReduce finds
 		return func() {}
 	}
 	var wg sync.WaitGroup
