@@ -26,7 +26,8 @@ import (
 // a time to 11 % (root mean square), and the tile of least cycles was at most
 // 2.4 % slower than the fastest that was measured. The numbers of TF32 through
 // registers were read from 40 later timings, those of large products of halves from
-// 60, and of float64 in rings from 90. Peak rates are those of NVIDIA's data sheet.
+// 60, of float64 in rings from 90, and of a column-major B from 156. Peak rates are those
+// of NVIDIA's data sheet.
 const (
 	cyclesPerMicrosecond = 1800
 
@@ -38,8 +39,9 @@ const (
 	narrowReach    = 0.94  // of peakReach, for instructions 192 wide
 	sharedRate     = 93.   // bytes a cycle that wgmma reads from shared memory
 	l2Rate         = 63.   // bytes a cycle from L2
-	narrowL2Rate   = 45.   // for instructions at most 32 wide
-	pairL2Rate     = 52.   // if two CTAs of a multiprocessor read the same lines of B
+	narrowL2Rate   = 45.   // for instructions at most 32 wide and a row-major B
+	narrowColRate  = 56.   // likewise, for a column-major B
+	pairL2Rate     = 52.   // if two CTAs of a multiprocessor read the same lines of a row-major B
 	zeroFill       = 3.    // relative cost of rows outside the matrix, which TMA fills with zeros
 	sharedEnd      = 0.97  // of the memory time, if two CTAs share a multiprocessor and one computes while the other stores
 	epilogueCycles = 370.
@@ -178,9 +180,11 @@ func wgmmaCycles(p Problem, k cutlass.Kernel, tiles, sms int) float64 {
 	}
 	rate := l2Rate
 	switch {
+	case right <= 32 && k.MajorB == cutlass.ColMajor:
+		rate = narrowColRate
 	case right <= 32:
 		rate = narrowL2Rate
-	case k.CTAs > 1 && p.M > k.Tile[0]:
+	case k.CTAs > 1 && p.M > k.Tile[0] && k.MajorB == cutlass.RowMajor:
 		rate = pairL2Rate
 	}
 	fromL2 := (tm/float64(k.Cluster[1]) + tn/float64(k.Cluster[0])) * tk * size / rate

@@ -16,7 +16,7 @@ const (
 	maxParts    = 32
 	minPartK    = 512  // the shortest part of k
 	partsCycles = 6300 // the pass that adds the parts, without its memory traffic
-	partsShare  = 0.9  // of the model's time, for a kernel of a single wave
+	partsShare  = 0.94 // of the model's time, for a kernel of a single wave
 	partsRate   = 1.5  // of the device's bandwidth: the parts are in L2
 )
 
@@ -27,6 +27,9 @@ const inParts = "_parts"
 // fitParts is fit for a kernel that computes parts of k. It also reports false if k cannot
 // be divided, or if the tiles of all parts are more than one wave.
 func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
+	if 2*p.M <= k.Tile[0] { // most of the tile would be padding
+		return candidate{}, false
+	}
 	if !plainHalves(p) || formOf(k) != 0 || k.SM != 90 || k.Out != dtype.Float32 || p.AlignC < p.Out.Size() {
 		return candidate{}, false
 	}
