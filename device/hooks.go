@@ -11,6 +11,7 @@ import (
 // internal/deviceapi and, if they are for tests, through internal/devicetest.
 func init() {
 	hook.NewFake = newFake
+	hook.NewFakeQueued = newFakeQueued
 	hook.NewFakeWithCode = newFakeWithCode
 	hook.FailLaunches = (*Device).failLaunches
 	hook.Collect = (*Device).collectDropped

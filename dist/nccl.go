@@ -76,7 +76,7 @@ func (g *gpuComm) watch() {
 			return
 		case <-ticker.C:
 			if err := g.comm.AsyncError(); err != nil {
-				g.node.Fail(fmt.Errorf("%w: %w", errEngine, err))
+				_ = g.fail(err) // the next round finds the group's error
 			}
 		}
 	}
@@ -213,14 +213,15 @@ func (g *gpuComm) resolve(b *batch) (found, failed error) {
 	g.mu.Lock()
 	compare, calls := b.compare, b.calls
 	g.mu.Unlock()
-	if compare != nil {
+	broken := g.broken()
+	if compare != nil && broken == nil {
 		found = compare.reach(calls)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.open, b)
 	if b.failure == nil {
-		b.failure = g.broken()
+		b.failure = broken
 	}
 	if b.failure != nil {
 		found = b.failure
@@ -228,13 +229,22 @@ func (g *gpuComm) resolve(b *batch) (found, failed error) {
 	return found, nil
 }
 
-// broken fails the group, and returns its error, if a call that the device's queue made has failed.
+// broken fails the group, and returns its error, if a call of the device's queue has failed or was left out.
 func (g *gpuComm) broken() error {
-	err := g.comm.Failure()
-	if err == nil { //nolint:staticcheck // without cgo there is none
-		return nil
+	if err := g.comm.Failure(); err != nil { //nolint:staticcheck // without cgo there is none
+		return g.fail(err)
 	}
-	g.node.Fail(fmt.Errorf("%w: %w", errEngine, err))
+	return nil
+}
+
+// fail fails the group with an error of NCCL, and returns the group's error: that of another rank, which may be the
+// cause, if it becomes known in time.
+func (g *gpuComm) fail(err error) error {
+	select {
+	case <-g.node.Done():
+	case <-time.After(patience):
+		g.node.Fail(fmt.Errorf("%w: %w", errEngine, err))
+	}
 	return named(g.node.Err())
 }
 
@@ -251,6 +261,9 @@ func (g *gpuComm) wait(ctx context.Context) error {
 
 // split makes the communicator of the ranks with the same color, as mover.split does.
 func (g *gpuComm) split(ctx context.Context, color, key int) (*gpuComm, error) {
+	if err := g.wait(ctx); err != nil { // NCCL splits communicators without work
+		return nil, err
+	}
 	c, err := await(ctx, g.node, func() (*nccl.Comm, error) { return g.comm.Split(color, key) })
 	if err != nil || c == nil {
 		return nil, err

@@ -29,7 +29,7 @@ var uses = sync.Pool{New: func() any { return new(use) }}
 // Start implements device.Work. The queue is empty.
 func (w *use) Start(_ int, stream uint64) error {
 	w.stream = stream
-	if err := w.comm.Missed(); err != nil { //nolint:staticcheck // without cgo there is none
+	if err := w.comm.Failure(); err != nil { //nolint:staticcheck // without cgo there is none
 		return fmt.Errorf("%w: %w", errEngine, err)
 	}
 	return nil
@@ -55,8 +55,8 @@ func (w *use) put() {
 // NCCL's first calls wait for the other ranks, so NCCL is called without the device's mutex. A launch
 // of no work before the call orders the stream after earlier uses of the buffers, and a launch of no
 // work after it records this use. Nothing else uses the buffers between the two launches: src is lent
-// while it is read, and nothing else knows dst. Calls that queues
-// allows are one launch.
+// while it is read, and nothing else knows dst. A call for which
+// queues reports true is one launch.
 func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) error {
 	captured := s.Capturing()
 	if !captured {
@@ -121,5 +121,5 @@ func (g *gpuComm) queues(c nccl.Class) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	_, ok := g.connected[c]
-	return ok && g.compare != nil && g.compare.meet == nil
+	return ok && g.compare != nil && g.compare.c.r.beside == nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
 // replays is a captured sequence with collective functions of a Comm. All ranks capture the same calls, and replay
@@ -55,6 +56,7 @@ func (r *replays) Before(s *device.Stream) error {
 	if err := r.c.check(); err != nil {
 		return err
 	}
+	deviceapi.Queue(s.Device()).Flush() // a queued call may have failed
 	if err := r.c.gpu.follow(s); err != nil {
 		return err
 	}

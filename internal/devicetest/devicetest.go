@@ -16,6 +16,12 @@ import (
 // without a GPU.
 func NewFake(info device.Info, c device.Capabilities) *device.Device { return newFake(info, c) }
 
+// NewFakeQueued is NewFake for a device with a launch queue, through which all work goes that
+// can be queued.
+func NewFakeQueued(info device.Info, c device.Capabilities) *device.Device {
+	return newFakeQueued(info, c)
+}
+
 // NewFakeWithCode is NewFake, with a run-time compiler whose answers code gives.
 func NewFakeWithCode(info device.Info, c device.Capabilities, code device.FakeCode) *device.Device {
 	return newFakeWithCode(info, c, code)
@@ -34,6 +40,7 @@ func Watch(d *device.Device) *deviceapi.Watch { return deviceapi.WatchWithin(d, 
 
 var (
 	newFake         = hook.NewFake.(func(device.Info, device.Capabilities) *device.Device)
+	newFakeQueued   = hook.NewFakeQueued.(func(device.Info, device.Capabilities) *device.Device)
 	newFakeWithCode = hook.NewFakeWithCode.(func(device.Info, device.Capabilities, device.FakeCode) *device.Device)
 	failLaunches    = hook.FailLaunches.(func(*device.Device, func() error))
 	awaitCompiled   = hook.AwaitCompiled.(func(*device.Device, context.Context) error)

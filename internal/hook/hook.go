@@ -6,6 +6,7 @@ package hook
 // Functions and methods (the receiver first) of package device.
 var (
 	NewFake           any
+	NewFakeQueued     any
 	NewFakeWithCode   any
 	FailLaunches      any
 	Collect           any

@@ -88,7 +88,8 @@ type Call struct {
 	Stream     uint64
 }
 
-// Class is a class of calls that NCCL makes in the same way: the first of a class may connect ranks.
+// Class is a class of calls. The first of a class may connect ranks, and wait for them; the others seldom do, because NCCL
+// chooses its algorithm mostly by what the class has.
 type Class struct {
 	kind   Kind
 	typ    Type

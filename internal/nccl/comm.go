@@ -1,7 +1,6 @@
 package nccl
 
 import (
-	"cmp"
 	"errors"
 	"sync"
 	"time"
@@ -38,8 +37,7 @@ type Comm struct {
 	idle    chan struct{} // closed by the last of them, if Abort waits
 
 	queued  queuedCalls
-	pushed  uint64 // the number of calls given to a queue
-	failure error  // that of queued, once the communicator has ended
+	failure error // that of queued, once the communicator has ended
 }
 
 func newComm(context Context, handle uintptr) *Comm {
@@ -80,44 +78,30 @@ func (c *Comm) Run(k *Call) error {
 	return c.run(k)
 }
 
-// errSkipped is the failure of a communicator of which a queued call was left out.
+// errSkipped is the failure of a communicator of which the queue left out a call.
 var errSkipped = errors.New("a call was not made, because work before it could not be started")
 
 // Enqueue is Run in the thread of a launch queue, and returns before the call is made. The caller is the one that may
-// write to the queue. It reports false, and does nothing, if that is not possible. A call that fails gives the Comm a
-// Failure; calls after it are not made. Ranks must be connected for such a call: it should not wait for them.
+// write to the queue. It reports false, and does nothing, if that is not possible. A call that fails, or that the queue
+// leaves out, gives the Comm a Failure; calls after it are not made. The call should not wait for other ranks, which it
+// does where it has to connect them: meanwhile the queue makes no other call.
 func (c *Comm) Enqueue(q *submit.Queue, k *Call) bool {
 	r := q.Next() // may wait
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ended || !c.queued.write(r, c.pushed, k) {
-		return false
+	written := !c.ended && c.queued.write(r, k)
+	c.mu.Unlock()
+	if written {
+		q.Push() // without the mutex: where no thread can be started, Push makes the call
 	}
-	c.pushed++
-	q.Push()
-	return true
+	return written
 }
 
-// Failure returns the error of a call of Enqueue that failed, if any. It may do so some time after the call.
+// Failure returns the error of a call of Enqueue that failed, if any, once the queue has reached the call.
 func (c *Comm) Failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
 		return c.failure
-	}
-	return c.queued.failure()
-}
-
-// Missed returns Failure, or an error if a call of Enqueue was left out. It is for the one that may write to the
-// queue, which has no calls left.
-func (c *Comm) Missed() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.ended:
-		return c.failure
-	case c.queued.made() != c.pushed:
-		return cmp.Or(c.queued.failure(), errSkipped)
 	}
 	return c.queued.failure()
 }
@@ -202,12 +186,11 @@ func (c *Comm) Abort() error {
 	return c.abort()
 }
 
-// Destroy ends a communicator whose work is done. All ranks call it, at the same time.
+// Destroy ends a communicator whose work is done and of which the queue has no call. All ranks call it, at the same time.
 func (c *Comm) Destroy() error {
 	if !c.end() {
 		return nil
 	}
-	c.awaitCalls()
 	defer c.queued.release()
 	return c.destroy()
 }

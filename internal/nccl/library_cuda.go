@@ -291,24 +291,24 @@ func (c *Comm) destroy() error {
 }
 
 // queuedCalls are the calls of a Comm that a launch queue makes. They are in C's memory, which the last of the Comm and
-// the queue's records frees; a record that the queue skips keeps it.
+// the queue's records frees.
 type queuedCalls struct{ c *C.gpk_nccl_calls }
 
-var queuedFunction = uintptr(C.gpk_nccl_queued_at())
+var queuedFunction, skippedFunction = uintptr(C.gpk_nccl_queued_at()), uintptr(C.gpk_nccl_skipped_at())
 
 func newQueuedCalls(context Context, handle uintptr) queuedCalls {
 	return queuedCalls{C.gpk_nccl_calls_new(C.uintptr_t(context), C.uintptr_t(handle))}
 }
 
 // write fills in the record of a call, and reports false if there is no memory for its state.
-func (q queuedCalls) write(r *submit.Record, number uint64, k *Call) bool {
+func (q queuedCalls) write(r *submit.Record, k *Call) bool {
 	if q.c == nil {
 		return false
 	}
 	atomic.AddUint32((*uint32)(unsafe.Pointer(&q.c.users)), 1)
-	r.Function = queuedFunction
-	r.Args[0], r.Args[1] = uint64(uintptr(unsafe.Pointer(q.c))), number
-	*(*C.gpk_nccl_call)(unsafe.Pointer(&r.Args[2])) = k.words()
+	r.Function, r.Skipped = queuedFunction, skippedFunction
+	r.Args[0] = uint64(uintptr(unsafe.Pointer(q.c)))
+	*(*C.gpk_nccl_call)(unsafe.Pointer(&r.Args[1])) = k.words()
 	return true
 }
 
@@ -325,14 +325,6 @@ func (q queuedCalls) failure() error {
 	default:
 		return (*text)(unsafe.Pointer(&q.c.why)).failure(Kind(q.c.kind).String(), C.int(code))
 	}
-}
-
-// made returns the number of calls that were made.
-func (q queuedCalls) made() uint64 {
-	if q.c == nil {
-		return 0
-	}
-	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&q.c.made)))
 }
 
 func (q queuedCalls) end() {

@@ -31,11 +31,9 @@ type queuedCalls struct{}
 
 func newQueuedCalls(Context, uintptr) queuedCalls { return queuedCalls{} }
 
-func (queuedCalls) write(*submit.Record, uint64, *Call) bool { return false }
+func (queuedCalls) write(*submit.Record, *Call) bool { return false }
 
 func (queuedCalls) failure() error { return nil }
-
-func (queuedCalls) made() uint64 { return 0 }
 
 func (queuedCalls) end() {}
 

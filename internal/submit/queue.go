@@ -7,18 +7,20 @@ import (
 )
 
 // Words is the largest number of words of a call.
-const Words = 61
+const Words = 60
 
 // Record is one call: Function is the address of a C function
 //
 //	int f(const uint64_t* args)
 //
-// that returns 0 or an error code, and Args are its arguments. Stream and Seq
-// identify the work: Stream is a number that no other stream of the queue ever
-// has.
+// that returns 0 or an error code, and Args are its arguments. Skipped is 0 or the
+// address of a function that the thread calls with Args instead, if a call before
+// has failed. Stream and Seq identify the work: Stream is a number that no other
+// stream of the queue ever has.
 type Record struct {
 	Function    uintptr
 	Stream, Seq uint64
+	Skipped     uintptr
 	Args        [Words]uint64
 }
 

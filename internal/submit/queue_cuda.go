@@ -82,11 +82,13 @@ static void gpk_submit_step(gpk_submit* q, uint64_t n, uint64_t more) {
 	}
 	const uint64_t* r = q->records[n % GPK_SUBMIT_RECORDS];
 	if (__atomic_load_n(&q->code, __ATOMIC_RELAXED) == 0) {
-		int code = ((int (*)(const uint64_t*))(uintptr_t)r[0])(r + 3);
+		int code = ((int (*)(const uint64_t*))(uintptr_t)r[0])(r + 4);
 		if (code != 0) {
 			q->failed = n;
 			__atomic_store_n(&q->code, (uint32_t)code, __ATOMIC_RELEASE);
 		}
+	} else if (r[3] != 0) {
+		((void (*)(const uint64_t*))(uintptr_t)r[3])(r + 4);
 	}
 	// A waiting caller polls this cache line, so it is written only for every fourth of many records.
 	if (more == 0 || (n + 1) % 4 == 0) __atomic_store_n(&q->done, n + 1, __ATOMIC_RELEASE);
@@ -259,7 +261,7 @@ func (q *Queue) Next() *Record {
 		}
 	}
 	r := &q.records[q.head%C.GPK_SUBMIT_RECORDS]
-	r.Stream, r.Seq = q.Stream, q.Seq
+	r.Stream, r.Seq, r.Skipped = q.Stream, q.Seq, 0
 	return r
 }
 

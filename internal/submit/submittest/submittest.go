@@ -20,7 +20,7 @@ static int gpk_test_note(const uint64_t* args) {
 
 static int gpk_test_sum(const uint64_t* args) {
 	uint64_t s = 0;
-	for (int i = 0; i < 61; i++) s += args[i] * (i + 1);
+	for (int i = 0; i < 60; i++) s += args[i] * (i + 1);
 	uint64_t words[] = {s};
 	return gpk_test_note(words);
 }
