@@ -25,10 +25,11 @@ const (
 // planner turns a node and its steps into a chain. The scheduler's mutex is held.
 type planner struct {
 	chain.Chain
-	job  *job
-	seen []planned
-	root *node      // the product that is the chain's Head
-	room [2]planned // the first elements of seen, to save an allocation
+	job   *job
+	seen  []planned
+	root  *node      // the product that is the chain's Head
+	room  [2]planned // the first elements of seen, to save an allocation
+	steps [2]*node   // those of the job's steps
 }
 
 // planned is a step that is already in the program, viewed through a layout.
@@ -65,8 +66,12 @@ func (j *job) planChain() (*planner, error) {
 	if o.ends() {
 		shape = o.in[0].view.Layout.Shape
 	}
-	p := &planner{Chain: chain.Chain{Builder: fused.NewBuilder(shape), From: make([]chain.Call, 0, o.depth+1), By: j}, job: j}
-	p.seen = p.room[:0]
+	p := j.spare
+	if p == nil {
+		p = new(planner)
+	}
+	j.spare, p.job, p.seen = nil, j, p.room[:0]
+	p.Begin(shape, j)
 	var err error
 	if o.ends() {
 		p.Ends = true
@@ -148,8 +153,7 @@ func (p *planner) operand(o *node, k int, shape []int, whole, view *layout.Layou
 	return p.Leaf(v)
 }
 
-// pendingStep adds a step, viewed through lay. If the step was already computed as a part
-// of another kernel, it is being read a second time and is stored first.
+// pendingStep adds a step, viewed through lay. If the step was already computed as a part of another kernel, it is being read a second time and is stored first.
 func (p *planner) pendingStep(o *node, lay *layout.Layout) (fused.Ref, error) {
 	if o.computed {
 		return fused.Ref{}, &unready{node: o}
@@ -158,6 +162,9 @@ func (p *planner) pendingStep(o *node, lay *layout.Layout) (fused.Ref, error) {
 		if s := &p.seen[i]; s.of == o && s.lay.Equal(lay) {
 			return s.ref, nil
 		}
+	}
+	if p.job.steps == nil {
+		p.job.steps = p.steps[:0]
 	}
 	if !slices.Contains(p.job.steps, o) {
 		p.job.steps = append(p.job.steps, o)

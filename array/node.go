@@ -135,8 +135,7 @@ func (o *node) wrap(err error) error {
 	return o.fail(err)
 }
 
-// release drops the node's references to its operands once the node was stored, has failed
-// or was freed. It keeps what Explain needs. The mutex is held.
+// release drops the node's references to its operands once the node was stored, has failed or was freed. It keeps what Explain needs. The mutex is held.
 func (o *node) release() {
 	for i := range o.n {
 		o.operand(i).of.dropReader(o.scope)
@@ -237,8 +236,7 @@ const (
 // takes reports whether an operation at a position of a chain can be a step of o.
 func (o *node) takes(f fusion) bool { return f == pointwise || f == gemm && !o.ends() }
 
-// obstacle returns the reason why a pending node, viewed through lay, cannot be a step of
-// o, which has size elements. again is set if the node is a step of o already.
+// obstacle returns the reason why a pending node, viewed through lay, cannot be a step of o, which has size elements. again is set if the node is a step of o already.
 func (s *scheduler) obstacle(o, step *node, lay *layout.Layout, size int, again bool) string {
 	switch {
 	case (step.consumed || step.computed) && !again:

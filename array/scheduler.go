@@ -60,8 +60,7 @@ var eager atomic.Bool
 
 func init() { eager.Store(setting.On("GPK_EAGER")) }
 
-// Waits reports whether a node must still be started by itself: it is pending, no consumer
-// computes it or a scope keeps it, and its scope and its capture are open.
+// Waits reports whether a node must still be started by itself: it is pending, no consumer computes it or a scope keeps it, and its scope and its capture are open.
 func (n *node) Waits() bool {
 	return n.state == pending && (n.kept || !n.consumed && !n.computed) && !n.out.scope.isClosed() && (n.rec == nil || !n.rec.ended)
 }
@@ -99,9 +98,8 @@ func alloc(d *device.Device, n int64, s *device.Stream) (*device.Buffer, error) 
 	return buf, err
 }
 
-// bind makes a node refer to the contents that its operands show now, in one critical
-// section. Operands that the node's kernel can compute become its steps; other pending
-// operands are stored first. The mutex is held, and released while operands are stored.
+// bind makes a node refer to the contents that its operands show now, in one critical section. Operands that the node's kernel
+// can compute become its steps; other pending operands are stored first. The mutex is held, and released while they are stored.
 func (s *scheduler) bind(n *node, reads []*Array, steps, size int) error {
 	var tried []*node // nodes that could not be stored; running n tries them again, or finds that they failed
 	for {

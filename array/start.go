@@ -22,6 +22,7 @@ type job struct {
 	views   [3]device.View
 	others  []device.View    // views of operands beyond the third
 	plan    *planner         // nil: the node has no steps
+	spare   *planner         // zero, for the next plan; nil for none
 	steps   []*node          // nodes that the job computes as part of the chain
 	product *product.Product // of a product: a copy, with the views of its operands
 	fused   *chain.Plan
@@ -79,8 +80,7 @@ func (s *scheduler) prepare(u *unready) error {
 	return nil
 }
 
-// ready calls f, and performs the step that an unready error names, until f returns another
-// result. The mutex is held, and released between the calls.
+// ready calls f, and performs the step that an unready error names, until f returns another result. The mutex is held, and released between the calls.
 func (s *scheduler) ready(f func() error) error {
 	for {
 		err := f()
@@ -94,19 +94,24 @@ func (s *scheduler) ready(f func() error) error {
 	}
 }
 
-// start stores a node: it runs the node, or waits if another goroutine runs it. The mutex
-// is held, and released while the node runs.
+// start stores a node: it runs the node, or waits if another goroutine runs it. The mutex is held, and released while the node runs.
 func (s *scheduler) start(n *node) error {
 	j := s.idle
 	if j == nil {
 		j = &job{}
 	}
 	s.idle = nil
-	defer func() { // a plan refers to its job, and on a GPU so may queued work
-		if j.plan == nil && s.dev.Kind() == device.CPU {
-			*j = job{}
-			s.idle = j
+	defer func() {
+		if s.dev.Kind() != device.CPU { // queued work may refer to the job and its plan
+			return
 		}
+		spare := j.spare
+		if j.plan != nil {
+			spare = j.plan
+			*spare = planner{}
+		}
+		*j = job{spare: spare}
+		s.idle = j
 	}()
 	if err := s.ready(func() error { return s.planPending(j, n) }); err != nil {
 		if err != errEnded && n.state == pending && isPermanent(err) {
@@ -212,7 +217,7 @@ func (s *scheduler) storeAgain(n *node) error {
 
 // plan makes the job of a node. The mutex is held.
 func (s *scheduler) plan(j *job, n *node) error {
-	*j = job{node: n, stream: open(n.stream), runs: n.run}
+	*j = job{node: n, stream: open(n.stream), runs: n.run, spare: j.spare}
 	if extra := n.n - len(j.views); extra > 0 {
 		j.others = make([]device.View, extra)
 	}

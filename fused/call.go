@@ -58,22 +58,28 @@ func (c *Call) Size() int {
 	return n
 }
 
-// Builder collects the steps of one chain. All elements of the chain have one shape.
+// Builder collects the steps of one chain. All elements of the chain have one shape. It has
+// space for a short chain and its call, to save allocations. The call that it returns is
+// valid until the next one, or Begin.
 type Builder struct {
 	shape   []int
 	program *Program
 	views   []device.View
 	scalars []ops.Scalar
+	call    Call
 
-	room struct { // space for a short chain, to save allocations
+	room struct {
 		views   [3]device.View
 		scalars [2]ops.Scalar
+		leaves  [3]Operand
+		strides [4][]int
+		offsets [3]int
 	}
 }
 
-// shortProgram is a program with space for short lists. Programs are kept for Explain,
-// longer than the views, so the space for views is not part of it.
-type shortProgram struct {
+// ProgramRoom is a program with space for short lists. Programs are kept for Explain, longer
+// than a Builder, which refers to memory.
+type ProgramRoom struct {
 	Program
 	leaves  [3]Leaf
 	scalars [2]dtype.DType
@@ -82,11 +88,16 @@ type shortProgram struct {
 
 // NewBuilder begins a chain over a shape with at least one element.
 func NewBuilder(shape []int) *Builder {
-	p := new(shortProgram)
-	p.Leaves, p.Scalars, p.Steps = p.leaves[:0], p.scalars[:0], p.steps[:0]
-	b := &Builder{shape: shape, program: &p.Program}
-	b.views, b.scalars = b.room.views[:0], b.room.scalars[:0]
+	b := new(Builder)
+	b.Begin(shape, new(ProgramRoom))
 	return b
+}
+
+// Begin begins a chain over a shape with at least one element. p is where its program goes.
+func (b *Builder) Begin(shape []int, p *ProgramRoom) {
+	p.Leaves, p.Scalars, p.Steps = p.leaves[:0], p.scalars[:0], p.steps[:0]
+	b.shape, b.program = shape, &p.Program
+	b.views, b.scalars = b.room.views[:0], b.room.scalars[:0]
 }
 
 // ErrFull says that a leaf, number or step does not fit the program any more.
@@ -143,14 +154,16 @@ func (b *Builder) Views() []device.View { return b.views }
 // Elementwise returns the call that computes the last step into dst, which has the chain's
 // shape.
 func (b *Builder) Elementwise(dst device.View) *Call {
-	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape}
+	c := &b.call
+	*c = Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape}
 	shape, offset := b.shape, dst.Layout.Offset
-	lists, offsets := c.lies(dst.Layout.Strides)
+	lists, offsets := b.lies()
+	lists = append(lists, dst.Layout.Strides)
 	if !dst.Layout.IsDense() {
 		shape, lists, offset = downhill(shape, lists, offset, offsets)
 	}
 	shape, lists = layout.Collapse(shape, lists...)
-	c.place(shape, lists, offsets)
+	b.place(shape, lists, offsets)
 	c.Dst = Operand{Buffer: dst.Buffer, Offset: offset, Strides: lists[len(lists)-1]}
 	b.program.Dst = classOf(shape, c.Dst.Strides)
 	if b.program.Dst == Single { // one element
@@ -163,10 +176,11 @@ func (b *Builder) Elementwise(dst device.View) *Call {
 
 // Reduce returns the call that folds the last step along axes into dst, which is dense.
 func (b *Builder) Reduce(op expr.Op, axes []bool, dst device.View) *Call {
-	c := &Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape, axes: axes}
-	lists, offsets := c.lies()
+	c := &b.call
+	*c = Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape, axes: axes}
+	lists, offsets := b.lies()
 	shape, lists, roles := collapse(b.shape, lists, axes)
-	c.place(shape, lists, offsets)
+	b.place(shape, lists, offsets)
 	c.Dst = Operand{Buffer: dst.Buffer, Offset: dst.Layout.Offset}
 	for d, folds := range roles {
 		if folds {
@@ -188,21 +202,23 @@ func (b *Builder) Line(op expr.Op, dst, gamma, beta device.View, eps float64) *C
 	return c
 }
 
-// lies returns the strides of the leaves, followed by more, and the offsets of the leaves.
-func (c *Call) lies(more ...[]int) (strides [][]int, offsets []int) {
-	strides, offsets = make([][]int, 0, len(c.views)+len(more)), make([]int, len(c.views))
-	for i := range c.views {
-		strides, offsets[i] = append(strides, c.views[i].Layout.Strides), c.views[i].Layout.Offset
+// lies returns the strides and the offsets of the leaves.
+func (b *Builder) lies() (strides [][]int, offsets []int) {
+	strides, offsets = b.room.strides[:0], b.room.offsets[:0]
+	for i := range b.views {
+		l := &b.views[i].Layout
+		strides, offsets = append(strides, l.Strides), append(offsets, l.Offset)
 	}
-	return append(strides, more...), offsets
+	return strides, offsets
 }
 
-// place sets the collapsed shape, the leaves and their classes.
-func (c *Call) place(shape []int, lists [][]int, offsets []int) {
+// place sets the call's collapsed shape, its leaves and their classes.
+func (b *Builder) place(shape []int, lists [][]int, offsets []int) {
+	c := &b.call
 	c.Shape, c.Program.Rank = shape, len(shape)
-	c.Leaves = make([]Operand, len(c.views))
+	c.Leaves = b.room.leaves[:0]
 	for i := range c.views {
-		c.Leaves[i] = Operand{Buffer: c.views[i].Buffer, Offset: offsets[i], Strides: lists[i]}
+		c.Leaves = append(c.Leaves, Operand{Buffer: c.views[i].Buffer, Offset: offsets[i], Strides: lists[i]})
 		c.Program.Leaves[i].Class = classOf(shape, lists[i])
 	}
 }

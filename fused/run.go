@@ -2,6 +2,7 @@ package fused
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -72,6 +73,13 @@ func (c *Call) Start(int, uint64) error {
 		return chain.Reduce(c.Axes, dst)
 	}
 	return chain.Elementwise(dst, c.Dst.Strides)
+}
+
+// Keep implements device.Keeper. It copies the call, because a Builder reuses it.
+func (c *Call) Keep() device.Work {
+	k := *c
+	k.Leaves, k.Scalars = slices.Clone(c.Leaves), slices.Clone(c.Scalars)
+	return &k
 }
 
 // scratch allocates memory from the pool for a reduction on the CPU.

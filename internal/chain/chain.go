@@ -41,13 +41,21 @@ func (c *Call) wrap(err error) error {
 // Chain is a program, with the product that it may begin with and the reduction or norm that
 // it may end with.
 type Chain struct {
-	*fused.Builder
+	fused.Builder
 	From []Call // the call of each step
 	Head *Head  // nil if the chain does not begin with a product
 	Ends bool   // it ends with a reduction or a norm
 	By   Caller
 
 	call *fused.Call // the latest result of By; nil if the product's kernel computes the chain
+	plan *Plan
+}
+
+// Begin begins a chain over a shape with at least one element. c is zero.
+func (c *Chain) Begin(shape []int, by Caller) {
+	c.plan, c.By = new(Plan), by
+	c.From = c.plan.room[:0]
+	c.Builder.Begin(shape, &c.plan.program)
 }
 
 // Caller returns the call that computes the whole chain, behind its product, into dst.
@@ -93,8 +101,9 @@ func (c *Chain) Observe(op *observe.Operation, last string) {
 
 // Plan is the description of a chain that Explain prints. It refers to no memory.
 type Plan struct {
-	program *fused.Program
+	program fused.ProgramRoom
 	from    []Call
+	room    [3]Call // the first elements of from, to save an allocation
 	head    *Head
 	ends    bool
 	choice  fused.Choice
@@ -103,7 +112,8 @@ type Plan struct {
 
 // Plan describes the chain after Run or Foresee. The chain cannot run afterwards.
 func (c *Chain) Plan(d *device.Device) *Plan {
-	p := &Plan{program: c.Program(), from: c.From, head: c.Head, ends: c.Ends, dev: d}
+	p := c.plan
+	p.from, p.head, p.ends, p.dev = c.From, c.Head, c.Ends, d
 	if p.head != nil {
 		p.head.Product.Detach()
 	}
@@ -136,7 +146,7 @@ func (p *Plan) Explain(last Call) string {
 	if p.head != nil && p.head.where == epilogue {
 		fmt.Fprintf(&b, "its epilogue does %d operations:", n)
 	} else {
-		b.WriteString(fused.Describe(p.dev, p.program, p.choice, n) + ":")
+		b.WriteString(fused.Describe(p.dev, &p.program.Program, p.choice, n) + ":")
 	}
 	for i := range p.from {
 		fmt.Fprintf(&b, "\n  %%%d %s at %v", i, p.from[i].Name, p.from[i].Site)

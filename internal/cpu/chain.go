@@ -89,11 +89,13 @@ func (c *Chain) prepare() {
 func (c *Chain) assignSlots() {
 	p := c.Program
 	last := p.LastReads()
-	var free []uint8
+	var room [expr.MaxSteps]uint8
+	free := room[:0]
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		at := -1
-		var done []uint8
+		var ended [3]uint8
+		done := ended[:0]
 		for j, a := range s.Args[:s.N] {
 			if a.Kind != expr.ToStep || last[a.N] != i {
 				continue

@@ -52,23 +52,13 @@ func newFold[T, A any](r reduceArgs) *folding[T, A] {
 }
 
 // denseRow returns the elements of a reduction if they are one group of adjacent elements of type T, else nil.
-// foldRow folds them without the allocations of a folding.
+// They need no folding, which would allocate.
 func denseRow[T any](c *reduceArgs) []T {
 	var zero T
 	if len(c.shape) != 1 || c.axes != 1 || c.xs[0] != 1 || c.xt.Size() != int(unsafe.Sizeof(zero)) || c.shape[0] > foldGroup {
 		return nil
 	}
 	return unsafe.Slice((*T)(c.x), c.shape[0])
-}
-
-// foldRow folds the elements of one group, in blocks whose values it merges in order, as folding.rows does where it has no
-// tree. row folds elements from number k on into a, and merge b, the value of later elements, into a.
-func foldRow[T, A any](x []T, start A, row func(a A, x []T, k int) A, merge func(a, b A) A) A {
-	a := row(start, x[:min(foldBlock, len(x))], 0)
-	for k := foldBlock; k < len(x); k += foldBlock {
-		a = merge(a, row(start, x[k:min(k+foldBlock, len(x))], k))
-	}
-	return a
 }
 
 // run computes all folds.

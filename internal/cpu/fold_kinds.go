@@ -35,19 +35,22 @@ func storeRounded(t dtype.DType, dst unsafe.Pointer) func(i int, a float64) {
 
 // extremes is Max or Min; NaN where there is one.
 func extremes[T number](c reduceArgs, low, high T) {
-	start, in := low, largestIn[T]()
-	merge := func(a, b T) T { return max(a, b) }
+	start, in, merge := low, largestIn[T](), larger[T]
 	if c.op == expr.Min {
-		start, in = high, smallestIn[T]()
-		merge = func(a, b T) T { return min(a, b) }
+		start, in, merge = high, smallestIn[T](), smaller[T]
 	}
-	row := func(a T, x []T, _ int) T { return merge(a, in(x)) }
 	if x := denseRow[T](&c); x != nil {
-		*(*T)(c.dst) = foldRow(x, start, row, merge)
+		*(*T)(c.dst) = merge(start, in(x))
 		return
 	}
+	foldExtremes(c, start, in, merge)
+}
+
+// foldExtremes is extremes for a start value, the function that finds the extreme of a row, and the one that finds that of two elements.
+func foldExtremes[T number](c reduceArgs, start T, in func([]T) T, merge func(a, b T) T) {
 	f := newFold[T, T](c)
-	f.start, f.row, f.merge, f.store = start, row, merge, storeTo[T](c.xt, c.dst)
+	f.start, f.merge, f.store = start, merge, storeTo[T](c.xt, c.dst)
+	f.row = func(a T, x []T, _ int) T { return merge(a, in(x)) }
 	op := expr.Maximum
 	if c.op == expr.Min {
 		op = expr.Minimum
@@ -68,6 +71,16 @@ type indexed[T any] struct {
 // argExtremes is ArgMax or ArgMin: the index of the first extreme element, or of the
 // first NaN.
 func argExtremes[T number](c reduceArgs) {
+	better, find := rowExtreme[T](c.op)
+	if x := denseRow[T](&c); x != nil {
+		*(*int64)(c.dst) = int64(find(x, better(x)))
+		return
+	}
+	foldArgExtremes(c, better, find)
+}
+
+// foldArgExtremes is argExtremes for the functions that rowExtreme returns.
+func foldArgExtremes[T number](c reduceArgs, better func([]T) T, find func([]T, T) int) {
 	beats := func(v, than T) bool { return v > than || v != v && than == than }
 	if c.op == expr.ArgMin {
 		beats = func(v, than T) bool { return v < than || v != v && than == than }
@@ -78,7 +91,6 @@ func argExtremes[T number](c reduceArgs) {
 		}
 		return a
 	}
-	better, find := rowExtreme[T](c.op)
 	row := func(a indexed[T], x []T, k int) indexed[T] {
 		v := better(x)
 		if a.k >= 0 && !beats(v, a.v) {
@@ -87,13 +99,9 @@ func argExtremes[T number](c reduceArgs) {
 		i := find(x, v)
 		return indexed[T]{x[i], int64(k + i)}
 	}
-	start, dst := indexed[T]{k: -1}, c.dst
-	if x := denseRow[T](&c); x != nil {
-		*(*int64)(dst) = foldRow(x, start, row, merge).k
-		return
-	}
+	dst := c.dst
 	f := newFold[T, indexed[T]](c)
-	f.start, f.row, f.merge = start, row, merge
+	f.start, f.row, f.merge = indexed[T]{k: -1}, row, merge
 	f.store = func(i int, a indexed[T]) { *(*int64)(unsafe.Add(dst, 8*i)) = a.k }
 	f.column = func(a []indexed[T], x []T, k int) {
 		for i, v := range x {

@@ -30,6 +30,10 @@ func parallel(n, grain, homes int, f func(lo, hi int)) {
 	}
 	grain = max(grain, 1)
 	grains := (n-1)/grain + 1
+	if grains == 1 { // GOMAXPROCS takes a lock of the runtime
+		f(0, n)
+		return
+	}
 	threads := min(runtime.GOMAXPROCS(0), grains)
 	if threads == 1 {
 		f(0, n)

@@ -44,25 +44,35 @@ func indexOf[T number](x []T, v T) int {
 }
 
 // extremeOf returns the extreme element of x: by the assembly fast of whole vectors, and by the loop slow of
-// the rest.
-func extremeOf[T float32 | float64](x []T, fast func(x unsafe.Pointer, n int) T, slow func(x []T) T) T {
+// the rest. merge returns the extreme of both.
+func extremeOf[T float32 | float64](x []T, fast func(x unsafe.Pointer, n int) T, slow func(x []T) T, merge func(a, b T) T) T {
 	whole := len(x) &^ (pickVector - 1)
 	if !vectorAVX || whole == 0 {
 		return slow(x)
 	}
-	v := [2]T{fast(at0(x), whole)}
+	v := fast(at0(x), whole)
 	if whole == len(x) {
-		return v[0]
+		return v
 	}
-	v[1] = slow(x[whole:])
-	return slow(v[:])
+	return merge(v, slow(x[whole:]))
 }
 
+func larger[T number](a, b T) T  { return max(a, b) }
+func smaller[T number](a, b T) T { return min(a, b) }
+
 // largestOf32 and largestOf64 are largest, and smallestOf32 and smallestOf64 smallest, with assembly.
-func largestOf32(x []float32) float32  { return extremeOf(x, largest32, largest[float32]) }
-func largestOf64(x []float64) float64  { return extremeOf(x, largest64, largest[float64]) }
-func smallestOf32(x []float32) float32 { return extremeOf(x, smallest32, smallest[float32]) }
-func smallestOf64(x []float64) float64 { return extremeOf(x, smallest64, smallest[float64]) }
+func largestOf32(x []float32) float32 {
+	return extremeOf(x, largest32, largest[float32], larger[float32])
+}
+func largestOf64(x []float64) float64 {
+	return extremeOf(x, largest64, largest[float64], larger[float64])
+}
+func smallestOf32(x []float32) float32 {
+	return extremeOf(x, smallest32, smallest[float32], smaller[float32])
+}
+func smallestOf64(x []float64) float64 {
+	return extremeOf(x, smallest64, smallest[float64], smaller[float64])
+}
 
 // firstOf is indexOf, by the assembly fast of whole vectors.
 func firstOf[T float32 | float64](x []T, v T, fast func(x unsafe.Pointer, v T, n int) int) int {
