@@ -50,8 +50,7 @@ func (c *contents) state() state {
 	return stored
 }
 
-// dropReader removes a reader whose node was stored, has failed or was freed. It frees
-// memory that nothing needs any more.
+// dropReader removes a reader whose node was stored, has failed or was freed. It frees memory that nothing needs any more.
 func (c *contents) dropReader(s *Scope) {
 	c.readers.Drop(readerScope{s})
 	if c.mem != nil && !c.needed(0) {

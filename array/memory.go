@@ -68,8 +68,7 @@ func (m *memory) prune() {
 	m.olds.Keep(func(c *contents) bool { return c.mem == m && c.needed(0) })
 }
 
-// tidy frees memory that nothing needs: the saved elements if no older contents are
-// needed, and then the buffer too if no storage shows it.
+// tidy frees memory that nothing needs: the saved elements if no older contents are needed, and then the buffer too if no storage shows it.
 func (m *memory) tidy() {
 	if m.inUse() {
 		return

@@ -32,8 +32,11 @@ type job struct {
 // view returns the elements of the i-th operand.
 func (j *job) view(i int) device.View { return *j.place(i) }
 
-// all returns the elements of every operand.
+// all returns the elements of every operand. A captured sequence keeps the list.
 func (j *job) all() []device.View {
+	if j.n <= len(j.views) && j.rec == nil {
+		return j.views[:j.n]
+	}
 	views := make([]device.View, j.n)
 	for i := range views {
 		views[i] = j.view(i)

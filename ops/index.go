@@ -59,10 +59,19 @@ func TakeAlong(s *device.Stream, dst, x, indices device.View, axis int, fail fun
 }
 
 // start starts the call. fail extends the error for an index outside the axis.
-func (t *takeCall) start(s *device.Stream, axis int, fail func(error) error) error {
+func (t takeCall) start(s *device.Stream, axis int, fail func(error) error) error {
 	if t.length == 0 {
 		return layout.Errorf("indices into axis %d, which has length 0", axis)
 	}
+	if s.Device().Kind() == device.CPU {
+		h := &hostTake{takeCall: t, axis: axis, fail: fail, fresh: deviceapi.Fresh(t.dst.Buffer), bufs: [3]*device.Buffer{t.dst.Buffer, t.x.Buffer, t.indices.Buffer}}
+		return s.Device().LaunchWork(s, h.bufs[1:], h.bufs[:1], h)
+	}
+	return t.onGPU(s, axis, fail)
+}
+
+// onGPU is start for a GPU.
+func (t takeCall) onGPU(s *device.Stream, axis int, fail func(error) error) error {
 	length := t.length // t has buffers, which judge may not refer to
 	judge := func(flags [2]int64) error {
 		if err := indexError(flags, axis, length); err != nil {
@@ -71,9 +80,6 @@ func (t *takeCall) start(s *device.Stream, axis int, fail func(error) error) err
 		return nil
 	}
 	dst := t.dst
-	if s.Device().Kind() == device.CPU {
-		return t.onCPU(s, judge)
-	}
 	if s.Capturing() {
 		return fmt.Errorf("%w: Take in a captured sequence: whether its indices lie on the axis is not known before it runs", expr.ErrUnsupported)
 	}
@@ -109,8 +115,8 @@ type takeCall struct {
 
 // newTakeCall returns a call on an axis of x. xs and is are the strides of x and of the indices along the
 // dimensions of dst.
-func newTakeCall(dst, x, indices device.View, axis int, xs, is []int) *takeCall {
-	t := &takeCall{dst: dst, x: x, indices: indices, length: x.Layout.Shape[axis], step: x.Layout.Strides[axis]}
+func newTakeCall(dst, x, indices device.View, axis int, xs, is []int) takeCall {
+	t := takeCall{dst: dst, x: x, indices: indices, length: x.Layout.Shape[axis], step: x.Layout.Strides[axis]}
 	if dst.Layout.Size() > 0 {
 		t.shape, t.strides = layout.Collapse(dst.Layout.Shape, dst.Layout.Strides, xs, is)
 	}
@@ -125,24 +131,36 @@ func (t *takeCall) checkOnly() *takeCall {
 	return u
 }
 
-// onCPU writes the elements. Where judge returns an error for the flags, an element may be written only
-// if the destination has no contents to lose.
-func (t *takeCall) onCPU(s *device.Stream, judge func([2]int64) error) error {
-	fresh := deviceapi.Fresh(t.dst.Buffer)
-	return s.Device().Launch(s, []*device.Buffer{t.x.Buffer, t.indices.Buffer}, []*device.Buffer{t.dst.Buffer}, func(int, uint64) error {
-		check := func() error {
-			return judge(cpu.CheckIndices(t.indices.DType, t.indices.Layout.Shape, t.length, pointer(t.indices), t.indices.Layout.Strides))
+// hostTake is a call on the CPU. Where an index is outside the axis, an element may be written
+// only if the destination has no contents to lose, which fresh says.
+type hostTake struct {
+	takeCall
+	axis  int
+	fail  func(error) error
+	fresh bool
+	bufs  [3]*device.Buffer // the destination, the source and the indices
+}
+
+// Start implements device.Work.
+func (t *hostTake) Start(int, uint64) error {
+	if !t.fresh || t.dst.Layout.Size() == 0 {
+		if err := t.check(); err != nil || t.dst.Layout.Size() == 0 {
+			return err
 		}
-		if !fresh || t.dst.Layout.Size() == 0 {
-			if err := check(); err != nil || t.dst.Layout.Size() == 0 {
-				return err
-			}
-		}
-		if !cpu.Take(t.dst.DType.Size(), t.indices.DType, t.shape, pointer(t.x), t.strides[1], t.length, t.step, pointer(t.indices), t.strides[2], pointer(t.dst), t.strides[0]) {
-			return check()
-		}
-		return nil
-	})
+	}
+	if !cpu.Take(t.dst.DType.Size(), t.indices.DType, t.shape, pointer(t.x), t.strides[1], t.length, t.step, pointer(t.indices), t.strides[2], pointer(t.dst), t.strides[0]) {
+		return t.check()
+	}
+	return nil
+}
+
+// check returns the error of the first index outside the axis.
+func (t *hostTake) check() error {
+	flags := cpu.CheckIndices(t.indices.DType, t.indices.Layout.Shape, t.length, pointer(t.indices), t.indices.Layout.Strides)
+	if err := indexError(flags, t.axis, t.length); err != nil {
+		return t.fail(err)
+	}
+	return nil
 }
 
 // launch starts the work on a GPU. judge examines the flags when the work is done.

@@ -61,8 +61,8 @@ func gathered[A Operand](o Operation[A], x, indices A, shape []int, axis int, ou
 
 // carried returns the first error that arrays carry.
 func carried[A any](o Operation[A], as ...A) error {
-	for _, a := range as {
-		if err := o.SameType(a); err != nil {
+	for i := range as {
+		if err := o.SameType(as[i : i+1]...); err != nil {
 			return err
 		}
 	}

@@ -79,6 +79,11 @@ func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, len
 		t.walk(0, t.n, func(s span, _ *work) { ok = takeSome(it, s, size, length, step*size) && ok })
 		return ok
 	}
+	return takeParts(t, it, size, length, step)
+}
+
+// takeParts is Take in parts, by several goroutines.
+func takeParts(t nest, it dtype.DType, size, length, step int) bool {
 	var outside atomic.Bool
 	pick := func(s span, _ *work) {
 		if !takeSome(it, s, size, length, step*size) {
