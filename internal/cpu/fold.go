@@ -25,15 +25,18 @@ type folding[T, A any] struct {
 	// begin, if not nil, replaces start for values that depend on the fold.
 	begin func(i int) A
 	store func(i int, a A)
+	// done, if not nil, reports that no further element changes a value. rows then reads no more of the group.
+	done func(a A) bool
 
 	block int  // elements of a block: foldBlock, or a smaller power of two
 	tree  bool // blocks are merged in pairs, the pairs in pairs, and so on, and so are the groups
+	width int  // neighbouring folds computed together: foldColumns, or up to blockLen
 }
 
 const (
 	foldBlock   = 512 // elements of a block, and the most that gather returns
 	foldGroup   = 128 * foldBlock
-	foldColumns = 128 // neighbouring folds computed together
+	foldColumns = 128 // neighbouring folds computed together, if width says nothing else
 )
 
 // newFold prepares a fold.
@@ -41,7 +44,7 @@ func newFold[T, A any](r reduceArgs) *folding[T, A] {
 	var room [2][2][8]int
 	kept, folded := r.split(&room)
 	size := r.xt.Size()
-	f := &folding[T, A]{kept: newNestInOrder(nil, kept, r.x, size), folded: newNestInOrder(nil, folded, nil, size), size: size, block: foldBlock}
+	f := &folding[T, A]{kept: newNestInOrder(nil, kept, r.x, size), folded: newNestInOrder(nil, folded, nil, size), size: size, block: foldBlock, width: foldColumns}
 	h := halvesOf(r.xt)
 	f.sameType = h.load == nil
 	f.load = h.load
@@ -72,12 +75,18 @@ func (f *folding[T, A]) run() {
 		}
 		return
 	}
-	k, r := f.kept.axes[len(f.kept.axes)-1], f.folded.axes[len(f.folded.axes)-1]
-	if k.n > 1 && (f.folded.n == 1 || abs(k.step[0]) < abs(r.step[0]) || f.folded.n < shortSum && k.n >= shortSum) {
+	if f.inColumns() {
 		f.columns()
 		return
 	}
 	f.rows()
+}
+
+// inColumns reports whether neighbours in memory belong to neighbouring folds, or the folds are too short to compute
+// one by one.
+func (f *folding[T, A]) inColumns() bool {
+	k, r := f.kept.axes[len(f.kept.axes)-1], f.folded.axes[len(f.folded.axes)-1]
+	return f.folded.n > 0 && k.n > 1 && (f.folded.n == 1 || abs(k.step[0]) < abs(r.step[0]) || f.folded.n < shortSum && k.n >= shortSum)
 }
 
 func (f *folding[T, A]) first(i int) A {
@@ -112,6 +121,9 @@ func (f *folding[T, A]) rows() {
 				x := f.gather(buf, p, k, min(foldBlock, f.folded.n-k))
 				for at := 0; at < len(x); at += f.block {
 					stack.push(f.row(f.first(i/groups), x[at:min(at+f.block, len(x))], k+at))
+				}
+				if f.done != nil && f.done(stack.level[0]) {
+					break
 				}
 			}
 			if groups == 1 {
@@ -191,20 +203,20 @@ func (f *folding[T, A]) gather(buf []T, p unsafe.Pointer, k, n int) []T {
 	return buf[:n]
 }
 
-// columns computes foldColumns folds at a time.
+// columns computes width folds at a time.
 func (f *folding[T, A]) columns() {
 	inner := f.kept.axes[len(f.kept.axes)-1]
-	panels := (inner.n-1)/foldColumns + 1
+	panels := (inner.n-1)/f.width + 1
 	groups := (f.folded.n-1)/foldGroup + 1
 	outer := f.kept.n / inner.n
 	partial := make([]A, f.kept.n*groups) // group by group
-	Parallel(outer*panels*groups, max(minPart/(foldColumns*min(f.folded.n, foldGroup)), 1), func(lo, hi int) {
+	Parallel(outer*panels*groups, max(minPart/(f.width*min(f.folded.n, foldGroup)), 1), func(lo, hi int) {
 		w := works.Get().(*work)
 		defer works.Put(w)
-		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), foldColumns)
-		block := make([]A, min(foldColumns, inner.n))
+		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), f.width)
+		block := make([]A, min(f.width, inner.n))
 		var stacks []branches[A]
-		if f.folded.n > f.block {
+		if f.tree && f.folded.n > f.block {
 			stacks = make([]branches[A], len(block))
 			for j := range stacks {
 				stacks[j] = branches[A]{tree: f.tree, merge: f.merge}
@@ -212,8 +224,8 @@ func (f *folding[T, A]) columns() {
 		}
 		for i := lo; i < hi; i++ {
 			g, panel := i%groups, i/groups
-			first := panel/panels*inner.n + panel%panels*foldColumns
-			width := min(foldColumns, inner.n-panel%panels*foldColumns)
+			first := panel/panels*inner.n + panel%panels*f.width
+			width := min(f.width, inner.n-panel%panels*f.width)
 			f.group(partial[g*f.kept.n+first:][:width], block, buf, stacks, first, g*foldGroup)
 		}
 	})
@@ -231,10 +243,19 @@ func (f *folding[T, A]) columns() {
 	}
 }
 
+// elements returns one element of each of several neighbouring folds, the first of them at p.
+func (f *folding[T, A]) elements(buf []T, p unsafe.Pointer, width int) []T {
+	step := f.kept.axes[len(f.kept.axes)-1].step[0]
+	if f.sameType && step == f.size {
+		return unsafe.Slice((*T)(p), width)
+	}
+	f.load(unsafe.Pointer(&buf[0]), p, step, width)
+	return buf[:width]
+}
+
 // group folds foldGroup elements, from element from on, of each of len(a) folds, from fold
-// first on. The other arguments are scratch memory; stacks is nil if all elements are one block.
+// first on. The other arguments are scratch memory; stacks is nil if blocks are not merged in a tree, or all elements are one block.
 func (f *folding[T, A]) group(a, block []A, buf []T, stacks []branches[A], first, from int) {
-	inner := f.kept.axes[len(f.kept.axes)-1]
 	width := len(a)
 	block = block[:width]
 	p := unsafe.Add(f.kept.p[0], f.kept.offset(first))
@@ -248,22 +269,22 @@ func (f *folding[T, A]) group(a, block []A, buf []T, stacks []branches[A], first
 				block[j] = f.first(first + j)
 			}
 		}
-		at := unsafe.Add(p, f.folded.offset(k))
-		x := buf[:width]
-		if f.sameType && inner.step[0] == f.size {
-			x = unsafe.Slice((*T)(at), width)
-		} else {
-			f.load(unsafe.Pointer(&buf[0]), at, inner.step[0], width)
-		}
-		f.column(block, x, k)
-		if stacks != nil && (k+1 == end || (k+1-from)%f.block == 0) {
+		f.column(block, f.elements(buf, unsafe.Add(p, f.folded.offset(k)), width), k)
+		switch {
+		case k+1 != end && (k+1-from)%f.block != 0:
+		case stacks != nil:
 			for j, b := range block {
 				stacks[j].push(b)
+			}
+		case k-from < f.block:
+			copy(a, block)
+		default:
+			for j, b := range block {
+				a[j] = f.merge(a[j], b)
 			}
 		}
 	}
 	if stacks == nil {
-		copy(a, block)
 		return
 	}
 	for j := range a {

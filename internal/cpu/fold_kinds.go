@@ -158,6 +158,7 @@ func truthFold[T comparable](c reduceArgs) {
 	all := c.op == expr.All
 	f.start = all
 	f.store = storeTo[bool](dtype.Bool, c.dst)
+	f.done = func(a bool) bool { return a != all }
 	var zero T
 	f.merge = func(a, b bool) bool {
 		if all {

@@ -58,8 +58,15 @@ func allTrue(x []uint8) bool {
 	return true
 }
 
+// truthVector is the number of bytes in a vector of the assembly.
+const truthVector = 32
+
 // trueBytes returns the number of true bytes.
 func trueBytes(x []uint8) (n int64) {
+	if vectorAVX {
+		whole := len(x) &^ (truthVector - 1)
+		n, x = int64(whole-countFalse(at0(x), whole)), x[whole:]
+	}
 	w, rest := words(x)
 	for _, v := range w {
 		n += int64(bits.OnesCount64(truths8(v)))
@@ -70,29 +77,43 @@ func trueBytes(x []uint8) (n int64) {
 	return n
 }
 
-// byteTruths is truthFold for bytes.
-func byteTruths(c reduceArgs) {
-	f := newFold[uint8, bool](c)
-	f.store = storeTo[bool](dtype.Bool, c.dst)
-	both := func(a, t uint64) uint64 { return a | t }
-	if c.op == expr.All {
-		f.start = true
-		f.merge = func(a, b bool) bool { return a && b }
-		f.row = func(a bool, x []uint8, _ int) bool { return a && allTrue(x) }
-		both = func(a, t uint64) uint64 { return a & t }
-	} else {
-		f.merge = func(a, b bool) bool { return a || b }
-		f.row = func(a bool, x []uint8, _ int) bool { return a || anyTrue(x) }
+// clearFalse sets the elements of a to 0 where those of x are.
+func clearFalse(a, x []uint8) {
+	a = a[:len(x)]
+	if vectorAVX {
+		whole := len(x) &^ (truthVector - 1)
+		andTruths(at0(a), at0(x), whole)
+		a, x = a[whole:], x[whole:]
 	}
-	f.column = func(a []bool, x []uint8, _ int) {
-		w, rest := words(x)
-		for i, v := range w {
-			p := (*uint64)(unsafe.Pointer(&a[8*i])) // of bools, bytes of 0 or 1
-			*p = both(*p, truths8(v))
-		}
-		for i, v := range rest {
-			a := &a[8*len(w)+i]
-			*a = both(uint64(bit(*a)), uint64(bit(v != 0))) != 0
+	for i, v := range x {
+		a[i] &= -bit(v != 0)
+	}
+}
+
+// byteTruths is truthFold for bytes. A value of Any is the or of bytes, and a value of All is 0 or 1.
+func byteTruths(c reduceArgs) {
+	f := newFold[uint8, uint8](c)
+	f.width = blockLen
+	f.store = func(i int, a uint8) { *(*bool)(unsafe.Add(c.dst, i)) = a != 0 }
+	if c.op == expr.All {
+		f.start = 1
+		f.done = func(a uint8) bool { return a == 0 }
+		f.merge = func(a, b uint8) uint8 { return a & b }
+		f.row = func(a uint8, x []uint8, _ int) uint8 { return a & bit(allTrue(x)) }
+		f.column = func(a, x []uint8, _ int) { clearFalse(a, x) }
+	} else {
+		f.done = func(a uint8) bool { return a != 0 }
+		f.merge = func(a, b uint8) uint8 { return a | b }
+		f.row = func(a uint8, x []uint8, _ int) uint8 { return a | bit(anyTrue(x)) }
+		f.column = func(a, x []uint8, _ int) {
+			w, rest := words(x)
+			to, last := words(a[:len(x)])
+			for i, v := range w {
+				to[i] |= v
+			}
+			for i, v := range rest {
+				last[i] |= v
+			}
 		}
 	}
 	f.run()

@@ -98,13 +98,17 @@ func floatMeans[T float32 | float64](c reduceArgs) ([]float64, float64) {
 		}
 		return a
 	}
-	f.column = func(a [][lanes]float64, x []T, k int) {
-		lane, a := uint(k)%lanes, a[:len(x)]
-		for i, v := range x {
-			a[i][lane] += float64(v)
-		}
+	if !f.inColumns() {
+		f.run()
+		return means, n
 	}
-	f.run()
+	f.laneColumns(1, func(sums []float64, pitch int, x []T, _, lane int) {
+		addToColumns(sums[lane*pitch:], x)
+	}, func(first, width int, sums []float64, pitch int) {
+		for j := range width {
+			means[first+j] = sumLanes(lanesAt(sums, pitch, j)) / n
+		}
+	})
 	return means, n
 }
 
@@ -130,16 +134,18 @@ func (floatFolds[T]) variances(c reduceArgs) {
 		}
 		return a
 	}
-	f.column = func(a []deviations, x []T, k int) {
-		lane, a := uint(k)%lanes, a[:len(x)]
-		for i, v := range x {
-			b := &a[i]
-			d := float64(v) - b.mean
-			b.rest[lane] += d
-			b.squares[lane] += float64(d * d)
-		}
+	if !f.inColumns() {
+		f.run()
+		return
 	}
-	f.run()
+	f.laneColumns(2, func(sums []float64, pitch int, x []T, first, lane int) {
+		addDeviationsToColumns(sums[lane*pitch:], sums[(lanes+lane)*pitch:], x, means[first:])
+	}, func(first, width int, sums []float64, pitch int) {
+		squares := sums[lanes*pitch:]
+		for j := range width {
+			f.store(first+j, deviations{rest: lanesAt(sums, pitch, j), squares: lanesAt(squares, pitch, j)})
+		}
+	})
 }
 
 // complexMeans is floatMeans for complex numbers.

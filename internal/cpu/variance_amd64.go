@@ -4,7 +4,7 @@ package cpu
 
 import "unsafe"
 
-// Folds of rows with AVX2, bit for bit those of the loops; n is a multiple of 4.
+// Folds of rows and of columns with AVX2, bit for bit those of the loops; n is a multiple of 4.
 
 // for k := range n { sums[k%4] += float64(x[k]) }
 //
@@ -21,3 +21,16 @@ func addDeviations32(rest, squares *[lanes]float64, x unsafe.Pointer, n int, mea
 
 //go:noescape
 func addDeviations64(rest, squares *[lanes]float64, x unsafe.Pointer, n int, mean float64)
+
+// for j := range n { sums[j] += float64(x[j]) }
+//
+//go:noescape
+func addColumns32(sums, x unsafe.Pointer, n int)
+
+// for j := range n { d := float64(x[j]) - means[j]; rest[j] += d; squares[j] += float64(d * d) }
+//
+//go:noescape
+func addColumnDeviations32(rest, squares, x, means unsafe.Pointer, n int)
+
+//go:noescape
+func addColumnDeviations64(rest, squares, x, means unsafe.Pointer, n int)

@@ -55,6 +55,33 @@ check:
 	VZEROUPPER
 	RET
 
+// func addColumnDeviations32(rest unsafe.Pointer, squares unsafe.Pointer, x unsafe.Pointer, means unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·addColumnDeviations32(SB), NOSPLIT|NOFRAME, $0-40
+	MOVQ rest+0(FP), AX
+	MOVQ squares+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ means+24(FP), BX
+	MOVQ n+32(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VCVTPS2PD (DX)(DI*4), Y0
+	VSUBPD    (BX)(DI*8), Y0, Y0
+	VADDPD    (AX)(DI*8), Y0, Y1
+	VMOVUPD   Y1, (AX)(DI*8)
+	VMULPD    Y0, Y0, Y0
+	VADDPD    (CX)(DI*8), Y0, Y0
+	VMOVUPD   Y0, (CX)(DI*8)
+	ADDQ      $0x04, DI
+
+check:
+	CMPQ DI, SI
+	JLT  next
+	VZEROUPPER
+	RET
+
 // func addLanes64(sums *[4]float64, x unsafe.Pointer, n int)
 // Requires: AVX
 TEXT ·addLanes64(SB), NOSPLIT|NOFRAME, $0-24
@@ -103,5 +130,53 @@ check:
 	JLT     next
 	VMOVUPD Y1, (AX)
 	VMOVUPD Y2, (CX)
+	VZEROUPPER
+	RET
+
+// func addColumnDeviations64(rest unsafe.Pointer, squares unsafe.Pointer, x unsafe.Pointer, means unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·addColumnDeviations64(SB), NOSPLIT|NOFRAME, $0-40
+	MOVQ rest+0(FP), AX
+	MOVQ squares+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ means+24(FP), BX
+	MOVQ n+32(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VMOVUPD (DX)(DI*8), Y0
+	VSUBPD  (BX)(DI*8), Y0, Y0
+	VADDPD  (AX)(DI*8), Y0, Y1
+	VMOVUPD Y1, (AX)(DI*8)
+	VMULPD  Y0, Y0, Y0
+	VADDPD  (CX)(DI*8), Y0, Y0
+	VMOVUPD Y0, (CX)(DI*8)
+	ADDQ    $0x04, DI
+
+check:
+	CMPQ DI, SI
+	JLT  next
+	VZEROUPPER
+	RET
+
+// func addColumns32(sums unsafe.Pointer, x unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·addColumns32(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ sums+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+	JMP  check
+
+next:
+	VCVTPS2PD (CX)(BX*4), Y0
+	VADDPD    (AX)(BX*8), Y0, Y0
+	VMOVUPD   Y0, (AX)(BX*8)
+	ADDQ      $0x04, BX
+
+check:
+	CMPQ BX, DX
+	JLT  next
 	VZEROUPPER
 	RET

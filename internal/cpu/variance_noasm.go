@@ -16,3 +16,8 @@ func addDeviations32(_, _ *[lanes]float64, _ unsafe.Pointer, _ int, _ float64) {
 func addDeviations64(_, _ *[lanes]float64, _ unsafe.Pointer, _ int, _ float64) {
 	panic("cpu: no assembly")
 }
+
+func addColumns32(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
+
+func addColumnDeviations32(_, _, _, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
+func addColumnDeviations64(_, _, _, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }

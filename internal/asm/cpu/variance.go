@@ -6,12 +6,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// variance writes the folds of Mean's and Var's rows: four lanes of float64 are the elements of one vector.
+// variance writes the folds of Mean's and Var's rows, where four lanes of float64 are the elements of one vector, and
+// those of their columns, where the elements of a vector belong to four folds.
 func variance(c *build.Context) {
 	for _, f := range asm.Floats {
 		addLanes(c, f)
 		addDeviations(c, f)
+		addColumnDeviations(c, f)
 	}
+	addColumns32(c)
 }
 
 // fourWide loads four elements as float64.
@@ -54,5 +57,34 @@ func addDeviations(c *build.Context, f asm.Float) {
 	})
 	c.VMOVUPD(sum, asm.At(rest, 0))
 	c.VMOVUPD(square, asm.At(squares, 0))
+	asm.Return(c)
+}
+
+func addColumns32(c *build.Context) {
+	asm.Function(c, "addColumns32")
+	p := asm.Load(c, "sums", "x", "n")
+	sums, x, n := p[0], p[1], p[2]
+	asm.For(c, n, 4, func(i reg.Register) {
+		v, sum := fourWide(c, asm.Float32, x, i), asm.At(sums, 0).Idx(i, 8)
+		c.VADDPD(sum, v, v)
+		c.VMOVUPD(v, sum)
+	})
+	asm.Return(c)
+}
+
+func addColumnDeviations(c *build.Context, f asm.Float) {
+	asm.Function(c, "addColumnDeviations"+f.Name)
+	p := asm.Load(c, "rest", "squares", "x", "means", "n")
+	rest, squares, x, means, n := p[0], p[1], p[2], p[3], p[4]
+	asm.For(c, n, 4, func(i reg.Register) {
+		d, v := fourWide(c, f, x, i), c.YMM()
+		sum, square := asm.At(rest, 0).Idx(i, 8), asm.At(squares, 0).Idx(i, 8)
+		c.VSUBPD(asm.At(means, 0).Idx(i, 8), d, d)
+		c.VADDPD(sum, d, v)
+		c.VMOVUPD(v, sum)
+		c.VMULPD(d, d, d)
+		c.VADDPD(square, d, d)
+		c.VMOVUPD(d, square)
+	})
 	asm.Return(c)
 }
