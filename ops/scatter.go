@@ -99,6 +99,43 @@ func ArgSort(s *device.Stream, dst, x device.View, axis int, descending bool) er
 	})
 }
 
+// CumProd writes the products of the elements of x along an axis up to each index to dst, as cpu.CumProd does.
+func CumProd(s *device.Stream, dst, x device.View, axis int) error {
+	return onHost(s, "CumProd", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
+		return cpu.CumProd(x.DType, dst.DType, x.Layout.Shape, axis, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides)
+	})
+}
+
+// Unique writes the different elements of x, of one axis, to the first elements of dst, as cpu.Unique does, and their
+// number to count, Int64. dst is dense and has the length of x; the rest of it is undefined.
+func Unique(s *device.Stream, dst, count, x device.View) error {
+	if err := Sort(s, dst, x, 0, false); err != nil {
+		return err
+	}
+	return onHost(s, "Unique", []device.View{x}, []*device.Buffer{dst.Buffer, count.Buffer}, func() error {
+		int64s(count)[0] = int64(cpu.Unique(x.DType, x.Layout.Size(), pointer(x), x.Layout.Strides[0], pointer(dst)))
+		return nil
+	})
+}
+
+// PutAlong writes x to dst, which is dense, and then, for each index, the element of values at its place to the element
+// of dst at the index along an axis, and at the index's own place along the others. Negative indices count from the end,
+// and the last of equal ones counts. indices and values have the shape of dst along all other axes. For an index outside
+// the axis nothing is written, and the error is fail(outside).
+func PutAlong(s *device.Stream, dst, x, indices, values device.View, axis int, outside error, fail func(error) error) error {
+	return onHost(s, "PutAlongAxis", []device.View{x, indices, values}, []*device.Buffer{dst.Buffer}, func() error {
+		shape, n := indices.Layout.Shape, dst.Layout.Shape[axis]
+		if cpu.CheckIndices(indices.DType, shape, n, pointer(indices), indices.Layout.Strides) != [2]int64{} {
+			return fail(outside)
+		}
+		if err := cpu.Cast(x.DType, x.DType, x.Layout.Shape, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides); err != nil {
+			return err
+		}
+		cpu.PutAlong(dst.DType.Size(), indices.DType, shape, axis, n, pointer(indices), indices.Layout.Strides, pointer(values), values.Layout.Strides, pointer(dst), dst.Layout.Strides)
+		return nil
+	})
+}
+
 // Histogram counts the elements of x, of a real type, between edges, Float64, as cpu.Histogram does, and writes the counts to dst,
 // Int64. All views are dense.
 func Histogram(s *device.Stream, dst, x, edges device.View) error {

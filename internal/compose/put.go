@@ -52,21 +52,17 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	case n == 0:
 		return o.Failed(outsideOf(axis, n))
 	}
+	if hasKernels(a) {
+		fail := o.Failure()
+		return o.Result(a.DType(), a.Shape(), "a copy, and writes one by one", []A{a, indices, v}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error {
+				return ops.PutAlong(s, dst, reads[0], reads[1], reads[2], d, outsideOf(axis, n), fail)
+			})
+		})
+	}
 	place, bad := placesAlong(o, a.Shape(), indices, d)
 	flat := func(x A, n int) A { return reshape(o, x, n) }
 	place = o.Elementwise(expr.Where, bad, a.Size(), place)
-	if hasKernels(a) {
-		fine := o.Elementwise(expr.Not, o.Reduce(expr.Any, bad, nil))
-		place = flat(guarded(o, place, fine, outsideOf(axis, n)), count)
-		reads := []A{flat(a, a.Size()), dense(o, place), dense(o, flat(v, count))}
-		out := o.Result(a.DType(), []int{a.Size()}, "a copy, and writes one by one", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
-			if err := ops.Cast(s, dst, reads[0]); err != nil {
-				return err
-			}
-			return ops.Put(s, dst, reads[1], reads[2])
-		})
-		return reshape(o, out, a.Shape()...)
-	}
 	w := writersOf(o, flat(place, count), a.Size())
 	last := w.take(o, flat(v, count), outsideOf(axis, n))
 	put := take(o, last, w.last, 0, nil)

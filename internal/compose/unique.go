@@ -17,11 +17,43 @@ import (
 //
 //gpk:row In order along an axis | the same | real types, bool | the different elements of an array in ascending order; NaN is one of them; waits for their number
 func Unique[A Operand](o Operation[A], a A) A {
+	if err := o.Check(); err == nil && a.Size() > 0 && hasKernels(a) && supports(expr.Sort, a.DType()) == nil {
+		return uniqueHere(o, a)
+	}
 	u, err := uniqueOf(o, a, false)
 	if err != nil {
 		return o.Failed(err)
 	}
 	return u.values(o)
+}
+
+// uniqueHere is Unique on the CPU, of an array with elements.
+func uniqueHere[A Operand](o Operation[A], a A) A {
+	n := a.Size()
+	x := reshape(o, a, n)
+	narrow, isNarrow, err := narrowOf(o, x)
+	if err != nil {
+		return o.Failed(err)
+	}
+	if isNarrow {
+		x = narrow.distances
+	}
+	parts := []Part{{x.DType(), []int{n}}, {dtype.Int64, []int{1}}}
+	out, err := o.Several(parts, "a sort and one pass", []A{x}, func(s *device.Stream, dst, reads []device.View) error {
+		return ops.Unique(s, dst[0], dst[1], reads[0])
+	})
+	if err != nil {
+		return o.Failed(err)
+	}
+	count, err := o.Wait(out[1])
+	if err != nil {
+		return o.Failed(err)
+	}
+	values := slice(o, out[0], 0, 0, int(count[0]))
+	if isNarrow {
+		return narrow.integers(o, values)
+	}
+	return o.Cast(values, a.DType()) // a copy, which does not hold the memory of all elements
 }
 
 // UniqueAll returns the elements of Unique, each with the index of the first such element of a

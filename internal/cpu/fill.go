@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
 )
 
 // Fill sets every element of dst to *elem. ds are strides in elements.
@@ -24,8 +25,48 @@ func Arange(t dtype.DType, n int, start, step float64, dst unsafe.Pointer) error
 	if !t.IsFloat() && !t.IsComplex() {
 		return unsupported("Arange", t)
 	}
-	return arange(dtype.Float64, t, n, dst, func(i int) float64 { return start + float64(float64(i)*step) })
+	c := newCast(dtype.Float64, t)
+	add, mul := kernels.binary(expr.Add, dtype.Float64), kernels.binary(expr.Mul, dtype.Float64)
+	Parallel(n, minPart, func(lo, hi int) {
+		w := works.Get().(*work)
+		defer works.Put(w)
+		in := unsafe.Pointer(&w.block[2])
+		for ; lo < hi; lo += blockLen {
+			m, first := min(blockLen, hi-lo), float64(lo)
+			s := span{n: m}
+			s.p[0], s.step[0] = unsafe.Add(dst, lo*t.Size()), t.Size()
+			s.p[1], s.step[1] = in, 8
+			to := in
+			if t == dtype.Float64 {
+				to = s.p[0]
+			}
+			if lo < 1<<53-blockLen { // the sum is exact
+				add.vs(to, unsafe.Pointer(&firstNumbers), unsafe.Pointer(&first), m)
+			} else {
+				numbers := unsafe.Slice((*float64)(to), m)
+				for i := range numbers {
+					numbers[i] = float64(lo + i)
+				}
+			}
+			if step != 1 {
+				mul.vs(to, to, unsafe.Pointer(&step), m)
+			}
+			add.vs(to, to, unsafe.Pointer(&start), m)
+			if t != dtype.Float64 {
+				c.span(s, w)
+			}
+		}
+	})
+	return nil
 }
+
+// firstNumbers are 0, 1, 2, …
+var firstNumbers = func() (a [blockLen]float64) {
+	for i := range a {
+		a[i] = float64(i)
+	}
+	return a
+}()
 
 // ArangeInt sets dst[i] = start + i*step for i < n, in the wrapping arithmetic of the
 // integer type t. For Bool, dst[i] is true if the value is not 0. dst is dense.
@@ -33,7 +74,11 @@ func ArangeInt(t dtype.DType, n int, start, step int64, dst unsafe.Pointer) erro
 	k := integerOf(t)
 	switch {
 	case t == dtype.Bool:
-		return arange(dtype.Int64, t, n, dst, func(i int) int64 { return start + int64(i)*step })
+		d := unsafe.Slice((*bool)(dst), n)
+		for i := range d {
+			d[i] = start+int64(i)*step != 0
+		}
+		return nil
 	case k == nil:
 		return unsupported("ArangeInt", t)
 	}
@@ -49,25 +94,4 @@ func (ints[T]) arange(n int, start, step int64, dst unsafe.Pointer) {
 			d[i] = T(start + int64(i)*step)
 		}
 	})
-}
-
-// arange fills dst with f(i), which is of type from, converted to type t.
-func arange[T float64 | int64](from, t dtype.DType, n int, dst unsafe.Pointer, f func(i int) T) error {
-	c := newCast(from, t)
-	Parallel(n, minPart, func(lo, hi int) {
-		w := works.Get().(*work)
-		defer works.Put(w)
-		in := (*[blockLen]T)(unsafe.Pointer(&w.block[2]))
-		for ; lo < hi; lo += blockLen {
-			part := in[:min(blockLen, hi-lo)]
-			for i := range part {
-				part[i] = f(lo + i)
-			}
-			s := span{n: len(part)}
-			s.p[0], s.step[0] = unsafe.Add(dst, lo*t.Size()), t.Size()
-			s.p[1], s.step[1] = unsafe.Pointer(in), from.Size()
-			c.span(s, w)
-		}
-	})
-	return nil
 }

@@ -36,7 +36,8 @@ type integerType interface {
 	uniform(n int, seed, block uint64, p [3]uint64, dst unsafe.Pointer)
 
 	sum(c reduceArgs)
-	cumSum(l lines, load func(dst, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int))
+	cumSum(l lines, xt dtype.DType)
+	cumProd(l lines, xt dtype.DType)
 }
 
 // ints implements integerType for the Go type T.

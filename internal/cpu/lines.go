@@ -138,91 +138,10 @@ func lineStorer(t dtype.DType) func(dst unsafe.Pointer, step int, src unsafe.Poi
 	return func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int) { h.scatter(dst, step, src, size, n) }
 }
 
-// CumSum computes the prefix sums of each line, of type xt.SumType(). Sums of float32 and of
-// half types are float64 until they are rounded; those of float64 are compensated; integers
-// wrap.
-//
-// shape is that of both operands; xs and ds are strides in elements. dst may be
-// x when the types and strides are one.
-func CumSum(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
-	if dt != xt.SumType() {
-		return unsupported(expr.CumSum, xt)
-	}
-	l := newLines(xt, dt, shape, axis, x, xs, dst, ds)
-	load, store := lineLoader(xt), lineStorer(dt)
-	switch xt.ComputeType() {
-	case dtype.Float32:
-		each(l, load, store, func(in, out []float32) {
-			var s float64
-			for i, v := range in {
-				s += float64(v)
-				out[i] = float32(s)
-			}
-		})
-	case dtype.Float64:
-		each(l, load, store, func(in, out []float64) {
-			var s compensatedSum
-			for i, v := range in {
-				out[i] = s.add(v)
-			}
-		})
-	case dtype.Complex64:
-		each(l, load, store, func(in, out []complex64) {
-			var s complex128
-			for i, v := range in {
-				s += complex128(v)
-				out[i] = complex64(s)
-			}
-		})
-	case dtype.Complex128:
-		each(l, load, store, func(in, out []complex128) {
-			var re, im compensatedSum
-			for i, v := range in {
-				out[i] = complex(re.add(real(v)), im.add(imag(v)))
-			}
-		})
-	default:
-		k := wholeOf(xt)
-		if k == nil {
-			return unsupported(expr.CumSum, xt)
-		}
-		k.cumSum(l, load, store)
-	}
-	return nil
-}
-
-// cumSum is CumSum for T. The bits of a sum that wraps do not depend on its sign.
-func (ints[T]) cumSum(l lines, load func(dst, src unsafe.Pointer, step, n int), store func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int)) {
-	each(l, load, store, func(in []T, out []int64) {
-		var s int64
-		for i, v := range in {
-			s += int64(v)
-			out[i] = s
-		}
-	})
-}
-
-// compensatedSum is a sum and its rounding errors (Neumaier, 1974).
-type compensatedSum struct{ sum, rest float64 }
-
-func (c *compensatedSum) add(v float64) float64 {
-	t := c.sum + v
-	if math.Abs(c.sum) >= math.Abs(v) {
-		c.rest += (c.sum - t) + v
-	} else {
-		c.rest += (v - t) + c.sum
-	}
-	c.sum = t
-	if r := t + c.rest; r == r {
-		return r
-	}
-	return t // an infinity has no rest
-}
-
 // Softmax computes e^(x-max) / sum e^(x-max) along an axis, and LogSoftmax x - max -
 // log(sum e^(x-max)), where max is the line's largest element. dst has x's type.
 //
-// Shapes, strides and aliasing are as for CumSum.
+// shape is that of both operands; xs and ds are strides in elements. dst may be x when the strides are one.
 func Softmax(op expr.Op, xt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error {
 	l := newLines(xt, xt, shape, axis, x, xs, dst, ds)
 	load, store := lineLoader(xt), lineStorer(xt)
