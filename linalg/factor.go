@@ -1,12 +1,26 @@
 package linalg
 
-import "math"
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gpk-go/gpk/internal/cpu"
+)
 
 const (
 	choleskyBlock = 32  // order up to which Cholesky's factorization is computed by loops
 	updateBlock   = 128 // columns of a symmetric update that one product computes
 	luBlock       = 8   // columns up to which LU is computed by loops
+
+	choleskyOuterLeast = 16 // order up to which sums of products take less time than outer products
+
+	loopBytes = 1 << 15 // bytes of a matrix of real numbers up to which loops compute it: those of a first-level cache
 )
+
+// loops reports whether a matrix is so small that loops over it take less time than the calls of products.
+func loops[T number](rows, cols int) bool {
+	return !isComplex[T]() && rows*cols*int(unsafe.Sizeof(T(0))) <= loopBytes
+}
 
 // cholesky replaces the lower triangle of a by L with A = L L^H, and leaves the upper one.
 // It returns the order of the leading minor that is not positive, or 0. The recursion is
@@ -17,7 +31,10 @@ const (
 // algorithms, IBM J. Res. Dev. 41, 1997).
 func cholesky[T number](a matrix[T]) (order int) {
 	n := a.rows
-	if n <= choleskyBlock {
+	switch {
+	case n > choleskyOuterLeast && loops[T](n, n):
+		return choleskyOuter(a)
+	case n <= choleskyBlock:
 		return choleskyLoops(a)
 	}
 	h := half(n)
@@ -31,6 +48,32 @@ func cholesky[T number](a matrix[T]) (order int) {
 	}
 	if order = cholesky(a.part(h, n, h, n)); order > 0 {
 		return h + order
+	}
+	return 0
+}
+
+// choleskyOuter is cholesky by columns: it subtracts the products of a column from the rest of the matrix. The rows of
+// the rest go in blocks, whose columns end at the last row's diagonal, so that a few elements above the diagonal change.
+func choleskyOuter[T number](a matrix[T]) (order int) {
+	const block = 8
+	n := a.rows
+	data, lent := scratch[T](n)
+	defer lent.Free()
+	for j := range n {
+		d, _ := parts(a.at(j, j))
+		if !(d > 0) {
+			return j + 1
+		}
+		root := of2[T](math.Sqrt(d), 0)
+		a.set(j, j, root)
+		for i := j + 1; i < n; i++ {
+			data[i] = a.data[i*a.stride+j] / root
+			a.data[i*a.stride+j] = data[i]
+		}
+		for i := j + 1; i < n; i += block {
+			to := min(i+block, n)
+			cpu.SubtractOuter(a.data[i*a.stride+j+1:], a.stride, to-i, a.data[i*a.stride+j:], a.stride, data[j+1:to])
+		}
 	}
 	return 0
 }
@@ -59,7 +102,7 @@ func choleskyLoops[T number](a matrix[T]) (order int) {
 func lu[T number](a matrix[T], pivots []int) (zero int) {
 	m, n := a.rows, a.cols
 	k := min(m, n)
-	if k <= luBlock {
+	if k <= luBlock || loops[T](m, k) {
 		zero = luLoops(a.part(0, m, 0, k), pivots)
 	} else {
 		h := k / 2
@@ -91,12 +134,7 @@ func lu[T number](a matrix[T], pivots []int) (zero int) {
 func luLoops[T number](a matrix[T], pivots []int) (zero int) {
 	zero = -1
 	for k := range a.cols {
-		best, largest := k, size1(a.at(k, k))
-		for i := k + 1; i < a.rows; i++ {
-			if v := size1(a.data[i*a.stride+k]); v > largest {
-				best, largest = i, v
-			}
-		}
+		best, largest := pivotOf(a, k)
 		pivots[k] = best
 		if largest == 0 {
 			if zero < 0 {
@@ -107,13 +145,14 @@ func luLoops[T number](a matrix[T], pivots []int) (zero int) {
 		a.swap(k, best)
 		top := a.row(k)[k:]
 		p := top[0]
+		if k+1 == a.rows {
+			continue
+		}
 		for i := k + 1; i < a.rows; i++ {
-			row := a.data[i*a.stride+k:][:len(top)]
-			l := row[0] / p
-			row[0] = l
-			for j := 1; j < len(top); j++ {
-				row[j] -= l * top[j]
-			}
+			a.data[i*a.stride+k] /= p
+		}
+		if below := a.data[(k+1)*a.stride+k:]; len(top) > 1 {
+			cpu.SubtractOuter(below[1:], a.stride, a.rows-k-1, below, a.stride, top[1:])
 		}
 	}
 	return zero
@@ -140,4 +179,31 @@ func permutation(pivots []int, n int) (order []int, odd bool) {
 		}
 	}
 	return order, odd
+}
+
+// pivotOf returns the row of the largest element of column k from its diagonal on, the first of equal ones, and its size.
+func pivotOf[T number](a matrix[T], k int) (row int, largest float64) {
+	switch data := any(a.data).(type) {
+	case []float32:
+		return pivotReal(data, a.rows, a.stride, k)
+	case []float64:
+		return pivotReal(data, a.rows, a.stride, k)
+	}
+	row, largest = k, size1(a.at(k, k))
+	for i := k + 1; i < a.rows; i++ {
+		if v := size1(a.data[i*a.stride+k]); v > largest {
+			row, largest = i, v
+		}
+	}
+	return row, largest
+}
+
+func pivotReal[T float32 | float64](data []T, rows, stride, k int) (row int, largest float64) {
+	row, largest = k, math.Abs(float64(data[k*stride+k]))
+	for i := k + 1; i < rows; i++ {
+		if v := math.Abs(float64(data[i*stride+k])); v > largest {
+			row, largest = i, v
+		}
+	}
+	return row, largest
 }

@@ -11,7 +11,26 @@ const triangleBlock = 16
 //	x1 = l11^-1 b1    x2 = l22^-1 (b2 - l21 x1)
 func solveLower[T number](l, b matrix[T], unit bool) {
 	n := l.rows
-	if n > triangleBlock {
+	switch {
+	case b.cols == 0:
+		return
+	case b.cols == 1 && n < manyRows && !isComplex[T]():
+		for i := range n {
+			solveNumber(l, b, i, 0, i, unit)
+		}
+		return
+	case loops[T](n, max(n, b.cols)):
+		for i := range n {
+			x := b.row(i)
+			if !unit {
+				divide(x, l.at(i, i))
+			}
+			if i+1 < n {
+				cpu.SubtractOuter(b.data[(i+1)*b.stride:], b.stride, n-i-1, l.data[(i+1)*l.stride+i:], l.stride, x)
+			}
+		}
+		return
+	case n > triangleBlock:
 		h := half(n)
 		solveLower(l.part(0, h, 0, h), b.part(0, h, 0, b.cols), unit)
 		subtract(b.part(h, n, 0, b.cols), plain(l.part(h, n, 0, h)), plain(b.part(0, h, 0, b.cols)))
@@ -32,7 +51,24 @@ func solveLower[T number](l, b matrix[T], unit bool) {
 // solveUpper sets b = u^-1 b for an upper triangular u.
 func solveUpper[T number](u, b matrix[T], unit bool) {
 	n := u.rows
-	if n > triangleBlock {
+	switch {
+	case b.cols == 0:
+		return
+	case b.cols == 1 && n < manyRows && !isComplex[T]():
+		for i := n - 1; i >= 0; i-- {
+			solveNumber(u, b, i, i+1, n, unit)
+		}
+		return
+	case n > triangleBlock && loops[T](n, max(n, b.cols)):
+		for i := n - 1; i >= 0; i-- {
+			x := b.row(i)
+			if !unit {
+				divide(x, u.at(i, i))
+			}
+			cpu.SubtractOuter(b.data, b.stride, i, u.data[i:], u.stride, x)
+		}
+		return
+	case n > triangleBlock:
 		h := half(n)
 		solveUpper(u.part(h, n, h, n), b.part(h, n, 0, b.cols), unit)
 		subtract(b.part(0, h, 0, b.cols), plain(u.part(0, h, h, n)), plain(b.part(h, n, 0, b.cols)))
@@ -48,6 +84,18 @@ func solveUpper[T number](u, b matrix[T], unit bool) {
 			divide(x, u.at(i, i))
 		}
 	}
+}
+
+// solveNumber solves row i of a triangular system with one right-hand side for its unknown. Unknowns lo to hi are known.
+func solveNumber[T number](t, b matrix[T], i, lo, hi int, unit bool) {
+	s := b.data[i*b.stride]
+	for k, v := range t.row(i)[lo:hi] {
+		s -= T(v * b.data[(lo+k)*b.stride]) // rounded: no fused multiply-add
+	}
+	if !unit {
+		s /= t.at(i, i)
+	}
+	b.data[i*b.stride] = s
 }
 
 // solveRight sets b = b l^-H for a lower triangular l: row by row a forward substitution.
