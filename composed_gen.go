@@ -82,8 +82,9 @@ func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
-// rounded once. It is a scan of log2 n passes, the k-th of which multiplies elements 2^k apart (Hillis and Steele,
-// Communications of the ACM 29 (1986) 1170), so that the order of the factors is one of the length alone.
+// rounded once. The CPU multiplies one factor after the other. On a GPU it is a scan of log2 n passes, the k-th of which
+// multiplies elements 2^k apart (Hillis and Steele, Communications of the ACM 29 (1986) 1170), so that the order of the
+// factors is one of the length alone.
 func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
 
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
