@@ -36,17 +36,7 @@ func (s *Stream) waitSequence(ctx context.Context, seq uint64) error {
 	s.waiters++ // keeps mark valid
 	d.mu.Unlock()
 
-	err = d.syncEvent(ctx, mark)
-
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err == nil {
-		s.done = max(s.done, seq)
-	}
-	if e := s.leave(); err == nil {
-		err = e
-	}
-	return err
+	return s.endWait(seq, d.syncEvent(ctx, mark))
 }
 
 // follow makes later work on s wait for the first seq pieces of work on another stream of its device.

@@ -280,9 +280,13 @@ func (d *Device) waitFor(ctx context.Context, s *Stream) error {
 	default:
 		err = d.poll(ctx, s)
 	}
+	return s.endWait(seq, err)
+}
 
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// endWait ends a wait for the first seq pieces of work, whose error is err. dev.mu is not held.
+func (s *Stream) endWait(seq uint64, err error) error {
+	s.dev.mu.Lock()
+	defer s.dev.mu.Unlock()
 	if err == nil {
 		s.done = max(s.done, seq)
 	}

@@ -76,13 +76,17 @@ func filled[M nn.Module](t testing.TB, r *rand.Rand, m M) (M, stored) {
 	return m, w
 }
 
+// both returns the elements of two arrays of float32.
+func both(got, want *gpk.Array) (a, b []float32, err error) {
+	if a, err = gpk.ToSlice[float32](got); err == nil {
+		b, err = gpk.ToSlice[float32](want)
+	}
+	return a, b, err
+}
+
 // sameBits returns an error that says where two arrays of float32 differ.
 func sameBits(got, want *gpk.Array) error {
-	a, err := gpk.ToSlice[float32](got)
-	if err != nil {
-		return err
-	}
-	b, err := gpk.ToSlice[float32](want)
+	a, b, err := both(got, want)
 	if err != nil {
 		return err
 	}
@@ -127,11 +131,7 @@ func TestColumnParallel(t *testing.T) {
 // closeTo returns an error that says where two arrays of float32 differ by more than a fraction of the largest
 // element.
 func closeTo(got, want *gpk.Array, tol float64) error {
-	a, err := gpk.ToSlice[float32](got)
-	if err != nil {
-		return err
-	}
-	b, err := gpk.ToSlice[float32](want)
+	a, b, err := both(got, want)
 	if err != nil {
 		return err
 	}
