@@ -12,15 +12,22 @@ import (
 // kept in peers/programs.txt.
 const testSize = 40
 
-// eachProgram runs f on every program in each of its precisions.
-func eachProgram(t *testing.T, f func(t *testing.T, g userProgram, p precision, bound float64)) {
+// eachProgram runs f on every program in each of its precisions, with its task of testSize.
+func eachProgram(t *testing.T, f func(t *testing.T, g userProgram, p precision, bound float64, task task)) {
 	for _, g := range programs {
 		for _, name := range g.types {
 			p, bound := mustPrecision(name), g.bound32
 			if name == "fp64" {
 				bound = g.bound64
 			}
-			t.Run(fmt.Sprintf("%s-%s", g.name, name), func(t *testing.T) { f(t, g, p, bound) })
+			t.Run(fmt.Sprintf("%s-%s", g.name, name), func(t *testing.T) {
+				task := g.make(p, testSize)
+				defer task.free()
+				if task.err != nil {
+					t.Fatal(task.err)
+				}
+				f(t, g, p, bound, task)
+			})
 		}
 	}
 }
@@ -28,12 +35,7 @@ func eachProgram(t *testing.T, f func(t *testing.T, g userProgram, p precision, 
 // TestReferencesAgreeWithTwins compares the plain loops with what NumPy
 // computed, and checks that every case of the suite has its norms.
 func TestReferencesAgreeWithTwins(t *testing.T) {
-	eachProgram(t, func(t *testing.T, g userProgram, p precision, bound float64) {
-		task := g.make(p, testSize)
-		defer task.free()
-		if task.err != nil {
-			t.Fatal(task.err)
-		}
+	eachProgram(t, func(t *testing.T, g userProgram, p precision, bound float64, task task) {
 		want := task.want()
 		for i, output := range g.outputs {
 			if _, ok := twinNorms()[g.caseName(p, g.size)]["norm-"+output]; !ok {
@@ -50,12 +52,7 @@ func TestReferencesAgreeWithTwins(t *testing.T) {
 // TestSpoiledProgramFails: a result that is off by some bounds, or that lacks
 // elements, is not passed by the check.
 func TestSpoiledProgramFails(t *testing.T) {
-	eachProgram(t, func(t *testing.T, g userProgram, p precision, bound float64) {
-		task := g.make(p, testSize)
-		defer task.free()
-		if task.err != nil {
-			t.Fatal(task.err)
-		}
+	eachProgram(t, func(t *testing.T, g userProgram, p precision, bound float64, task task) {
 		want, name := task.want(), g.caseName(p, testSize)
 		judge := func(results []*gpk.Array) error {
 			d, err := g.check(name, results, want, bound)

@@ -118,9 +118,7 @@ func TestObserveSlowGPU(t *testing.T) {
 	if len(o.work) != maxLiveEvents || measured != (maxLiveEvents-1)/2 {
 		t.Errorf("%d of %d pieces of work are measured", measured, len(o.work))
 	}
-	if n := b.liveEvents(); n != 0 {
-		t.Errorf("%d events are left", n)
-	}
+	noEvents(t, b)
 }
 
 // TestObserveFailures: where the driver gives no event, or the work fails, work goes on
@@ -141,9 +139,7 @@ func TestObserveFailures(t *testing.T) {
 	if want := []bool{true, false, true}; !slices.Equal(got, want) || !errors.Is(o.work[2].Err, errBus) {
 		t.Errorf("measured %v, want %v", got, want)
 	}
-	if n := b.liveEvents(); n != 0 {
-		t.Errorf("%d events are left", n)
-	}
+	noEvents(t, b)
 }
 
 // TestObserveAnchors: times are the same whichever anchor they are counted from, and old
@@ -171,9 +167,7 @@ func TestObserveAnchors(t *testing.T) {
 			t.Errorf("work begins %v after its call", late)
 		}
 	}
-	if n := b.liveEvents(); n != 0 {
-		t.Errorf("%d events are left", n)
-	}
+	noEvents(t, b)
 }
 
 // TestObserveCapture: while a stream is captured nothing is recorded on it, and its replay
@@ -223,9 +217,7 @@ func TestObserveStopMeanwhile(t *testing.T) {
 	if err != nil || observed() {
 		t.Fatal(err, observed())
 	}
-	if n := b.liveEvents(); n != 0 {
-		t.Errorf("%d events are left", n)
-	}
+	noEvents(t, b)
 }
 
 // TestObserveMemory: the observer sees each buffer come and go, with the pool's counters.

@@ -91,6 +91,14 @@ func (b *waitingBackend) liveEvents() int {
 	return len(b.events)
 }
 
+// noEvents checks that all events have been freed.
+func noEvents(t *testing.T, b *waitingBackend) {
+	t.Helper()
+	if n := b.liveEvents(); n != 0 {
+		t.Errorf("%d events are left", n)
+	}
+}
+
 func waitingGPU(t testing.TB) (*Device, *waitingBackend) {
 	t.Helper()
 	b := &waitingBackend{testBackend: newTestBackend()}

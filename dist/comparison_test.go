@@ -22,6 +22,13 @@ var processes = map[string]func(g *Group){
 	},
 }
 
+// inProcesses runs a test with each placement of the ranks.
+func inProcesses(t *testing.T, test func(t *testing.T, place func(g *Group))) {
+	for name, place := range processes {
+		t.Run(name, func(t *testing.T) { test(t, place) })
+	}
+}
+
 func separate(g *Group) {
 	for _, r := range g.ranks {
 		r.beside = nil
@@ -93,9 +100,7 @@ func testDifferent(t *testing.T, place func(g *Group), rank1 func(ctx context.Co
 // TestNCCLSameError has all ranks fail in the same call, each for its own reason. No work has started, so they
 // continue.
 func TestNCCLSameError(t *testing.T) {
-	for name, place := range processes {
-		t.Run(name, func(t *testing.T) { testSameError(t, place) })
-	}
+	inProcesses(t, testSameError)
 }
 
 func testSameError(t *testing.T, place func(g *Group)) {
@@ -117,9 +122,7 @@ func testSameError(t *testing.T, place func(g *Group)) {
 
 // TestNCCLCanceled ends the context while a rank makes no call and the others have started theirs.
 func TestNCCLCanceled(t *testing.T) {
-	for name, place := range processes {
-		t.Run(name, func(t *testing.T) { testCanceled(t, place) })
-	}
+	inProcesses(t, testCanceled)
 }
 
 func testCanceled(t *testing.T, place func(g *Group)) {
