@@ -105,14 +105,18 @@ func (d *deviceCode) free() {
 	}
 }
 
-// launch starts an entry point of the library.
-func (d *deviceCode) launch(s *device.Stream, reads, writes []*device.Buffer, f func(lib *cutlass.Library, ordinal int, stream uint64) error) error {
+// launchCode starts an entry point of the library and counts it.
+func launchCode[A any](d *deviceCode, s *device.Stream, reads, writes []*device.Buffer, f entry[A], args A) error {
 	*d.launches++
-	return launchOn(d.dev, s, reads, writes, f)
+	return launchOn(d.dev, s, reads, writes, f, args)
 }
 
-func launchOn(dev *device.Device, s *device.Stream, reads, writes []*device.Buffer, f func(lib *cutlass.Library, ordinal int, stream uint64) error) error {
-	return dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error { return f(dev.Library(), ordinal, stream) })
+// entry is a method of the library that starts an entry point.
+type entry[A any] func(lib *cutlass.Library, ordinal int, stream uint64, args A) error
+
+// launchOn starts an entry point of the device's library.
+func launchOn[A any](dev *device.Device, s *device.Stream, reads, writes []*device.Buffer, f entry[A], args A) error {
+	return dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error { return f(dev.Library(), ordinal, stream, args) })
 }
 
 // slotBytes is the memory of a sample's angles and slots.
@@ -127,18 +131,14 @@ func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *devi
 	if angles, err = d.dev.Alloc(int64(n)*int64(d.nAngles)*8+8, s); err != nil {
 		return nil, err
 	}
-	err = d.launch(s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{angles, notes}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.QuantumAngles(ordinal, stream, cutlass.QuantumAngles{
-			Type: x.dt, First: lo, N: n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Angles: d.nAngles,
-			Code: d.at(d.places.angles), Coefs: d.at(d.places.coefs), Out: angles.Addr(), Status: noteAt,
-		})
+	err = launchCode(d, s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{angles, notes}, (*cutlass.Library).QuantumAngles, cutlass.QuantumAngles{
+		Type: x.dt, First: lo, N: n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Angles: d.nAngles,
+		Code: d.at(d.places.angles), Coefs: d.at(d.places.coefs), Out: angles.Addr(), Status: noteAt,
 	})
 	if err == nil {
-		err = d.launch(s, []*device.Buffer{d.buf, angles}, []*device.Buffer{out}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-			return lib.QuantumSlots(ordinal, stream, cutlass.QuantumSlots{
-				Type: d.dt, N: n, Slots: d.nSlots, Code: d.at(d.places.slots), Fixed: d.at(d.places.fixed), Angles: angles.Addr(), NAngles: d.nAngles,
-				Out: out.Addr(), SampleStride: sampleStride, ValueStride: valueStride,
-			})
+		err = launchCode(d, s, []*device.Buffer{d.buf, angles}, []*device.Buffer{out}, (*cutlass.Library).QuantumSlots, cutlass.QuantumSlots{
+			Type: d.dt, N: n, Slots: d.nSlots, Code: d.at(d.places.slots), Fixed: d.at(d.places.fixed), Angles: angles.Addr(), NAngles: d.nAngles,
+			Out: out.Addr(), SampleStride: sampleStride, ValueStride: valueStride,
 		})
 	}
 	if err != nil {
@@ -181,24 +181,22 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 		return nil
 	}
 	to := dst.Addr() + uint64(from)
-	pass := func(p passCode, code uint64, n, samples int, buf *device.Buffer, state uint64) error {
+	pass := func(p passCode, code uint64, n int, buf *device.Buffer, state uint64) error {
 		tables := uint64(0)
 		reads := []*device.Buffer{d.buf, slots, angles}
 		if d.tables != nil {
 			tables = d.tables.Addr()
 			reads = append(reads, d.tables)
 		}
-		return d.launch(s, reads, []*device.Buffer{buf}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-			return lib.QuantumPass(ordinal, stream, cutlass.QuantumPass{
-				Type: d.states(), N: n, Qubits: d.qubits, Local: p.local, Samples: samples, State: state, Code: code,
-				Slots: slots.Addr(), SlotStride: d.stride, Angles: angles.Addr(), NAngles: d.nAngles, Tables: tables, At: p.at,
-			})
+		return launchCode(d, s, reads, []*device.Buffer{buf}, (*cutlass.Library).QuantumPass, cutlass.QuantumPass{
+			Type: d.states(), N: n, Qubits: d.qubits, Local: p.local, Samples: d.samples, State: state, Code: code,
+			Slots: slots.Addr(), SlotStride: d.stride, Angles: angles.Addr(), NAngles: d.nAngles, Tables: tables, At: p.at,
 		})
 	}
 	if !d.made { // the constant angles are the same for all samples
 		for i, t := range d.circuitCode.tables {
 			for k, p := range t.passes {
-				if err := pass(p, d.at(d.places.tables[i][k]), 1, d.samples, d.tables, d.tables.Addr()+uint64(t.offset*d.dt.Size())); err != nil {
+				if err := pass(p, d.at(d.places.tables[i][k]), 1, d.tables, d.tables.Addr()+uint64(t.offset*d.dt.Size())); err != nil {
 					return err
 				}
 			}
@@ -206,7 +204,7 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 		d.made = true
 	}
 	for i, p := range d.passes {
-		if err := pass(p, d.at(d.places.passes[i]), n, d.samples, dst, to); err != nil {
+		if err := pass(p, d.at(d.places.passes[i]), n, dst, to); err != nil {
 			return err
 		}
 	}
@@ -235,11 +233,8 @@ func newNotes(p *uploadBlob, sets, tiles int) {
 
 // finite starts a check of x for values that are not finite.
 func finite(s *device.Stream, x source, notes *device.Buffer, at uint64) error {
-	dev := notes.Device()
-	return dev.Launch(s, []*device.Buffer{x.buf}, []*device.Buffer{notes}, func(ordinal int, stream uint64) error {
-		return dev.Library().QuantumAngles(ordinal, stream, cutlass.QuantumAngles{
-			Type: x.dt, N: x.n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Status: at,
-		})
+	return launchOn(notes.Device(), s, []*device.Buffer{x.buf}, []*device.Buffer{notes}, (*cutlass.Library).QuantumAngles, cutlass.QuantumAngles{
+		Type: x.dt, N: x.n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Status: at,
 	})
 }
 

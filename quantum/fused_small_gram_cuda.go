@@ -52,9 +52,9 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	words := p.notes / 8
 	done := false
 	err := g.timed(&g.started, g.s, func() error {
-		return launchOn(g.dev, g.s, []*device.Buffer{x.buf}, []*device.Buffer{g.result, g.notes, g.planes}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
+		return g.dev.Launch(g.s, []*device.Buffer{x.buf}, []*device.Buffer{g.result, g.notes, g.planes}, func(ordinal int, stream uint64) error {
 			var err error
-			done, err = lib.QuantumClosedWhole(ordinal, stream, cutlass.QuantumClosedWhole{
+			done, err = g.dev.Library().QuantumClosedWhole(ordinal, stream, cutlass.QuantumClosedWhole{
 				XType: x.dt, N: n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Planar: codes.planar, Full: codes.full, Code: p.bytes[p.notes:],
 				Coefs: at.coefs - uint64(p.notes), Fixed: at.fixed - uint64(p.notes), Angles: at.angles - uint64(p.notes), Slots: at.slots - uint64(p.notes),
 				K: g.result.Addr(), LD: n, One: 1 + g.options.Jitter, Notes: g.notes.Addr(), Found: words - tileWords, Words: words,

@@ -152,37 +152,37 @@ func (g *cpuGram[T]) cuts(_ *samples, lo, hi int) []int {
 }
 
 // computeTile implements tileEngine.
-func (g *cpuGram[T]) computeTile(a, b stateBlock, i0, r, j0, cols int, diagonal bool) error {
+func (g *cpuGram[T]) computeTile(a, b stateBlock, t bounds) error {
 	if err := g.ctx.Err(); err != nil {
 		return err
 	}
 	begun := time.Now()
-	tile, ld := g.out.place(i0, j0)
+	tile, ld := g.out.place(t.i, t.j)
 	if tile == nil {
 		tile, ld = g.tile, g.side
 	}
-	post := g.postprocessing(tile, ld, i0, r, j0, cols, diagonal)
-	written := g.bloch.tile(tile, ld, i0, r, j0, cols, diagonal, post)
+	post := g.postprocessing(tile, ld, t)
+	written := g.bloch.tile(tile, ld, t, post)
 	for i, p := range g.kernel.blocks {
-		g.multiplyBlock(p, i, a, b, tile, ld, i0, r, j0, cols, diagonal, !written)
+		g.multiplyBlock(p, i, a, b, tile, ld, t, !written)
 		written = true
 	}
 	if !written { // nothing depends on the sample
-		for y := range r {
-			for x := range tile[y*ld:][:cols] {
+		for y := range t.r {
+			for x := range tile[y*ld:][:t.c] {
 				tile[y*ld+x] = 1
 			}
 		}
 	}
-	if diagonal {
-		if err := g.check(tile, ld, i0, r); err != nil {
+	if t.triangle {
+		if err := g.check(tile, ld, t); err != nil {
 			return err
 		}
 	}
-	g.scale(tile, ld, i0, r, j0, cols, diagonal)
+	g.scale(tile, ld, t)
 	computed := time.Now()
 	g.report.Product += computed.Sub(begun)
-	n, err := g.out.put(i0, r, j0, cols, tile, ld, post)
+	n, err := g.out.put(t, tile, ld, post)
 	if err != nil {
 		return err
 	}
@@ -194,27 +194,27 @@ func (g *cpuGram[T]) computeTile(a, b stateBlock, i0, r, j0, cols int, diagonal 
 
 // postprocessing returns the postprocessing that the closed form can apply to the blocks of a
 // tile, or nil if the tile needs more than the closed form.
-func (g *cpuGram[T]) postprocessing(tile []T, ld, i0, r, j0, cols int, diagonal bool) *postprocessing[T] {
+func (g *cpuGram[T]) postprocessing(tile []T, ld int, t bounds) *postprocessing[T] {
 	if len(g.kernel.blocks) > 0 || g.bloch.width == 0 || g.options.Normalize {
 		return nil
 	}
 	s := &postprocessing[T]{}
 	switch {
-	case diagonal:
+	case t.triangle:
 		s.mirror, s.ld = tile, ld
 	case g.symmetric():
-		s.mirror, s.ld = g.out.reflection(i0, r, j0, cols)
+		s.mirror, s.ld = g.out.reflection(t)
 	}
-	if off := &g.out.off; off.n == 0 && (r > 1 || !diagonal) {
-		off.shift = g.bloch.typical(i0, r, j0, cols, diagonal)
+	if off := &g.out.off; off.n == 0 && (t.r > 1 || !t.triangle) {
+		off.shift = g.bloch.typical(t)
 	}
-	s.shift, s.sums = g.out.off.shift, g.out.strips(g.bloch.strips(i0, r))
+	s.shift, s.sums = g.out.off.shift, g.out.strips(g.bloch.strips(t.i, t.r))
 	return s
 }
 
 // multiplyBlock multiplies a tile, or its part on and above the diagonal, by
 // |<psi_i|psi_j>|^2 of a block; the first block is written instead.
-func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b stateBlock, tile []T, ld, i0, r, j0, cols int, diagonal, first bool) {
+func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b stateBlock, tile []T, ld int, t bounds, first bool) {
 	w, d := p.width(), 1<<p.qubits
 	vectors := func(s stateBlock, at int) cpu.Vectors[T] {
 		row := g.states[s.slot][i][(at-s.lo)*w:]
@@ -230,7 +230,7 @@ func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b stateBlock, tile []T,
 		chain = 64
 	}
 	g.report.Launches++
-	cpu.Overlaps(r, cols, d, vectors(a, i0), vectors(b, j0), diagonal, chain, func(o cpu.OverlapPart[T]) {
+	cpu.Overlaps(t.r, t.c, d, vectors(a, t.i), vectors(b, t.j), t.triangle, chain, func(o cpu.OverlapPart[T]) {
 		at := tile[o.Row*ld+o.Col:]
 		if p.real {
 			square1(at, ld, o.P[0], o.LD, o.Rows, o.Cols, first)
@@ -244,36 +244,36 @@ func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b stateBlock, tile []T,
 func (p Precision) diagonalBound() float64 { return [...]float64{5e-6, 2e-3, 1e-12}[p] }
 
 // check compares the diagonal of a tile with 1, its exact value.
-func (g *cpuGram[T]) check(tile []T, ld, i0, n int) error {
+func (g *cpuGram[T]) check(tile []T, ld int, t bounds) error {
 	bound := g.options.Precision.diagonalBound()
-	for i := range n {
+	for i := range t.r {
 		v := float64(tile[i*ld+i])
 		d := math.Abs(v - 1)
 		if d > g.report.MaxDiagonalError {
 			g.report.MaxDiagonalError = d
 		}
 		if !(d <= bound) {
-			return fmt.Errorf("%w: K[%d, %d] came out as %v instead of 1: a fault of gpk or of the machine", gpk.ErrNonFinite, g.x.origin(i0+i), g.x.origin(i0+i), v)
+			return fmt.Errorf("%w: K[%d, %d] came out as %v instead of 1: a fault of gpk or of the machine", gpk.ErrNonFinite, g.x.origin(t.i+i), g.x.origin(t.i+i), v)
 		}
 	}
 	return nil
 }
 
 // scale divides by the norms if Normalize is set.
-func (g *cpuGram[T]) scale(tile []T, ld, i0, r, j0, cols int, diagonal bool) {
+func (g *cpuGram[T]) scale(tile []T, ld int, t bounds) {
 	if !g.options.Normalize {
 		return
 	}
 	inverse := func(v float64) float64 { return 1 / math.Sqrt(max(v+g.options.Jitter, leastDiagonal)) }
 	x, y := g.norms[0], g.norms[g.set(g.y)]
-	for i := range r {
-		row, s := tile[i*ld:][:cols], inverse(x[i0+i])
+	for i := range t.r {
+		row, s := tile[i*ld:][:t.c], inverse(x[t.i+i])
 		from := 0
-		if diagonal {
+		if t.triangle {
 			from = i
 		}
-		for k := from; k < cols; k++ {
-			row[k] *= T(s * inverse(y[j0+k]))
+		for k := from; k < t.c; k++ {
+			row[k] *= T(s * inverse(y[t.j+k]))
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
@@ -194,11 +193,7 @@ func (g *cudaGram) buildStates(b stateBlock) error {
 				return err
 			}
 			if norms := g.norms[set]; norms != nil {
-				if err := d.launch(g.s, []*device.Buffer{states[i]}, []*device.Buffer{norms}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-					return lib.QuantumNorms(ordinal, stream, cutlass.QuantumNorms{
-						Type: d.dt, N: b.hi - b.lo, Width: d.numbers(), State: states[i].Addr(), Out: norms.Addr() + uint64(8*b.lo), First: i == 0,
-					})
-				}); err != nil {
+				if err := d.norms(g.s, b.hi-b.lo, states[i], states[i].Addr(), norms, 8*b.lo, i == 0); err != nil {
 					return err
 				}
 			}

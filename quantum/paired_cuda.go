@@ -44,15 +44,9 @@ func (g *cudaGram) computePaired() error {
 	if err != nil {
 		return err
 	}
-	down, across := g.cuts(g.x, 0, p.mid), g.cuts(g.x, p.mid, p.n)
-	for y, i := range down[:len(down)-1] {
-		for x, j := range across[:len(across)-1] {
-			if _, wanted := g.part.tile(i, j); !wanted {
-				continue
-			}
-			if err := g.computeTile(all, all, i, down[y+1]-i, j, across[x+1]-j, false); err != nil {
-				return err
-			}
+	for t := range g.wanted(g, [2]int{0, p.mid}, [2]int{p.mid, p.n}) {
+		if err := g.computeTile(all, all, t); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -10,13 +10,13 @@ import (
 )
 
 // ownTile allocates a tile of a rank that keeps its part on the GPU. The tile has no mirror.
-func (g *cudaGram) ownTile(s *device.Stream, i, r, j, c int) (t target, err error) {
-	buf, err := g.dev.Alloc(int64(r)*int64(c)*int64(g.dt.Size()), s)
+func (g *cudaGram) ownTile(s *device.Stream, at bounds) (t target, err error) {
+	buf, err := g.dev.Alloc(int64(at.r)*int64(at.c)*int64(g.dt.Size()), s)
 	if err != nil {
 		return t, err
 	}
-	g.job.tiles = append(g.job.tiles, Tile{Row: g.part.at(0, i), Col: g.part.at(g.part.ySet(), j), K: array.FromBuffer(buf, g.dt, r, c)})
-	t.view = device.View{Buffer: buf, DType: g.dt, Layout: layout.Dense([]int{r, c})}
+	g.job.tiles = append(g.job.tiles, Tile{Row: g.part.at(0, at.i), Col: g.part.at(g.part.ySet(), at.j), K: array.FromBuffer(buf, g.dt, at.r, at.c)})
+	t.view = device.View{Buffer: buf, DType: g.dt, Layout: layout.Dense([]int{at.r, at.c})}
 	return t, nil
 }
 

@@ -19,17 +19,17 @@ type target struct {
 
 // target returns the destination of a tile that is computed on s: in K, in a buffer for the host, or in memory of its
 // own as a tile of a rank.
-func (g *cudaGram) target(s *device.Stream, i, r, j, c int) (t target, err error) {
+func (g *cudaGram) target(s *device.Stream, at bounds) (t target, err error) {
 	if g.part != nil && g.out == nil {
-		return g.ownTile(s, i, r, j, c)
+		return g.ownTile(s, at)
 	}
-	mirrored := g.symmetric() && i != j
-	t.view = device.View{Buffer: g.result, DType: g.dt, Layout: layout.Layout{Shape: []int{r, c}, Strides: []int{g.y.n, 1}, Offset: i*g.y.n + j}}
+	mirrored := g.symmetric() && !at.triangle
+	t.view = device.View{Buffer: g.result, DType: g.dt, Layout: layout.Layout{Shape: []int{at.r, at.c}, Strides: []int{g.y.n, 1}, Offset: at.i*g.y.n + at.j}}
 	if g.out != nil {
 		if t.view.Buffer, t.mirror, err = g.out.room(); err != nil {
 			return t, err
 		}
-		t.view.Layout.Strides[0], t.view.Layout.Offset, t.ldMirror = c, 0, r
+		t.view.Layout.Strides[0], t.view.Layout.Offset, t.ldMirror = at.c, 0, at.r
 		if mirrored {
 			t.mirrorAt = t.mirror.Addr()
 		}
@@ -37,7 +37,7 @@ func (g *cudaGram) target(s *device.Stream, i, r, j, c int) (t target, err error
 	}
 	t.mirror, t.ldMirror = g.result, g.y.n
 	if mirrored {
-		t.mirrorAt = g.result.Addr() + uint64((j*g.y.n+i)*g.dt.Size())
+		t.mirrorAt = g.result.Addr() + uint64((at.j*g.y.n+at.i)*g.dt.Size())
 	}
 	return t, nil
 }
@@ -46,7 +46,7 @@ func (g *cudaGram) target(s *device.Stream, i, r, j, c int) (t target, err error
 const ahead = 2
 
 // computeTile implements tileEngine.
-func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) error {
+func (g *cudaGram) computeTile(a, b stateBlock, at bounds) error {
 	if err := g.ctx.Err(); err != nil {
 		return err
 	}
@@ -55,47 +55,41 @@ func (g *cudaGram) computeTile(a, b stateBlock, i, r, j, c int, triangle bool) e
 	}
 	streams := g.streams[g.firstStream:]
 	s := streams[g.tiles%maxNotes%len(streams)]
-	t, err := g.target(s, i, r, j, c)
+	t, err := g.target(s, at)
 	if err != nil {
 		return err
 	}
 	err = g.timed(&g.started, s, func() error {
 		whole := t
-		if triangle {
+		if at.triangle {
 			whole.mirror, whole.mirrorAt, whole.ldMirror = t.view.Buffer, t.view.Addr(), t.view.Layout.Strides[0]
 		}
-		if done, err := g.fusedTile(s, a, b, whole, i, j, triangle); done || err != nil {
+		if done, err := g.fusedTile(s, a, b, whole, at); done || err != nil {
 			return err
 		}
 		g.apart = true
-		square, err := g.products(s, a, b, t.view, i, j, triangle)
+		square, err := g.products(s, a, b, t.view, at)
 		if err != nil {
 			return err
 		}
-		return g.complete(s, whole, i, j, triangle, square)
+		return g.complete(s, whole, at, square)
 	})
 	if err != nil {
 		return err
 	}
-	n := int64(r) * int64(c)
-	if triangle {
-		n = int64(r) * int64(r+1) / 2
-	}
-	g.off.n += n
-	if triangle {
-		g.off.n -= int64(r) // the diagonal does not count
-	}
+	n, off := at.pairs() // the diagonal does not count
+	g.off.n += off
 	g.entries = append(g.entries, n)
 	g.tiles++
 	if g.out != nil {
-		return g.out.put(s, t, i, r, j, c, g.symmetric() && !triangle)
+		return g.out.put(t, at)
 	}
 	return nil
 }
 
 // products computes the product of the kernels of the blocks and wires; square means that
 // its entries are still amplitudes.
-func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i, j int, triangle bool) (square bool, err error) {
+func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, at bounds) (square bool, err error) {
 	square = len(g.codes) == 1 && g.points[0] == nil && g.codes[0].real
 	for k, code := range g.codes {
 		to := d
@@ -109,19 +103,19 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i,
 		}
 		width := 1 << code.qubits
 		rows := device.View{Buffer: g.blocks[a.slot][k], DType: code.states(), Layout: layout.Layout{
-			Shape: []int{d.Layout.Shape[0], width}, Strides: []int{width, 1}, Offset: (i - a.lo) * width,
+			Shape: []int{d.Layout.Shape[0], width}, Strides: []int{width, 1}, Offset: (at.i - a.lo) * width,
 		}}
 		cols := device.View{Buffer: g.blocks[b.slot][k], DType: code.states(), Layout: layout.Layout{
-			Shape: []int{width, d.Layout.Shape[1]}, Strides: []int{1, width}, Offset: (j - b.lo) * width,
+			Shape: []int{width, d.Layout.Shape[1]}, Strides: []int{1, width}, Offset: (at.j - b.lo) * width,
 		}}
 		p := matmul.Product{
 			D: to, A: rows, B: cols, Precision: g.precision(), ConjB: !code.real, AbsSquare: !square,
-			Symmetric: triangle, Upper: true, Normwise: true, Measure: g.options.Autotune,
+			Symmetric: at.triangle, Upper: true, Normwise: true, Measure: g.options.Autotune,
 		}
 		done := false
 		if !square {
-			q := cutlass.QuantumGram{Factor: true, Triangle: triangle, K: to.Addr(), LD: to.Layout.Strides[0]} // leaves the diagonal as it is
-			done, err = g.gramKernel(s, q, a, b, to, k, i, j, nil, []*device.Buffer{to.Buffer})
+			q := cutlass.QuantumGram{Factor: true, Triangle: at.triangle, K: to.Addr(), LD: to.Layout.Strides[0]} // leaves the diagonal as it is
+			done, err = g.gramKernel(s, q, a, b, to, k, at, nil, []*device.Buffer{to.Buffer})
 		}
 		switch {
 		case done || err != nil:
@@ -147,32 +141,30 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, i,
 		return square, err
 	}
 	g.launches++
-	return square, launchOn(g.dev, s, []*device.Buffer{g.points[0], g.points[g.set(g.y)]}, []*device.Buffer{d.Buffer}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.QuantumClosed(ordinal, stream, cutlass.QuantumClosed{
-			QuantumPairs: g.pairs(d.Layout.Shape[0], d.Layout.Shape[1], i, j), Type: g.dt, Upper: triangle,
-			Times: len(g.codes) > 0, K: d.Addr(), LD: d.Layout.Strides[0],
-		})
+	return square, launchOn(g.dev, s, []*device.Buffer{g.points[0], g.points[g.set(g.y)]}, []*device.Buffer{d.Buffer}, (*cutlass.Library).QuantumClosed, cutlass.QuantumClosed{
+		QuantumPairs: g.pairs(at), Type: g.dt, Upper: at.triangle,
+		Times: len(g.codes) > 0, K: d.Addr(), LD: d.Layout.Strides[0],
 	})
 }
 
-// pairs are the points of r samples of x from i on and of c samples of y from j on.
-func (g *cudaGram) pairs(r, c, i, j int) cutlass.QuantumPairs {
+// pairs are the points of the samples of a tile.
+func (g *cudaGram) pairs(t bounds) cutlass.QuantumPairs {
 	x, y, size := g.points[0], g.points[g.set(g.y)], uint64(g.dt.Size())
 	return cutlass.QuantumPairs{
-		Rows: r, Cols: c, X: x.Addr() + uint64(i)*size, LDX: pointPitch(g.x.n), Y: y.Addr() + uint64(j)*size, LDY: pointPitch(g.y.n),
+		Rows: t.r, Cols: t.c, X: x.Addr() + uint64(t.i)*size, LDX: pointPitch(g.x.n), Y: y.Addr() + uint64(t.j)*size, LDY: pointPitch(g.y.n),
 		Planar: g.planar, Full: g.full, Dot: g.dot,
 	}
 }
 
-// normalization sets the diagonal and, with Normalize, the norms of the samples from i and j
-// on in a kernel's arguments. It returns the buffers of the norms.
-func (g *cudaGram) normalization(one *float64, normX, normY *uint64, jitter *float64, i, j int) []*device.Buffer {
+// normalization sets the diagonal and, with Normalize, the norms of a tile's samples
+// in a kernel's arguments. It returns the buffers of the norms.
+func (g *cudaGram) normalization(one *float64, normX, normY *uint64, jitter *float64, t bounds) []*device.Buffer {
 	if !g.options.Normalize {
 		*one = 1 + g.options.Jitter
 		return nil
 	}
 	y := g.norms[g.set(g.y)]
-	*one, *normX, *normY, *jitter = 1, g.norms[0].Addr()+uint64(8*i), y.Addr()+uint64(8*j), g.options.Jitter
+	*one, *normX, *normY, *jitter = 1, g.norms[0].Addr()+uint64(8*t.i), y.Addr()+uint64(8*t.j), g.options.Jitter
 	return []*device.Buffer{g.norms[0], y}
 }
 
@@ -189,9 +181,8 @@ func (g *cudaGram) precision() matmul.Precision {
 }
 
 // complete does the postprocessing of a product: the mirror, the diagonal, statistics.
-func (g *cudaGram) complete(s *device.Stream, t target, i, j int, triangle, square bool) error {
-	r, c := t.view.Layout.Shape[0], t.view.Layout.Shape[1]
-	need, err := g.dev.Library().QuantumFinishWorkspace(r, c)
+func (g *cudaGram) complete(s *device.Stream, t target, at bounds, square bool) error {
+	need, err := g.dev.Library().QuantumFinishWorkspace(at.r, at.c)
 	if err != nil {
 		return err
 	}
@@ -201,17 +192,15 @@ func (g *cudaGram) complete(s *device.Stream, t target, i, j int, triangle, squa
 	}
 	defer work.Free()
 	q := cutlass.QuantumFinish{
-		Type: g.dt, Rows: r, Cols: c, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
-		Triangle: triangle, Square: square, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+		Type: g.dt, Rows: at.r, Cols: at.c, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
+		Triangle: at.triangle, Square: square, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 		Workspace: work.Addr(), WorkspaceBytes: need,
 	}
-	reads := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, i, j)
+	reads := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, at)
 	writes := []*device.Buffer{t.view.Buffer, g.notes, work}
 	if t.mirror != nil && t.mirror != t.view.Buffer {
 		writes = append(writes, t.mirror)
 	}
 	g.launches += 2 // another kernel adds up the sums of patches
-	return launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.QuantumFinish(ordinal, stream, q)
-	})
+	return launchOn(g.dev, s, reads, writes, (*cutlass.Library).QuantumFinish, q)
 }

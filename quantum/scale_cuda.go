@@ -40,16 +40,20 @@ func (p *program) grows() bool {
 // scaled reports whether states are divided by their lengths.
 func (d *deviceCode) scaled() bool { return d.grows && d.nAngles > 0 && d.dt == gpk.Float32 }
 
+// norms writes the fourth powers of the lengths of n states, at the address at in states, to norms from byte to on. Unless
+// they are the first factors, it multiplies the norms by them.
+func (d *deviceCode) norms(s *device.Stream, n int, states *device.Buffer, at uint64, norms *device.Buffer, to int, first bool) error {
+	return launchCode(d, s, []*device.Buffer{states}, []*device.Buffer{norms}, (*cutlass.Library).QuantumNorms, cutlass.QuantumNorms{
+		Type: d.dt, N: n, Width: d.numbers(), State: at, Out: norms.Addr() + uint64(to), First: first,
+	})
+}
+
 // scale divides n states at the address at in dst by their lengths. lengths and factors
 // have room for n float64 and n float32 numbers: they reuse the buffers of angles and
 // slots.
 func (d *deviceCode) scale(s *device.Stream, n int, dst *device.Buffer, at uint64, lengths, factors *device.Buffer) error {
 	width := d.numbers()
-	// The fourth powers of the lengths.
-	err := d.launch(s, []*device.Buffer{dst}, []*device.Buffer{lengths}, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.QuantumNorms(ordinal, stream, cutlass.QuantumNorms{Type: d.dt, N: n, Width: width, State: at, Out: lengths.Addr(), First: true})
-	})
-	if err != nil {
+	if err := d.norms(s, n, dst, at, lengths, 0, true); err != nil {
 		return err
 	}
 	length := device.View{Buffer: lengths, DType: gpk.Float64, Layout: layout.Dense([]int{n})}

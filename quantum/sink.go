@@ -42,47 +42,42 @@ func (s *sink[T]) place(i, j int) ([]T, int) {
 	return s.k[i*s.y.n+j:], s.y.n
 }
 
-// put stores the tile of rows i0 … i0+r-1 and columns j0 … j0+cols-1, which is already in K
-// or in a separate buffer, and returns the number of its computed entries. For a symmetric
-// K only tiles on and above the diagonal are stored. post is the postprocessing that the
+// put stores a tile, which is already in K or in a separate buffer, and returns the number of
+// its computed entries. For a symmetric K only tiles on and above the diagonal are stored. post is the postprocessing that the
 // tile's computation has already done, or nil.
-func (s *sink[T]) put(i0, r, j0, cols int, tile []T, ld int, post *postprocessing[T]) (int64, error) {
-	onDiagonal := s.symmetric() && i0 == j0
-	n, off := int64(r)*int64(cols), int64(r)*int64(cols)
-	if onDiagonal {
-		n, off = int64(r)*int64(r+1)/2, int64(r)*int64(r-1)/2
-	}
+func (s *sink[T]) put(t bounds, tile []T, ld int, post *postprocessing[T]) (int64, error) {
+	n, off := t.pairs()
 	sums := s.sums
 	if post != nil {
 		sums = post.sums
 	} else if off > 0 {
-		sums = s.gather(r, cols, tile, ld, onDiagonal)
+		sums = s.gather(t, tile, ld)
 	}
 	s.off.add(sums, off)
-	if onDiagonal {
-		s.setDiagonal(tile, ld, r)
+	if t.triangle {
+		s.setDiagonal(tile, ld, t.r)
 		if post == nil {
-			mirrorUpper(tile, ld, r) // only the upper half is valid
+			mirrorUpper(tile, ld, t.r) // only the upper half is valid
 		}
 	}
 	if !s.whole() {
-		if err := s.store(i0, r, j0, cols, tile, ld); err != nil {
+		if err := s.store(t, tile, ld); err != nil {
 			return 0, err
 		}
 	}
-	if kept := s.part != nil && s.options.Output == nil; kept || !s.symmetric() || onDiagonal {
-		return n, s.finished(i0, j0)
+	if kept := s.part != nil && s.options.Output == nil; kept || !s.symmetric() || t.triangle {
+		return n, s.finished(t)
 	}
-	mirror, lm := s.reflection(i0, r, j0, cols)
+	mirror, lm := s.reflection(t)
 	if post == nil {
-		transpose(mirror, lm, tile, ld, r, cols)
+		transpose(mirror, lm, tile, ld, t.r, t.c)
 	}
 	if s.options.Output != nil {
-		if err := s.store(j0, cols, i0, r, mirror, lm); err != nil {
+		if err := s.store(t.mirrored(), mirror, lm); err != nil {
 			return 0, err
 		}
 	}
-	return n, s.finished(i0, j0)
+	return n, s.finished(t)
 }
 
 // setDiagonal writes the exact diagonal of a tile of r rows.
@@ -97,37 +92,37 @@ func (s *sink[T]) setDiagonal(tile []T, ld, r int) {
 }
 
 // finished records a tile that a rank has written.
-func (s *sink[T]) finished(i0, j0 int) error {
+func (s *sink[T]) finished(t bounds) error {
 	if s.part == nil || s.part.record == nil {
 		return nil
 	}
-	number, _ := s.part.tile(i0, j0)
+	number, _ := s.part.tile(t.i, t.j)
 	return s.part.record.mark(number)
 }
 
 // keep copies a tile into the tiles of a rank that keeps its part in memory.
-func (s *sink[T]) keep(i0, r, j0, cols int, tile []T, ld int) error {
-	k, data, err := hostArray[T](s.dev, s.options.Precision.dtype(), r, cols)
+func (s *sink[T]) keep(t bounds, tile []T, ld int) error {
+	k, data, err := hostArray[T](s.dev, s.options.Precision.dtype(), t.r, t.c)
 	if err != nil {
 		return err
 	}
-	for i := range r {
-		copy(data[i*cols:][:cols], tile[i*ld:])
+	for i := range t.r {
+		copy(data[i*t.c:][:t.c], tile[i*ld:])
 	}
-	s.tiles = append(s.tiles, Tile{Row: s.part.at(0, i0), Col: s.part.at(s.part.ySet(), j0), K: k})
+	s.tiles = append(s.tiles, Tile{Row: s.part.at(0, t.i), Col: s.part.at(s.part.ySet(), t.j), K: k})
 	return nil
 }
 
 // reflection returns the destination of the transpose of a tile above the diagonal, and its
 // row pitch.
-func (s *sink[T]) reflection(i0, r, j0, cols int) ([]T, int) {
-	if mirror, lm := s.place(j0, i0); mirror != nil {
+func (s *sink[T]) reflection(t bounds) ([]T, int) {
+	if mirror, lm := s.place(t.j, t.i); mirror != nil {
 		return mirror, lm
 	}
-	if len(s.mirror) < r*cols {
-		s.mirror = make([]T, r*cols)
+	if len(s.mirror) < t.r*t.c {
+		s.mirror = make([]T, t.r*t.c)
 	}
-	return s.mirror, r
+	return s.mirror, t.r
 }
 
 // strips returns n zero sums.
@@ -142,23 +137,23 @@ func (s *sink[T]) strips(n int) []laneSums {
 // gather computes the statistics of a tile. For a tile on the diagonal only the part above
 // it counts, and the part below may be overwritten. Strips of rows are summed separately
 // and then added in order, so that the sums do not depend on the number of goroutines.
-func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) []laneSums {
+func (s *sink[T]) gather(t bounds, tile []T, ld int) []laneSums {
 	if s.off.n == 0 {
 		first := 0
-		if onDiagonal {
+		if t.triangle {
 			first = 1
 		}
 		s.off.shift = float64(tile[first])
 	}
 	shift := s.off.shift
 	const strip = 16
-	strips := (r + strip - 1) / strip
+	strips := (t.r + strip - 1) / strip
 	sums := s.strips(strips)
-	rows(strips, r*cols, func(lo, hi int) {
+	rows(strips, t.r*t.c, func(lo, hi int) {
 		for k := lo; k < hi; k++ {
 			i, from := k*strip, 0
-			high := min(strip, r-i)
-			if onDiagonal {
+			high := min(strip, t.r-i)
+			if t.triangle {
 				from = i
 				for y := range high { // an entry equal to shift adds nothing
 					for x := range tile[(i+y)*ld+i:][:y+1] {
@@ -166,18 +161,18 @@ func (s *sink[T]) gather(r, cols int, tile []T, ld int, onDiagonal bool) []laneS
 					}
 				}
 			}
-			addMoments(tile[i*ld+from:], ld, high, cols-from, shift, &sums[k])
+			addMoments(tile[i*ld+from:], ld, high, t.c-from, shift, &sums[k])
 		}
 	})
 	return sums
 }
 
 // store writes a block of K to its rows of the file, or keeps it as a tile.
-func (s *sink[T]) store(i0, r, j0, cols int, piece []T, ld int) error {
+func (s *sink[T]) store(t bounds, piece []T, ld int) error {
 	if s.options.Output == nil {
-		return s.keep(i0, r, j0, cols, piece, ld)
+		return s.keep(t, piece, ld)
 	}
-	return s.writeBlock(i0, r, j0, cols, npy.Bytes(piece[:(r-1)*ld+cols]), ld)
+	return s.writeBlock(t, npy.Bytes(piece[:(t.r-1)*ld+t.c]), ld)
 }
 
 // writeBytes is the number of bytes that are written to a file between checks of the
@@ -185,20 +180,20 @@ func (s *sink[T]) store(i0, r, j0, cols int, piece []T, ld int) error {
 const writeBytes = 8 << 20
 
 // writeBlock writes a block, with row pitch ld, to its rows of the file.
-func (s *sink[T]) writeBlock(i0, r, j0, cols int, b []byte, ld int) error {
+func (s *sink[T]) writeBlock(t bounds, b []byte, ld int) error {
 	if s.part != nil { // in a mirror, too: a symmetric K has one set
-		i0, j0 = s.part.at(0, i0), s.part.at(s.part.ySet(), j0)
+		t.i, t.j = s.part.at(0, t.i), s.part.at(s.part.ySet(), t.j)
 	}
 	size, m, step := s.options.Precision.dtype().Size(), s.plan.Samples[1], 1
-	if cols == m && ld == cols { // whole rows are contiguous
-		step = max(writeBytes/(cols*size), 1)
+	if t.c == m && ld == t.c { // whole rows are contiguous
+		step = max(writeBytes/(t.c*size), 1)
 	}
-	for y := 0; y < r; y += step {
+	for y := 0; y < t.r; y += step {
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		n := (min(step, r-y)-1)*ld + cols
-		if err := s.write(b[y*ld*size:][:n*size], s.at+(int64(i0+y)*int64(m)+int64(j0))*int64(size)); err != nil {
+		n := (min(step, t.r-y)-1)*ld + t.c
+		if err := s.write(b[y*ld*size:][:n*size], s.at+(int64(t.i+y)*int64(m)+int64(t.j))*int64(size)); err != nil {
 			return err
 		}
 	}

@@ -39,10 +39,9 @@ type tileWriter struct {
 type tileRoom struct{ tile, mirror *device.Buffer }
 
 type tileJob struct {
-	room       tileRoom
-	i, r, j, c int
-	mirrored   bool
-	ready      *device.Event // recorded after the computation
+	room  tileRoom
+	at    bounds
+	ready *device.Event // recorded after the computation
 }
 
 func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
@@ -113,9 +112,9 @@ func (w *tileWriter) room() (tile, mirror *device.Buffer, err error) {
 }
 
 // put passes a started tile to the writer.
-func (w *tileWriter) put(_ *device.Stream, t target, i, r, j, c int, mirrored bool) error {
+func (w *tileWriter) put(t target, at bounds) error {
 	select {
-	case w.jobs <- tileJob{tileRoom{t.view.Buffer, t.mirror}, i, r, j, c, mirrored, w.g.started[len(w.g.started)-1].to}:
+	case w.jobs <- tileJob{tileRoom{t.view.Buffer, t.mirror}, at, w.g.started[len(w.g.started)-1].to}:
 		return nil
 	case <-w.ended:
 		return w.err
@@ -130,26 +129,26 @@ func (w *tileWriter) run() {
 		if w.err = t.ready.Synchronize(w.g.ctx); w.err != nil {
 			return
 		}
-		if w.err = w.copy(t.room.tile, t.i, t.r, t.j, t.c); w.err == nil && t.mirrored {
-			w.err = w.copy(t.room.mirror, t.j, t.c, t.i, t.r)
+		if w.err = w.copy(t.room.tile, t.at); w.err == nil && w.g.symmetric() && !t.at.triangle {
+			w.err = w.copy(t.room.mirror, t.at.mirrored())
 		}
 		if w.err != nil {
 			return
 		}
-		if w.err = w.file.finished(t.i, t.j); w.err != nil {
+		if w.err = w.file.finished(t.at); w.err != nil {
 			return
 		}
 		w.free <- t.room
 	}
 }
 
-// copy writes r rows from i on and c columns from j on to their destination.
-func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
+// copy writes a tile to its destination.
+func (w *tileWriter) copy(from *device.Buffer, t bounds) error {
 	if err := w.g.ctx.Err(); err != nil {
 		return err
 	}
 	size, m := w.g.dt.Size(), w.g.plan.Samples[1]
-	tile := w.pinned[:r*c*size]
+	tile := w.pinned[:t.r*t.c*size]
 	took, err := between(w.g.dev, w.stream, func() error { return w.g.dev.CopyToHost(tile, from, 0, w.stream) })
 	if err != nil {
 		return err
@@ -158,16 +157,16 @@ func (w *tileWriter) copy(from *device.Buffer, i, r, j, c int) error {
 	w.took += took
 	begun := time.Now()
 	defer func() { w.wrote += time.Since(begun) }()
-	line := c * size
+	line := t.c * size
 	if w.host != nil {
-		rows(r, r*c, func(lo, hi int) {
+		rows(t.r, t.r*t.c, func(lo, hi int) {
 			for y := lo; y < hi; y++ {
-				copy(w.host[((i+y)*m+j)*size:][:line], tile[y*line:])
+				copy(w.host[((t.i+y)*m+t.j)*size:][:line], tile[y*line:])
 			}
 		})
 		return nil
 	}
-	return w.file.writeBlock(i, r, j, c, tile, c)
+	return w.file.writeBlock(t, tile, t.c)
 }
 
 // finish waits until all tiles have been written.

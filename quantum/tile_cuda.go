@@ -12,38 +12,38 @@ import (
 // normalization and the sums of the report. So K is written once and not read. It returns
 // false, with nothing started, if there is no such kernel: on a device other than Hopper,
 // for float64, for several factors, or if a closed form is normalized.
-func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, i, j int, triangle bool) (bool, error) {
+func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, at bounds) (bool, error) {
 	if g.dt != gpk.Float32 {
 		return false, nil
 	}
 	single := len(g.codes) == 0 && g.points[0] != nil
 	switch {
-	case single && (g.options.Normalize || !g.dot && (i%4 != 0 || j%4 != 0)): // TMA reads from multiples of 16 bytes
+	case single && (g.options.Normalize || !g.dot && (at.i%4 != 0 || at.j%4 != 0)): // TMA reads from multiples of 16 bytes
 		return false, nil
 	case single:
-		return g.closed(s, t, i, j, triangle)
+		return g.closed(s, t, at)
 	case len(g.codes) != 1 || g.points[0] != nil:
 		return false, nil
 	}
 	q := cutlass.QuantumGram{
-		Triangle: triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0],
+		Triangle: at.triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0],
 		Mirror: t.mirrorAt, LDMirror: t.ldMirror, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 	}
-	norms := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, i, j)
+	norms := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, at)
 	reads, writes := g.uses(t, norms, nil)
-	return g.gramKernel(s, q, a, b, t.view, 0, i, j, reads, writes)
+	return g.gramKernel(s, q, a, b, t.view, 0, at, reads, writes)
 }
 
 // gramKernel multiplies the states of a tile, in the block with that index, by one kernel. Of q it sets what describes
 // the states. It returns false, with nothing started, if there is no such kernel.
-func (g *cudaGram) gramKernel(s *device.Stream, q cutlass.QuantumGram, a, b stateBlock, to device.View, block, i, j int, reads, writes []*device.Buffer) (bool, error) {
+func (g *cudaGram) gramKernel(s *device.Stream, q cutlass.QuantumGram, a, b stateBlock, to device.View, block int, t bounds, reads, writes []*device.Buffer) (bool, error) {
 	if g.dt != gpk.Float32 {
 		return false, nil
 	}
 	code, x, y := g.codes[block], g.blocks[a.slot][block], g.blocks[b.slot][block]
 	row := uint64(code.states().Size()) << code.qubits
-	q.Real, q.Split, q.Width, q.Rows, q.Cols = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits, to.Layout.Shape[0], to.Layout.Shape[1]
-	q.X, q.Y = x.Addr()+uint64(i-a.lo)*row, y.Addr()+uint64(j-b.lo)*row
+	q.Real, q.Split, q.Width, q.Rows, q.Cols = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits, t.r, t.c
+	q.X, q.Y = x.Addr()+uint64(t.i-a.lo)*row, y.Addr()+uint64(t.j-b.lo)*row
 	need, err := g.dev.Library().QuantumGramWorkspace(g.dev.Info().Index, q)
 	if err != nil || need == 0 {
 		return false, err
@@ -54,9 +54,7 @@ func (g *cudaGram) gramKernel(s *device.Stream, q cutlass.QuantumGram, a, b stat
 	}
 	q.Workspace, q.WorkspaceBytes = work.Addr(), need
 	g.launches += gramKernels(q)
-	return true, launchOn(g.dev, s, append(reads, x, y), append(writes, work), func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.QuantumGram(ordinal, stream, q)
-	})
+	return true, launchOn(g.dev, s, append(reads, x, y), append(writes, work), (*cutlass.Library).QuantumGram, q)
 }
 
 // uses adds the buffers, other than its workspace, that a tile's kernel writes. Tiles of
@@ -74,27 +72,24 @@ func (g *cudaGram) uses(t target, reads, writes []*device.Buffer) ([]*device.Buf
 }
 
 // closed is fusedTile for single wires.
-func (g *cudaGram) closed(s *device.Stream, t target, i, j int, triangle bool) (bool, error) {
+func (g *cudaGram) closed(s *device.Stream, t target, at bounds) (bool, error) {
 	has, err := g.dev.Library().HasQuantumGram(g.dev.Info().Index)
 	if err != nil || !has {
 		return false, err
 	}
-	r, c := t.view.Layout.Shape[0], t.view.Layout.Shape[1]
-	need := g.kernel.closedWorkspace(r, c)
+	need := g.kernel.closedWorkspace(at.r, at.c)
 	work, err := g.room(s, need)
 	if err != nil {
 		return false, err
 	}
 	q := cutlass.QuantumClosedGram{
-		QuantumPairs: g.pairs(r, c, i, j), K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
-		Triangle: triangle, One: 1 + g.options.Jitter, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+		QuantumPairs: g.pairs(at), K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
+		Triangle: at.triangle, One: 1 + g.options.Jitter, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 		Workspace: work.Addr(), WorkspaceBytes: need,
 	}
 	reads, writes := g.uses(t, []*device.Buffer{g.points[0], g.points[g.set(g.y)]}, []*device.Buffer{work})
 	g.launches += closedKernels(q)
-	return true, launchOn(g.dev, s, reads, writes, func(lib *cutlass.Library, ordinal int, stream uint64) error {
-		return lib.QuantumClosedGram(ordinal, stream, q)
-	})
+	return true, launchOn(g.dev, s, reads, writes, (*cutlass.Library).QuantumClosedGram, q)
 }
 
 // gramKernels is the number of kernels for a tile of states: for the planes of x, for those

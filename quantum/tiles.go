@@ -1,5 +1,7 @@
 package quantum
 
+import "iter"
+
 // stateBlock identifies the states of the samples lo … hi-1 of a set, which are in a slot
 // of the engine's memory.
 type stateBlock struct {
@@ -14,10 +16,9 @@ type tileEngine interface {
 	buildStates(b stateBlock) error
 	// cuts returns the indices at which the tiles of the samples lo … hi-1 begin, and hi.
 	cuts(of *samples, lo, hi int) []int
-	// computeTile multiplies rows of a by columns of b: r samples from i on and c from j
-	// on. It stores the tile, and its mirror if K is symmetric. A triangle is a tile on the
-	// diagonal, of which only the upper part is computed.
-	computeTile(a, b stateBlock, i, r, j, c int, triangle bool) error
+	// computeTile multiplies rows of a by columns of b. It stores the tile, and its mirror if K
+	// is symmetric. Of a triangle only the upper part is computed.
+	computeTile(a, b stateBlock, t bounds) error
 }
 
 // tileDriver computes a Gram matrix tile by tile, in the same order on every device.
@@ -57,14 +58,15 @@ func (d *tileDriver) computeTiles(e tileEngine) error {
 			if i%2 == 1 {
 				c = last - s
 			}
-			if !d.wanted(e, i*block, c*block) {
+			rows, cols := [2]int{i * block, min((i+1)*block, d.x.n)}, [2]int{c * block, min((c+1)*block, d.y.n)}
+			if !some(d.wanted(e, rows, cols)) {
 				continue
 			}
-			a, err := d.states(e, d.x, i*block, min((i+1)*block, d.x.n), d.slot(d.y, c*block))
+			a, err := d.states(e, d.x, rows[0], rows[1], d.slot(d.y, cols[0]))
 			if err != nil {
 				return err
 			}
-			b, err := d.states(e, d.y, c*block, min((c+1)*block, d.y.n), a)
+			b, err := d.states(e, d.y, cols[0], cols[1], a)
 			if err != nil {
 				return err
 			}
@@ -76,19 +78,52 @@ func (d *tileDriver) computeTiles(e tileEngine) error {
 	return nil
 }
 
-// wanted reports whether the rank has yet to compute any tile of the pair of blocks that begins at
-// row i and column j.
-func (d *tileDriver) wanted(e tileEngine, i, j int) bool {
-	if d.part == nil {
-		return true
+// bounds are those of a tile: r rows from i on and c columns from j on. A triangle is on the diagonal of a symmetric K.
+type bounds struct {
+	i, r, j, c int
+	triangle   bool
+}
+
+// pairs returns the number of entries of a tile that are computed, and of those off K's diagonal.
+func (t bounds) pairs() (n, off int64) {
+	r, c := int64(t.r), int64(t.c)
+	if t.triangle {
+		return r * (r + 1) / 2, r * (r - 1) / 2
 	}
-	down, across := e.cuts(d.x, i, min(i+d.block(), d.x.n)), e.cuts(d.y, j, min(j+d.block(), d.y.n))
-	for _, i := range down[:len(down)-1] {
-		for _, j := range across[:len(across)-1] {
-			if _, wanted := d.part.tile(i, j); wanted {
-				return true
+	return r * c, r * c
+}
+
+// mirrored returns the bounds of the transpose.
+func (t bounds) mirrored() bounds { return bounds{t.j, t.c, t.i, t.r, t.triangle} }
+
+// wanted iterates over the tiles of the rows and columns from the first to the second number that are still to be computed.
+// Of a block of a symmetric K with itself these are tiles on and above the diagonal.
+func (d *tileDriver) wanted(e tileEngine, rows, cols [2]int) iter.Seq[bounds] {
+	return func(yield func(bounds) bool) {
+		same := d.symmetric() && rows == cols
+		down, across := e.cuts(d.x, rows[0], rows[1]), e.cuts(d.y, cols[0], cols[1])
+		for y, i := range down[:len(down)-1] {
+			for x, j := range across[:len(across)-1] {
+				if same && x < y {
+					continue
+				}
+				if d.part != nil {
+					if _, wanted := d.part.tile(i, j); !wanted {
+						continue
+					}
+				}
+				if !yield(bounds{i, down[y+1] - i, j, across[x+1] - j, same && x == y}) {
+					return
+				}
 			}
 		}
+	}
+}
+
+// some reports whether there are any tiles.
+func some(tiles iter.Seq[bounds]) bool {
+	for range tiles {
+		return true
 	}
 	return false
 }
@@ -130,26 +165,11 @@ func (d *tileDriver) states(e tileEngine, of *samples, lo, hi int, keep *stateBl
 	return s, nil
 }
 
-// multiply computes the tiles of a pair of blocks; for a block with itself those on and
-// above the diagonal.
+// multiply computes the tiles of a pair of blocks.
 func (d *tileDriver) multiply(e tileEngine, a, b stateBlock) error {
-	same := d.symmetric() && a.lo == b.lo
-	down, across := e.cuts(d.x, a.lo, a.hi), e.cuts(d.y, b.lo, b.hi)
-	for y, i := range down[:len(down)-1] {
-		first := 0
-		if same {
-			first = y
-		}
-		for x := first; x < len(across)-1; x++ {
-			j := across[x]
-			if d.part != nil {
-				if _, wanted := d.part.tile(i, j); !wanted {
-					continue
-				}
-			}
-			if err := e.computeTile(a, b, i, down[y+1]-i, j, across[x+1]-j, same && x == y); err != nil {
-				return err
-			}
+	for t := range d.wanted(e, [2]int{a.lo, a.hi}, [2]int{b.lo, b.hi}) {
+		if err := e.computeTile(a, b, t); err != nil {
+			return err
 		}
 	}
 	return nil

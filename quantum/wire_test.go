@@ -94,7 +94,7 @@ func testClosedTiles[T number](t *testing.T, bound float64) {
 				post.mirror = slices.Repeat([]T{T(math.NaN())}, (cols+1)*post.ld)
 			}
 		}
-		if !b.tile(tile, ld, i0, r, j0, cols, diagonal, post) {
+		if !b.tile(tile, ld, bounds{i0, r, j0, cols, diagonal}, post) {
 			t.Fatal("nothing written")
 		}
 		if post != nil {

@@ -31,17 +31,17 @@ func (b *bloch[T]) strips(i0, r int) int {
 // typical returns approximately the mean of the entries in the tile's first block, without
 // those on and below the diagonal. It has 16 bits, so that differences to it, which are
 // squared in float32, are exact or have rounding errors of either sign.
-func (b *bloch[T]) typical(i0, r, j0, cols int, diagonal bool) float64 {
-	r, cols = min(r, b.lanes), min(cols, b.lanes)
-	out := make([]T, r*cols)
-	b.tile(out, cols, i0, r, j0, cols, diagonal, nil)
+func (b *bloch[T]) typical(t bounds) float64 {
+	t.r, t.c = min(t.r, b.lanes), min(t.c, b.lanes)
+	out := make([]T, t.r*t.c)
+	b.tile(out, t.c, t, nil)
 	sum, n := 0.0, 0
-	for y := range r {
+	for y := range t.r {
 		x := 0
-		if diagonal {
+		if t.triangle {
 			x = y + 1
 		}
-		for _, v := range out[y*cols+x : (y+1)*cols] {
+		for _, v := range out[y*t.c+x : (y+1)*t.c] {
 			sum += float64(v)
 			n++
 		}
@@ -67,36 +67,36 @@ func (s *postprocessing[T]) addDiagonal(block []T, w, ny, nx int, sums *laneSums
 // on the diagonal at least the entries on and above it. With s, which may be nil, it
 // postprocesses them, and writes all of a tile on the diagonal. If there are no wires, it
 // returns false and writes nothing.
-func (b *bloch[T]) tile(tile []T, ld, i0, r, j0, cols int, diagonal bool, s *postprocessing[T]) bool {
+func (b *bloch[T]) tile(tile []T, ld int, t bounds, s *postprocessing[T]) bool {
 	if b.width == 0 {
 		return false
 	}
 	w, one := b.lanes, b.lanes*b.width
-	first, _ := b.panel(0, i0)
-	left, _ := b.panel(b.y, j0)
-	right, _ := b.panel(b.y, j0+cols-1)
-	strips := b.strips(i0, r)
-	rows(strips, r*cols*b.width, func(lo, hi int) {
+	first, _ := b.panel(0, t.i)
+	left, _ := b.panel(b.y, t.j)
+	right, _ := b.panel(b.y, t.j+t.c-1)
+	strips := b.strips(t.i, t.r)
+	rows(strips, t.r*t.c*b.width, func(lo, hi int) {
 		scratch := cpu.NewScratch[T](w * w)
 		defer scratch.Free()
 		packed := scratch.Data()
 		for c := left; c <= right; c++ {
-			x0, x1 := max(c*w-b.lead[b.y], j0), min((c+1)*w-b.lead[b.y], j0+cols)
+			x0, x1 := max(c*w-b.lead[b.y], t.j), min((c+1)*w-b.lead[b.y], t.j+t.c)
 			_, lane := b.panel(b.y, x0)
 			block, panel, nx := packed[lane:], b.sets[b.y][c*one:][:one], x1-x0
 			for k := lo; k < hi; k++ {
 				p := first + k
-				if diagonal && p > c {
+				if t.triangle && p > c {
 					continue
 				}
-				y0, y1 := max(p*w-b.lead[0], i0), min((p+1)*w-b.lead[0], i0+r)
+				y0, y1 := max(p*w-b.lead[0], t.i), min((p+1)*w-b.lead[0], t.i+t.r)
 				_, lane := b.panel(0, y0)
 				point, ny := b.sets[0][p*one+lane:], y1-y0
-				out := tile[(y0-i0)*ld+x0-j0:]
-				whole, onDiagonal := nx == w && ny == w, diagonal && p == c
+				out := tile[(y0-t.i)*ld+x0-t.j:]
+				whole, onDiagonal := nx == w && ny == w, t.triangle && p == c
 				var mirror []T
 				if s != nil && s.mirror != nil && !onDiagonal {
-					mirror = s.mirror[(x0-j0)*s.ld+y0-i0:]
+					mirror = s.mirror[(x0-t.j)*s.ld+y0-t.i:]
 				}
 				if whole {
 					ahead, la := packed, 0
