@@ -26,7 +26,7 @@ func fromBytes(c call, dev *device.Device, dt dtype.DType, data []byte, n int, s
 	if shape == nil {
 		shape = []int{n}
 	}
-	size, err := room(dev, dt, shape)
+	size, err := checkedSize(dev, dt, shape)
 	if err == nil && size != n {
 		err = layout.Errorf("%d elements do not fill %v, which takes %d", n, shape, size)
 	}
@@ -36,9 +36,9 @@ func fromBytes(c call, dev *device.Device, dt dtype.DType, data []byte, n int, s
 	return c.uploaded(dev.DefaultStream(), dt, data, slices.Clone(shape), fromGo)
 }
 
-// room returns the number of elements of a new array on a device, or the reason why it
-// cannot be made there.
-func room(dev *device.Device, dt dtype.DType, shape []int) (size int, err error) {
+// checkedSize returns the number of elements of a new array. It returns an error if the
+// shape, the type or the device cannot be used.
+func checkedSize(dev *device.Device, dt dtype.DType, shape []int) (size int, err error) {
 	switch size, err = layout.Size(shape); {
 	case dev == nil:
 		err = fmt.Errorf("%w: no device", device.ErrDevice)

@@ -14,9 +14,9 @@ import (
 	"github.com/gpk-go/gpk/internal/weaklist"
 )
 
-// checkInvariants fails the test where the records behind some arrays, or behind what
-// is pending on their devices, break a rule that the comments on node, contents, memory
-// and storage state. Nothing may run meanwhile.
+// checkInvariants fails the test if a node, contents, memory or storage of the arrays, or of
+// the pending operations on their devices, breaks a rule that the comment on its type
+// states. No operation may run during the check.
 func checkInvariants(t testing.TB, arrays ...*Array) {
 	t.Helper()
 	of := map[*device.Device]*inspection{}
@@ -40,14 +40,14 @@ func checkInvariants(t testing.TB, arrays ...*Array) {
 	}
 }
 
-// inspection is a walk over the records of one device.
+// inspection visits the nodes, contents, memories and storages of one device.
 type inspection struct {
 	sched      *scheduler
 	arrays     []*Array
-	references map[*contents]map[*Scope]int // by pending and running nodes of a scope
+	references map[*contents]map[*Scope]int // number of pending and running nodes that read the contents, by scope
 	nodes      map[*node]bool
 	memories   map[*memory]bool
-	broken     []string
+	broken     []string // one message for each broken rule
 }
 
 func (in *inspection) run() []string {
@@ -76,8 +76,8 @@ func (in *inspection) fail(format string, args ...any) {
 	in.broken = append(in.broken, fmt.Sprintf(format, args...))
 }
 
-// storage: one that can be read shows the newest version of its memory, and a fixed
-// one is stored.
+// storage checks that a readable storage shows the newest version of its memory, and that
+// a storage with a fixed address is stored.
 func (in *inspection) storage(st *storage) {
 	c := st.cur
 	in.contents(c)
@@ -99,7 +99,7 @@ func (in *inspection) storage(st *storage) {
 	}
 }
 
-// contents: it has a memory exactly when it is stored.
+// contents checks that contents have a memory if and only if they are stored.
 func (in *inspection) contents(c *contents) {
 	if in.references[c] != nil {
 		return
@@ -111,7 +111,7 @@ func (in *inspection) contents(c *contents) {
 	if c.node != nil {
 		in.node(c.node)
 		if c.node.out != c {
-			in.fail("the node of contents of %s computes others", c.node.name)
+			in.fail("the node %s of some contents computes other contents", c.node.name)
 		}
 	}
 	m := c.mem
@@ -142,7 +142,7 @@ func (in *inspection) contents(c *contents) {
 	}
 }
 
-// node: it refers to operands exactly while it is pending or running.
+// node checks that a node refers to operands if and only if it is pending or running.
 func (in *inspection) node(n *node) {
 	if in.nodes[n] {
 		return
@@ -174,21 +174,22 @@ func (in *inspection) node(n *node) {
 	}
 }
 
-// readers: contents count at least the nodes that refer to them.
+// readers checks that the reader counts of contents are not less than the number of nodes
+// that refer to them.
 func (in *inspection) readers(c *contents, by map[*Scope]int) {
 	for s, n := range by {
 		if counted := c.readers.In(readerScope{s}); counted < n {
-			in.fail("%d nodes read contents of %s, which count %d", n, c.writer().name, counted)
+			in.fail("%d nodes read contents of %s, whose reader count is %d", n, c.writer().name, counted)
 		}
 	}
 	if c.readers.In(readerScope{}) < 0 || slices.ContainsFunc(slices.Collect(c.readers.Scopes()), func(s readerScope) bool { return c.readers.In(s) < 0 }) {
-		in.fail("contents of %s count fewer than no readers", c.writer().name)
+		in.fail("contents of %s have a negative reader count", c.writer().name)
 	}
 }
 
-// log: the saved elements are in order, no more than the buffer, and there only where
-// older contents are needed. Contents that the collector has taken may not be known to
-// be gone.
+// log checks the saved elements of a memory: their versions ascend, they take at most as
+// many bytes as the buffer, and none are kept unless older contents need them. Contents that
+// the garbage collector has freed may still be listed, so they count as needed.
 func (in *inspection) log(m *memory) {
 	last, sum := -1, int64(0)
 	for _, s := range m.log.Saved {
@@ -213,7 +214,7 @@ func (in *inspection) log(m *memory) {
 		needed = needed || old == nil || old.mem == m && old.needed(0)
 	}
 	if len(m.log.Saved) > 0 && !needed {
-		in.fail("%d pieces are saved for nobody", len(m.log.Saved))
+		in.fail("%d pieces are saved, but no older contents need them", len(m.log.Saved))
 	}
 	if m.ended != nil && (m.current || len(m.log.Saved) > 0 || !m.buf.Freed()) {
 		in.fail("a freed memory is current: %v, has %d saved pieces", m.current, len(m.log.Saved))
@@ -305,7 +306,7 @@ func randomProgram(t *testing.T, rng *rand.Rand, steps int, check func(all []*Ar
 			wants(t, x.a, x.want...)
 		case 13:
 			if len(all) > 3 {
-				// What the program frees may be needed by steps: drop it, unless it stored.
+				// Later steps may still read the array, so it is not freed, only forgotten.
 				i := rng.IntN(len(all))
 				all = slices.Delete(all, i, i+1)
 			}
@@ -321,7 +322,7 @@ func randomProgram(t *testing.T, rng *rand.Rand, steps int, check func(all []*Ar
 	}
 }
 
-// TestInvariants: the records keep their rules after every step of a program.
+// TestInvariants checks the invariants after every step of random programs.
 func TestInvariants(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)
@@ -334,7 +335,7 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// TestInvariantsNotice: checkInvariants fails where a record breaks a rule.
+// TestInvariantsNotice breaks one rule at a time, and checks that an inspection reports it.
 func TestInvariantsNotice(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	for name, spoil := range map[string]func(x, z *Array){
@@ -367,15 +368,15 @@ func TestInvariantsNotice(t *testing.T) {
 	}
 }
 
-// TestReaderCollectedWhileWriting: elements that a write has saved are freed where the
-// collector takes the only readers of them before the write ends.
+// TestReaderCollectedWhileWriting checks that elements that a write has saved are freed if
+// their only readers are garbage-collected before the write ends.
 func TestReaderCollectedWhileWriting(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x := FromSlice(make([]float32, 12), 4, 3)
 	row := x.Slice(0, 0, 1)
-	readers := []*Array{row.Add(1), row.Mul(3)} // one alone would be computed instead
+	readers := []*Array{row.Add(1), row.Mul(3)} // two, because the write would compute a single one instead of saving
 	newest := Ones(dtype.Float32, 1).Add(1)     // the scheduler holds the newest node
-	must(t, row.CopyFrom(2))                    // saves what they read
+	must(t, row.CopyFrom(2))                    // saves the elements that the readers need
 	m := x.st.cur.mem
 	if len(m.log.Saved) != 1 {
 		t.Fatalf("%d pieces are saved, want 1", len(m.log.Saved))
@@ -388,7 +389,7 @@ func TestReaderCollectedWhileWriting(t *testing.T) {
 		return nil
 	})
 	defer devicetest.FailLaunches(x.on(), nil)
-	must(t, row.CopyFrom(3)) // saves it again, for the same readers
+	must(t, row.CopyFrom(3)) // saves the row again, for the same readers
 	if launches == 0 {
 		t.Fatal("nothing was launched")
 	}

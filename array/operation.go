@@ -183,7 +183,7 @@ func (o *Operation) Source(dt dtype.DType, shape []int, strided bool, err error,
 	var s *device.Stream
 	if err == nil {
 		s = o.stream()
-		_, err = room(s.Device(), dt, shape)
+		_, err = checkedSize(s.Device(), dt, shape)
 	}
 	if err != nil {
 		return o.failed(err, append(slices.Clone(o.operands), shaped(dt, shape))...)

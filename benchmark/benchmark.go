@@ -233,7 +233,7 @@ func missingGPU(err error) []string {
 	if strings.Contains(err.Error(), "gpk setup") {
 		command = "go run ./cmd/gpk setup"
 	}
-	return []string{fmt.Sprintf("gpu     none: %s", strings.Join(strings.Fields(err.Error()), " ")), "        to mend it: " + command}
+	return []string{fmt.Sprintf("gpu     none: %s", strings.Join(strings.Fields(err.Error()), " ")), "        to fix it: " + command}
 }
 
 // save writes results as JSON or as Go benchmark lines, by the file's name.

@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// eventClock times a GPU by its own events around the work of one stream,
-// which it can also record. It is not the default stream: that one is never
-// recorded.
+// eventClock measures the work of one stream by events of the GPU. It can also capture
+// that work as a graph. The stream is not the default stream, because the default stream
+// cannot be captured.
 type eventClock struct {
 	stream      *device.Stream
 	start, stop *device.Event
@@ -30,7 +30,7 @@ func newEventClock(dev *device.Device) (*eventClock, error) {
 	return c, nil
 }
 
-// Close waits for the stream and gives it back.
+// Close waits for the stream and closes it.
 func (c *eventClock) Close() error { return c.stream.Close() }
 
 func (c *eventClock) blocks() uint64 { return c.stream.Device().Pool().Allocs }
@@ -58,7 +58,7 @@ func (c *eventClock) record(n int, call func() error) (func() error, func(), err
 	for i := 0; i < n && failed == nil; i++ {
 		failed = call()
 	}
-	// A capture is ended in any case: the stream is of no use before.
+	// End the capture even after an error, because a capturing stream does no other work.
 	graph, err := c.stream.EndCapture()
 	if failed != nil {
 		if err == nil {

@@ -133,7 +133,7 @@ func (c product) shape(rows, cols int) []int {
 	return []int{rows, cols}
 }
 
-// options are what the precision asks for on the call.
+// options returns the options that select the precision in a call of MatMul.
 func (p precision) options() []matmul.Option {
 	if p.named == matmul.Default {
 		return nil
@@ -141,8 +141,8 @@ func (p precision) options() []matmul.Option {
 	return []matmul.Option{p.named}
 }
 
-// plan is what an expression's Explain says of the kernel in its first line:
-// "MatMul: kernel NAME, tile 128x256x64, …" without the words before the name.
+// plan returns the kernel from the first line of an array's Explain. Of the line
+// "MatMul: kernel NAME, tile 128x256x64, …" it returns the part that starts with NAME.
 func plan(a *gpk.Array) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(a.Explain()), "\n")
 	if _, kernel, ok := strings.Cut(line, ": kernel "); ok {

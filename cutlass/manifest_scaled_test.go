@@ -7,8 +7,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Kernels that read planes read float16 and write float32; one plane or two,
-// never both, and a squared modulus takes no bias.
+// Kernels of float16 planes read float16 and write float32. They read one plane or two
+// planes. A kernel with a squared modulus has no bias.
 func TestScaledKernelsAreWellFormed(t *testing.T) {
 	for _, k := range Kernels() {
 		if k.Scaled && k.Split {
@@ -32,8 +32,8 @@ func TestScaledKernelsAreWellFormed(t *testing.T) {
 	}
 }
 
-// Planes lie as their sources do, so that every pair of majors needs a kernel;
-// squared moduli are of products with k contiguous on both sides.
+// A plane has the major of the operand that it was made from, so every pair of majors needs
+// a kernel. A squared modulus is computed only if k is contiguous in both operands.
 func TestScaledKernelsCoverTheMajors(t *testing.T) {
 	type key struct {
 		planes int
@@ -58,8 +58,8 @@ func TestScaledKernelsCoverTheMajors(t *testing.T) {
 	}
 }
 
-// A unit of such kernels includes their header, and says how many planes each
-// reads and how many columns of its product make one of D's.
+// A unit of kernels of float16 planes includes their header. It states how many planes each
+// kernel reads and how many columns of the product make one column of D.
 func TestScaledUnitsNamePlanesAndColumns(t *testing.T) {
 	for _, u := range Units() {
 		source := u.Source()

@@ -7,28 +7,30 @@ import (
 	"unsafe"
 )
 
-// laterBackend is a GPU that does nothing before somebody waits for it: copies read and
-// write the host's memory as late as they may.
+// laterBackend is a fake GPU that runs enqueued work only when a caller waits for it, so that
+// copies read and write host memory as late as possible.
 type laterBackend struct {
 	fakeBackend
 	late   sync.Mutex
-	work   map[uint64][]laterWork   // of each stream, all of it
-	done   map[uint64]int           // how much of it is done
-	behind map[uint64]laterMoment   // by event
-	calls  map[string]int           // of the driver
-	on     map[uint64]chan struct{} // by event: who waits for it waits for this first
-	early  bool                     // he waits for what the event stood for before that
-	waits  map[uint64]int           // by event: who waits for it
-	torn   []uint64                 // events that were closed meanwhile
-	ended  []uint64                 // all that were closed
-	fault  error                    // of whoever waits
+	work   map[uint64][]laterWork   // by stream: all work enqueued so far
+	done   map[uint64]int           // by stream: how many pieces of work have run
+	behind map[uint64]laterMoment   // by event: where it was recorded last
+	calls  map[string]int           // number of driver calls, by name
+	on     map[uint64]chan struct{} // by event: a waiter first waits for this channel
+	early  bool                     // a waiter held by on waits for the moment recorded before it was held
+	waits  map[uint64]int           // by event: number of waiters
+	torn   []uint64                 // events that were closed while somebody waited for them
+	ended  []uint64                 // all closed events
+	fault  error                    // returned to every waiter
 }
 
+// laterWork is one enqueued piece of work.
 type laterWork struct {
 	call string
 	f    func()
 }
 
+// laterMoment is the moment at which a stream has run its first n pieces of work.
 type laterMoment struct {
 	stream uint64
 	n      int
@@ -44,7 +46,7 @@ func laterDevice(t *testing.T) (*Device, *laterBackend) {
 	return d, b
 }
 
-// take returns how often the driver was called, by name, and begins anew.
+// take returns the number of driver calls by name, and resets the counts.
 func (b *laterBackend) take() map[string]int {
 	b.late.Lock()
 	defer b.late.Unlock()
@@ -53,7 +55,7 @@ func (b *laterBackend) take() map[string]int {
 	return c
 }
 
-// run does what is on a stream up to the n-th piece; late is held.
+// run runs the first n pieces of work of a stream that have not run yet. late is held.
 func (b *laterBackend) run(stream uint64, n int) {
 	for b.done[stream] < n {
 		w := b.work[stream][b.done[stream]]
@@ -144,8 +146,8 @@ func (b *laterBackend) closeEvent(event uint64) error {
 	return b.fakeBackend.closeEvent(event)
 }
 
-// hold makes the next wait for an event report to the channel, and go on when it is sent
-// something back.
+// hold makes waits for an event send to the returned channel and then block until they
+// receive from it.
 func (b *laterBackend) hold(event uint64) chan struct{} {
 	b.late.Lock()
 	defer b.late.Unlock()
@@ -154,7 +156,7 @@ func (b *laterBackend) hold(event uint64) chan struct{} {
 	return c
 }
 
-// release has later waits for the event be as usual, and the held one go on.
+// release ends the effect of hold: it resumes the held wait, and later waits do not block.
 func (b *laterBackend) release(event uint64, held chan struct{}) {
 	b.late.Lock()
 	delete(b.on, event)
@@ -164,7 +166,7 @@ func (b *laterBackend) release(event uint64, held chan struct{}) {
 
 func (b *laterBackend) eventDone(event uint64) (bool, error) { return true, b.syncEvent(event) }
 
-// copying reports whether some copy on a stream is not done.
+// copying reports whether a copy on a stream has not run yet.
 func (b *laterBackend) copying(stream uint64) bool {
 	b.late.Lock()
 	defer b.late.Unlock()

@@ -5,19 +5,19 @@ import "slices"
 // poolWatch records, between its start and Stop, the maximum number of bytes that a
 // device's pool has in use, and the maximum that it holds.
 type poolWatch struct {
-	dev         *Device
-	begin, most int64 // bytes in use
-	held, full  int64 // bytes in use or kept for reuse
-	ceiling     int64 // bound on held bytes; 0: none
+	dev                  *Device
+	startInUse, maxInUse int64 // bytes in use
+	startHeld, maxHeld   int64 // bytes in use or kept for reuse
+	ceiling              int64 // bound on held bytes; 0: none
 }
 
 // watch starts a poolWatch. Allocations of all goroutines count. Until Stop it costs one
 // comparison per allocation.
 func (d *Device) watch() *poolWatch { return d.watchWithin(0) }
 
-// watchWithin is watch with a ceiling: until Stop the pool returns idle blocks before it
-// holds more than the given bytes beyond the present. The bytes in use may still exceed
-// that.
+// watchWithin is watch with a ceiling on the bytes that the pool holds: the bytes that it
+// holds now plus the given number. Until Stop the pool returns idle blocks to the driver
+// rather than exceed the ceiling. Bytes in use may exceed it.
 func (d *Device) watchWithin(bytes int64) *poolWatch {
 	w := &poolWatch{dev: d}
 	if d.Err() != nil {
@@ -26,11 +26,11 @@ func (d *Device) watchWithin(bytes int64) *poolWatch {
 	d.drain()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	w.begin, w.most = d.pool.stats.InUse, d.pool.stats.InUse
-	w.held = w.begin + d.pool.stats.Cached
-	w.full = w.held
+	w.startInUse, w.maxInUse = d.pool.stats.InUse, d.pool.stats.InUse
+	w.startHeld = w.startInUse + d.pool.stats.Cached
+	w.maxHeld = w.startHeld
 	if bytes > 0 {
-		w.ceiling = w.held + bytes
+		w.ceiling = w.startHeld + bytes
 	}
 	d.pool.watches = append(d.pool.watches, w)
 	return w
@@ -48,7 +48,7 @@ func (w *poolWatch) Stop() int64 {
 	if i := slices.Index(d.pool.watches, w); i >= 0 {
 		d.pool.watches = slices.Delete(d.pool.watches, i, i+1)
 	}
-	return w.most - w.begin
+	return w.maxInUse - w.startInUse
 }
 
 // Held returns the maximum number of bytes that the pool held, relative to the watch's
@@ -60,5 +60,5 @@ func (w *poolWatch) Held() int64 {
 	d := w.dev
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return w.full - w.held
+	return w.maxHeld - w.startHeld
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWatch: the most in use from a beginning to an end, of those that overlap
-// each its own.
+// TestWatch checks the maximum number of bytes in use during a watch, with two watches that
+// overlap.
 func TestWatch(t *testing.T) {
 	d, _ := gpu(t, 0)
 	before := alloc(t, d, 1<<20, nil)
@@ -53,11 +53,11 @@ func TestEventSynchronize(t *testing.T) {
 	}
 }
 
-// TestWatchWithin: idle blocks are given back before the pool holds more than it may,
-// and what is in use may go beyond.
+// TestWatchWithin checks that the pool returns idle blocks to the driver before it holds more
+// than the ceiling. Bytes in use may exceed the ceiling.
 func TestWatchWithin(t *testing.T) {
 	d, b := gpu(t, 0)
-	alloc(t, d, 8<<20, nil).Free() // kept from before: beside the count
+	alloc(t, d, 8<<20, nil).Free() // an idle block from before the watch does not count
 	w := d.watchWithin(6 << 20)
 	for _, n := range []int64{2 << 20, 4 << 20, 3 << 20, 2 << 20, 6 << 20} {
 		alloc(t, d, n, nil).Free()
@@ -77,7 +77,7 @@ func TestWatchWithin(t *testing.T) {
 	if n := w.Stop(); n != 22<<20 {
 		t.Errorf("%d bytes in use at most", n)
 	}
-	alloc(t, d, 32<<20, nil).Free() // nothing holds it back now
+	alloc(t, d, 32<<20, nil).Free() // the ceiling ended with the watch
 	if p := d.Pool(); p.Cached < 44<<20 {
 		t.Errorf("%d bytes are kept after the watch", p.Cached)
 	}

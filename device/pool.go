@@ -138,8 +138,8 @@ func (p *pool) use(size int64) (born uint32) {
 	p.stats.InUse += size
 	p.stats.Peak = max(p.stats.Peak, p.stats.InUse)
 	for _, w := range p.watches {
-		w.most = max(w.most, p.stats.InUse)
-		w.full = max(w.full, p.stats.InUse+p.stats.Cached)
+		w.maxInUse = max(w.maxInUse, p.stats.InUse)
+		w.maxHeld = max(w.maxHeld, p.stats.InUse+p.stats.Cached)
 	}
 	return p.collect.add(size)
 }

@@ -2,17 +2,17 @@ package fft
 
 import "unsafe"
 
-// transformer transforms the lines of a work.
+// transformer transforms the lines of a work, one at a time.
 type transformer[C number] struct {
 	*work
 	plan   *plan[C]
 	room   int  // elements of a line while it is transformed
-	packed bool // pairs of real numbers are the complex ones of a line half as long
-	turns  []C  // e^(-2 pi i k / n) for k <= n/2, of packed
+	packed bool // a line of n real numbers is transformed as n/2 complex numbers
+	turns  []C  // if packed: e^(-2 pi i k / n) for k <= n/2
 }
 
-// transformerOf returns the transformer of lines of S. A complex transform of real numbers is half computed and half mirrored;
-// powers of two keep the bits of a transform of complex numbers.
+// transformerOf returns the transformer of lines of S. Of a complex transform of real numbers it computes one half and mirrors
+// it. Lengths that are powers of two are computed as complex numbers, so that they keep the bits of that transform.
 func transformerOf[C number, S element](w *work) *transformer[C] {
 	t := &transformer[C]{work: w, packed: w.n%2 == 0}
 	if w.kind == complexToComplex && (isComplex[S]() || w.n&(w.n-1) == 0) {
@@ -33,7 +33,7 @@ func transformerOf[C number, S element](w *work) *transformer[C] {
 	return t
 }
 
-// mirrored reports whether the second half of a transform of real numbers is made of the first.
+// mirrored reports whether the second half of a transform of real numbers is a mirror image of the first.
 func (t *transformer[C]) mirrored() bool { return t.packed && t.kind == complexToComplex }
 
 func isComplex[S element]() bool {
@@ -44,8 +44,8 @@ func isComplex[S element]() bool {
 	return false
 }
 
-// result returns the length of a result that run may compute in its destination. It returns -1 if run needs a line of its own,
-// because it computes more numbers than the result has, or other ones.
+// result returns the length of a result that run can compute in place in the destination. It returns -1 if run needs a temporary
+// line, because its intermediate numbers do not fit the destination.
 func (t *transformer[C]) result() int {
 	switch {
 	case t.kind == complexToComplex:
@@ -56,8 +56,8 @@ func (t *transformer[C]) result() int {
 	return -1
 }
 
-// run reads a line and returns its transform: complex numbers, or real ones in pairs. line has
-// room elements, or is where the transform belongs, of result's length.
+// run reads a line from x and returns its transform: complex numbers, or real ones in pairs.
+// line is a temporary line of t.room elements, or the destination, of t.result() elements.
 func run[C number, S element](t *transformer[C], line, scratch []C, x reader[S], alone bool) []C {
 	n := t.plan.n
 	z := t.plan.begin(line[:n], scratch)
@@ -86,8 +86,8 @@ func run[C number, S element](t *transformer[C], line, scratch []C, x reader[S],
 	return line[:n]
 }
 
-// place returns where element j of a line belongs. The inverse transform is the forward one of
-// the line backwards: x[-j].
+// place returns the index in z of element j of a line. The inverse transform is the forward
+// transform of the reversed line: x[-j].
 func (t *transformer[C]) place(j int) int {
 	if t.inverse && j > 0 {
 		return t.plan.n - j
@@ -95,7 +95,7 @@ func (t *transformer[C]) place(j int) int {
 	return j
 }
 
-// scaled converts an element, times the factor of the transform.
+// scaled multiplies an element by the scale of the transform and converts it to C.
 func scaled[C number, S element](v S, scale float64) C {
 	switch v := any(v).(type) {
 	case float32:
@@ -110,7 +110,7 @@ func scaled[C number, S element](v S, scale float64) C {
 	return 0
 }
 
-// load copies a line, with zeros behind its end.
+// load copies a line to z and fills the rest of z with zeros.
 func load[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	if from, ok := any(x.dense()).([]C); ok && x.step == 1 && t.scale == 1 && !t.inverse {
 		clear(z[copy(z, from):])
@@ -124,7 +124,7 @@ func load[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	}
 }
 
-// pairs packs two real numbers into a complex one.
+// pairs copies a line of real numbers to z, two to a complex number, and fills the rest of z with zeros.
 func pairs[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	if t.scale == 1 && copyPairs(z, x.dense()) {
 		return
@@ -141,7 +141,8 @@ func pairs[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	}
 }
 
-// copyPairs is pairs for numbers that lie side by side in the precision of z. It reports whether x is such.
+// copyPairs is pairs for dense numbers x of the precision of z. It reports false, and copies nothing, if x is nil or of another
+// type.
 func copyPairs[C number, S element](z []C, x []S) bool {
 	switch x := any(x).(type) {
 	case []float32:
@@ -217,15 +218,14 @@ func parts[R float32 | float64, C number](z []C) []R {
 	return unsafe.Slice((*R)(unsafe.Pointer(unsafe.SliceData(z))), 2*len(z))
 }
 
-// unfold is the inverse of fold on elements that are read, times 2: of the first and the last one
-// the real part counts.
+// unfold reads X and computes twice the inverse of fold. It ignores the imaginary parts of the first and the last element:
 //
 //	Z[k] = X[k] + conj X[h-k] + i e^(2 pi i k / n) (X[k] - conj X[h-k])
 func unfold[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	h := len(z)
 	scale, line := t.scale, any(x.dense())
 	if own, ok := line.([]C); !ok || len(own) <= h {
-		copied := make([]C, h+1) // with zeros behind the end
+		copied := make([]C, h+1) // zeros after the end of x
 		for k := range min(x.n, h+1) {
 			copied[k] = scaled[C](x.at(k), t.scale)
 		}
@@ -258,7 +258,7 @@ func unfoldParts[R float32 | float64](z, x, turns []R, scale float64, inverse bo
 	}
 }
 
-// hermitian completes half a line of odd length: X[n-k] = conj X[k].
+// hermitian reads half a line of odd length and computes the other half: X[n-k] = conj X[k].
 func hermitian[C number, S element](t *transformer[C], z []C, x reader[S]) {
 	n := len(z)
 	for k := range n/2 + 1 {

@@ -2,7 +2,7 @@
 
 package fft
 
-// rows2x64 computes count rows of n butterflies of two from x on. Row r and butterfly i read the complex numbers
+// rows2x64 computes count rows of n radix-2 butterflies. Butterfly i of row r reads the complex numbers
 //
 //	r*ys+i, xs+r*ys+i
 //
@@ -10,10 +10,10 @@ package fft
 //
 //	2*r*ys+i, (2*r+1)*ys+i
 //
-// of y. n complex numbers take 32 bytes or more. The results have the bits of run2.
+// of y. n complex numbers must take 32 bytes or more. The results have the same bits as those of run2.
 //
 // The functions of radix p = 3, 5 and 7 read p numbers at a stride of xs and write p numbers at a stride of ys. Their results
-// have the bits of odd. table is stage.table.
+// have the same bits as those of odd. table is stage.table.
 //
 //go:noescape
 func rows2x64(y, x, w, table *float64, ys, xs, n, count int)
@@ -39,9 +39,9 @@ func rows7x64(y, x, w, table *float64, ys, xs, n, count int)
 //go:noescape
 func rows7x32(y, x, w, table *float32, ys, xs, n, count int)
 
-// first2x64 computes n butterflies of a first stage, where a row has one. Butterfly i reads numbers i and m+i of x and writes
-// 2*i and 2*i+1 of y, with the twiddle factor w[i]; the twiddle factor t of p numbers is w[(t-1)*m+i]. n complex numbers take
-// 32 bytes or more.
+// first2x64 computes n radix-2 butterflies of a first stage, whose rows have one butterfly each. Butterfly i reads the complex
+// numbers i and m+i of x and writes the numbers 2*i and 2*i+1 of y, with the twiddle factor w[i]. In the functions of radix p,
+// twiddle factor t of butterfly i is w[(t-1)*m+i]. n complex numbers must take 32 bytes or more.
 //
 //go:noescape
 func first2x64(y, x, w, table *float64, m, n int)
@@ -67,7 +67,7 @@ func first7x64(y, x, w, table *float64, m, n int)
 //go:noescape
 func first7x32(y, x, w, table *float32, m, n int)
 
-// rows64 calls the function of p numbers.
+// rows64 calls the function of radix p.
 func rows64(p int, y, x, w, table *float64, ys, xs, n, count int) {
 	switch p {
 	case 2:
@@ -81,7 +81,7 @@ func rows64(p int, y, x, w, table *float64, ys, xs, n, count int) {
 	}
 }
 
-// rows32 calls the function of p numbers.
+// rows32 calls the function of radix p.
 func rows32(p int, y, x, w, table *float32, ys, xs, n, count int) {
 	switch p {
 	case 2:
@@ -95,7 +95,7 @@ func rows32(p int, y, x, w, table *float32, ys, xs, n, count int) {
 	}
 }
 
-// first64 calls the function of p numbers.
+// first64 calls the function of radix p.
 func first64(p int, y, x, w, table *float64, m, n int) {
 	switch p {
 	case 2:
@@ -109,7 +109,7 @@ func first64(p int, y, x, w, table *float64, m, n int) {
 	}
 }
 
-// first32 calls the function of p numbers.
+// first32 calls the function of radix p.
 func first32(p int, y, x, w, table *float32, m, n int) {
 	switch p {
 	case 2:

@@ -23,14 +23,14 @@ type compiled struct {
 
 // kernels are the compiled kernels of one device.
 type kernels struct {
-	refused error // why the device can have no kernels
+	refused error // why no kernels can be compiled for the device
 
 	mu   sync.RWMutex
 	made map[string]deviceapi.Compilation // by program and variant, see appendKey
 }
 
-// of returns the kernels of a device.
-func (g *compiled) of(d *device.Device) *kernels {
+// kernelsOf returns the kernels of a device. It makes an empty list at the first call.
+func (g *compiled) kernelsOf(d *device.Device) *kernels {
 	g.mu.RLock()
 	k := g.devices[d]
 	g.mu.RUnlock()
@@ -114,7 +114,7 @@ func (k *kernels) kernel(d *device.Device, p *Program, f kernelVariant) deviceap
 	if now := k.made[string(key)]; now != nil && now != c {
 		return now
 	}
-	if len(k.made) >= maxMade { // CompileLater finds earlier compilations again
+	if len(k.made) >= maxMade { // CompileLater has a cache of its own
 		clear(k.made)
 	}
 	c = deviceapi.CompileLater(d, code(p, f))
@@ -122,8 +122,7 @@ func (k *kernels) kernel(d *device.Device, p *Program, f kernelVariant) deviceap
 	return c
 }
 
-// maxMade bounds the number of programs that a device remembers, including programs that do
-// not compile.
+// maxMade is the maximum length of kernels.made, which includes programs that do not compile.
 const maxMade = 4096
 
 // function returns the kernel of a program if it is compiled, else nil. In a capture it
@@ -155,7 +154,7 @@ func stepsOf(p *Program) *Program {
 // second kernel, that of the single operation, with the same tree.
 func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	d := s.Device()
-	k := g.of(d)
+	k := g.kernelsOf(d)
 	if k.refused != nil || len(c.Shape) > MaxDims {
 		return false, nil
 	}
@@ -187,7 +186,7 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 
 // Explain implements Runner.
 func (g *compiled) Explain(d *device.Device, program *Program, choice Choice) (int, string) {
-	k := g.of(d)
+	k := g.kernelsOf(d)
 	if k.refused != nil {
 		return 0, k.refused.Error()
 	}
@@ -199,7 +198,7 @@ func (g *compiled) Explain(d *device.Device, program *Program, choice Choice) (i
 	var source *device.CompileError
 	switch {
 	case errors.As(err, &source):
-		return 0, "the kernel that was written for it does not compile: " + source.Error()
+		return 0, "its generated kernel does not compile: " + source.Error()
 	case err != nil:
 		return 0, err.Error()
 	case !ready:
@@ -355,14 +354,14 @@ func (w *start) choose() {
 		f.width = 1
 	}
 	if f.traversal == traverseRows && (!whole || f.width == 1 || n/v > maxPiece && rowsTogether(w.p, f)) {
-		f = w.mixes(f, n)
+		f = w.unalignedRows(f, n)
 	}
 	w.variant = f
 }
 
-// mixes returns the variant for rows of n elements that are not whole vectors. A launch of
-// a mixed traversal must have at least as many rows as a vector has elements.
-func (w *start) mixes(f kernelVariant, n int) kernelVariant {
+// unalignedRows returns the variant for rows of n elements that are not whole vectors. It is
+// a mixed traversal if one launch can index at least as many rows as a vector has elements.
+func (w *start) unalignedRows(f kernelVariant, n int) kernelVariant {
 	switch {
 	case n*int(f.width) <= maxPiece:
 		return kernelVariant{traversal: traverseMixed, width: f.width}

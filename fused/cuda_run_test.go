@@ -259,7 +259,7 @@ func TestMixedLong(t *testing.T) {
 			p:    &Program{Leaves: []Leaf{{DType: dtype.Float32, Class: Dense}, {DType: dtype.Float32, Class: Row}}, Rank: 2, Steps: []Step{{Op: expr.Add, DType: dtype.Float32, N: 2}}},
 			call: &Call{Shape: []int{3, tt.n}, Leaves: []Operand{{Strides: []int{tt.n, 1}}, {Strides: []int{0, 1}}}},
 		}
-		if got := w.mixes(kernelVariant{traversal: traverseRows, width: 4}, tt.n); got != tt.want {
+		if got := w.unalignedRows(kernelVariant{traversal: traverseRows, width: 4}, tt.n); got != tt.want {
 			t.Errorf("rows of %d: %v, want %v", tt.n, got, tt.want)
 		}
 		if tt.want.traversal == traverseStrided && w.shape[0] != tt.n {

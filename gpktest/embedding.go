@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/internal/bigmath"
 )
 
-// testEmbeddingNorm compares EmbeddingNorm with Take, Add and LayerNorm, bit by bit: in every type,
-// of one table to four, and with lines that the kernel takes and that it does not.
+// testEmbeddingNorm compares EmbeddingNorm with Take, Add and LayerNorm, bit by bit. The problems have
+// every type, one to four tables, and lines of lengths that the kernel supports and of others.
 func testEmbeddingNorm(t *testing.T, s *suite) {
 	for _, dt := range []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16} {
 		for _, width := range []int{1, 7, 16, 384, 520, 1024, 4096, 4099, 9000} {
@@ -25,7 +25,7 @@ func testEmbeddingNorm(t *testing.T, s *suite) {
 	s.embeddingErrors(t)
 }
 
-// embeddingNorm compares one problem, of a random number of tables.
+// embeddingNorm compares one problem with a random number of tables.
 func (s *suite) embeddingNorm(t *testing.T, dt gpk.DType, width int, shape []int) {
 	t.Helper()
 	var tables, ids []*gpk.Array
@@ -39,7 +39,7 @@ func (s *suite) embeddingNorm(t *testing.T, dt gpk.DType, width int, shape []int
 			table = s.inside(x, 1, 2)
 		}
 		tables = append(tables, table)
-		if i > 0 && s.rng.IntN(3) == 0 { // row 0 for all
+		if i > 0 && s.rng.IntN(3) == 0 { // nil ids: every line adds row 0
 			ids = append(ids, nil)
 			sum = sum.Add(table.Slice(0, 0, 1).Squeeze(0))
 			continue

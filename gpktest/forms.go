@@ -12,13 +12,14 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// hasForms reports whether a kernel has tests of its own: it reads float16
-// planes, or it conjugates or squares as it goes.
+// hasForms reports whether the tests of this file cover a kernel: it reads float16 planes, it
+// conjugates an operand, or it computes squared moduli.
 func hasForms(k cutlass.Kernel) bool {
 	return k.Scaled || k.Split || k.AbsSquare || k.ConjA || k.ConjB
 }
 
-// varietiesOf are the varieties that a kernel of scaled or split planes serves.
+// varietiesOf returns the varieties (a name, an element type, options and an error bound) that
+// a kernel of scaled or split planes can compute.
 func varietiesOf(k cutlass.Kernel) []variety {
 	names := []string{"tf32", "tc64"}
 	if k.Split {
@@ -35,8 +36,8 @@ func varietiesOf(k cutlass.Kernel) []variety {
 	return vs
 }
 
-// formKernels calls f for every kernel of float16 planes in the library that
-// gives the product itself.
+// formKernels calls f for every kernel in the library that reads float16 planes and computes the
+// product, not its squared modulus.
 func (s *suite) formKernels(f func(k cutlass.Kernel)) {
 	if s.dev.Kind() == device.CPU {
 		return
@@ -48,8 +49,8 @@ func (s *suite) formKernels(f func(k cutlass.Kernel)) {
 	}
 }
 
-// testFew forces the kernel of few rows, which reads A as it lies and a packed B:
-// over odd shapes, as a weight, and over data of every spread.
+// testFew forces the kernel for few rows, which reads A in any layout and a packed B. The
+// products have odd shapes, weights as B, and elements of every spread of magnitudes.
 func testFew(t *testing.T, s *suite) {
 	if s.dev.Kind() == device.CPU {
 		return
@@ -65,7 +66,7 @@ func testFew(t *testing.T, s *suite) {
 		run := func(what string, c *gpk.Array, a, b tensor, v variety, after epilogue) tensor {
 			t.Helper()
 			if !strings.Contains(c.Explain(), k.Name) {
-				t.Errorf("%s %s: the plan does not name it: %s", k.Name, what, c.Explain())
+				t.Errorf("%s %s: the plan names another kernel: %s", k.Name, what, c.Explain())
 			}
 			got := evaluate(t, c)
 			s.check(t, fmt.Sprintf("%s %s", k.Name, what), got, a, b, v, after)
@@ -123,7 +124,7 @@ func testForms(t *testing.T, s *suite) {
 			run := func(what string, c *gpk.Array, a, b tensor, after epilogue) {
 				t.Helper()
 				if !strings.Contains(c.Explain(), k.Name) {
-					t.Errorf("%s %s: the plan does not name it: %s", k.Name, what, c.Explain())
+					t.Errorf("%s %s: the plan names another kernel: %s", k.Name, what, c.Explain())
 				}
 				s.check(t, fmt.Sprintf("%s %s %s", k.Name, v.name, what), evaluate(t, c), a, b, v, after)
 			}

@@ -7,7 +7,7 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// noError ends the test with an error.
+// noError ends the test if err is not nil.
 func noError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -15,7 +15,7 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// testInPlace writes through arrays and views, and checks who sees it.
+// testInPlace writes through arrays and views, and checks which arrays see the writes.
 func testInPlace(t *testing.T, s *suite) {
 	for _, dt := range []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Int8, gpk.Int64, gpk.Complex64} {
 		x, y := s.random(dt, 6, 7), s.random(dt, 7)
@@ -39,7 +39,7 @@ func testInPlace(t *testing.T, s *suite) {
 		got := read(t, b.Slice(0, 3, 4).Slice(1, 2, 5))
 		equal(t, name("CopyFrom", dt), got, z)
 	}
-	// A write that is refused on its line changes nothing.
+	// A write that returns an error changes nothing.
 	before := s.random(gpk.Float32, 3, 4)
 	a := before.array()
 	view, sum := a.Slice(0, 0, 2), a.Add(1)
@@ -54,8 +54,8 @@ func testInPlace(t *testing.T, s *suite) {
 	equal(t, "BiasAddInPlace", read(t, a), evaluate(t, before.array().Add(bias.array())))
 }
 
-// testPending checks that an array behaves as if it had been computed on its
-// line, whenever it is started.
+// testPending checks that a pending array has the elements that it would have had if its
+// operation had run at once, no matter when the operation starts.
 func testPending(t *testing.T, s *suite) {
 	x, y := s.random(gpk.Float32, 9, 9), s.random(gpk.Float32, 9, 9)
 	a, b := x.array(), y.array()
@@ -71,7 +71,7 @@ func testPending(t *testing.T, s *suite) {
 
 	a = x.array()
 	sum = a.Add(b)
-	for i, v := range read(t, sum.T()).values { // it is stored, though a copy is what is read
+	for i, v := range read(t, sum.T()).values { // reads a transposed copy, but must store sum too
 		if v != want.values[i%9*9+i/9] {
 			t.Fatalf("transposed, element %d is %v", i, v)
 		}

@@ -268,8 +268,8 @@ func testMatMulsErrors(t *testing.T, s *suite) {
 	}
 }
 
-// testMatMulsMemory checks that stacks are freed, and that products have their turns where
-// there is no memory for a stack.
+// testMatMulsMemory checks that stacks are freed, and that products are computed one by one if
+// there is not enough memory to stack their operands.
 func testMatMulsMemory(t *testing.T, s *suite) {
 	v := variety{"fp32", gpk.Float32, []matmul.Option{gpk.FullPrecision}, 3e-6}
 	var pairs []pair
@@ -289,7 +289,7 @@ func testMatMulsMemory(t *testing.T, s *suite) {
 	if more, results := s.dev.Pool().InUse-before, int64(4*512*512*4); more < results || more >= results+1<<20 {
 		t.Errorf("%d bytes are in use for results of %d", more, results)
 	}
-	out[0].Free() // all four
+	out[0].Free() // frees all four results, which share a buffer
 	if _, err := fetch(out[3]); !errors.Is(err, gpk.ErrFreed) {
 		t.Errorf("another result of a group that was freed: %v", err)
 	}
@@ -297,7 +297,7 @@ func testMatMulsMemory(t *testing.T, s *suite) {
 		t.Errorf("%d bytes are in use afterwards, %d before", now, before)
 	}
 	if s.dev.Kind() != device.CPU {
-		return // what its products need beside their results is not known here
+		return // the workspace of a GPU's products is not known here, so no limit can be chosen
 	}
 	old := s.dev.Pool().Limit
 	s.dev.SetMemoryLimit(before + 5<<20) // 4 MB of results, 2 MB of each stack

@@ -273,7 +273,7 @@ func reducedFloats(op expr.Op, x tensor, list []int) (want complex128, tol float
 		acc = epsilon[gpk.Float64]
 	}
 	n := float64(len(list))
-	var re, im, magnitude twice
+	var re, im, magnitude compensatedSum
 	for _, i := range list {
 		re.add(real(x.values[i]))
 		im.add(imag(x.values[i]))
@@ -286,7 +286,7 @@ func reducedFloats(op expr.Op, x tensor, list []int) (want complex128, tol float
 	case expr.Mean:
 		return mean, 24*acc*magnitude.value()/n + acc*cmplx.Abs(mean)
 	case expr.Var:
-		var squares twice
+		var squares compensatedSum
 		for _, i := range list {
 			squares.add(sqr(x.values[i] - mean))
 		}
@@ -324,11 +324,11 @@ func reducedFloats(op expr.Op, x tensor, list []int) (want complex128, tol float
 	return x.values[list[at]], 0
 }
 
-// twice is a sum in twice the precision of float64, for a reference that shall be
-// better than a float64 tree (Neumaier 1974).
-type twice struct{ high, low float64 }
+// compensatedSum sums float64 numbers with Neumaier's compensation (1974). References use it
+// because it is more accurate than a pairwise float64 sum.
+type compensatedSum struct{ high, low float64 }
 
-func (s *twice) add(x float64) {
+func (s *compensatedSum) add(x float64) {
 	sum := s.high + x
 	if math.Abs(s.high) >= math.Abs(x) {
 		s.low += (s.high - sum) + x
@@ -338,4 +338,4 @@ func (s *twice) add(x float64) {
 	s.high = sum
 }
 
-func (s *twice) value() float64 { return s.high + s.low }
+func (s *compensatedSum) value() float64 { return s.high + s.low }

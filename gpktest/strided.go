@@ -89,14 +89,14 @@ func testStrided(t *testing.T, s *suite) {
 	}
 }
 
-// lying is a way in which the elements of an array of shape [lines, n] lie, as a view of
-// what make returns.
-type lying struct {
+// stridedLayout is a layout of an array of shape [lines, n]. view returns such an array, as a
+// view of an array that make makes.
+type stridedLayout struct {
 	name string
 	view func(lines, n int, make func(shape ...int) *gpk.Array) *gpk.Array
 }
 
-var layouts = []lying{
+var layouts = []stridedLayout{
 	{"by columns", func(lines, n int, make func(shape ...int) *gpk.Array) *gpk.Array { return make(n, lines).T() }},
 	{"by columns with steps", func(lines, n int, make func(shape ...int) *gpk.Array) *gpk.Array {
 		return make(n, 2*lines+3).Slice(1, 1, 1+2*lines, 2).T()
@@ -119,9 +119,9 @@ var layouts = []lying{
 	}},
 }
 
-// testStridedOrder folds operands that lie in many ways, along their last and their first
-// axis, and dense copies of them: the order of terms is one of shape and type, so that
-// the bits are the same.
+// testStridedOrder reduces operands of many layouts, and dense copies of them, along their
+// last and their first axis. The order of the terms depends on shape and type alone, so the
+// results have the same bits.
 func testStridedOrder(t *testing.T, s *suite) {
 	lengths := []int{1, 2, 31, 32, 33, 64, 255, 256, 257, 1000, 1024, 4095, 4096, 4097, 8200, 16384, 65536, 65539, 131072}
 	if quick() {
@@ -165,7 +165,7 @@ func testStridedOrder(t *testing.T, s *suite) {
 		{name: "a chain and Var of columns", of: func(v, _, _ *gpk.Array) *gpk.Array { return v.Mul(0.5).Var(0) }},
 		{name: "a chain and Prod of columns", near: true, real: true, of: func(v, _, _ *gpk.Array) *gpk.Array { return v.Abs().Prod(0) }},
 	}
-	try := func(dt gpk.DType, n int, l lying, run func(check func(o *operation, dst *gpk.Array), lines int)) {
+	try := func(dt gpk.DType, n int, l stridedLayout, run func(check func(o *operation, dst *gpk.Array), lines int)) {
 		lines := 37
 		if n > 4097 {
 			lines = 3

@@ -13,13 +13,13 @@ import (
 // deviceBlock is the number of columns of a panel on a GPU.
 const deviceBlock = 256
 
-// blocked implements engine on the operands' own device: products of full precision and updates in
-// place of views do all the work but that of blocks of few columns, which kernels (tile_device.go) or
-// the CPU compute. What it does not override is computed on the CPU.
+// blocked implements engine on the device of the operands. Most of the work is products of full
+// precision and in-place updates of views. Blocks of few columns are computed by kernels
+// (tile_device.go) or on the CPU. Methods that blocked does not override compute on the CPU.
 type blocked struct {
 	engine
 	tiles
-	columns int // of a block
+	columns int // maximum number of columns of a block
 }
 
 // flat returns a with one leading axis.
@@ -43,14 +43,14 @@ func adjoint(a *gpk.Array) *gpk.Array {
 	return a.T()
 }
 
-// small reports matrices that are one block.
+// small reports whether each matrix of a fits into one block.
 func (b blocked) small(a *gpk.Array) bool {
 	s := a.Shape()
 	return a.Size() == 0 || min(s[len(s)-1], s[len(s)-2]) <= b.columns
 }
 
-// onHost reports matrices that are computed on the CPU as a whole: those of one block, where the device
-// has no kernels for what the operation needs.
+// onHost reports whether the operation is computed entirely on the CPU: the matrices are empty, or
+// fit into one block for which the device has no kernel.
 func (b blocked) onHost(op *operation, a *gpk.Array) bool {
 	if a.Size() == 0 || !b.small(a) {
 		return a.Size() == 0
@@ -61,8 +61,8 @@ func (b blocked) onHost(op *operation, a *gpk.Array) bool {
 	return !op.hasLU(a)
 }
 
-// finished returns a dense copy under the leading axes of the operand. Explain says how it was
-// computed.
+// finished returns a dense copy of a result with the leading axes lead, and records for Explain how
+// it was computed.
 func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
 	s := a.Shape()
 	if op.copied {
@@ -73,7 +73,8 @@ func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
 	return op.Cast(a.Reshape(append(slices.Clone(lead), s[1:]...)...), a.DType())
 }
 
-// finite names the first element of the matrices that is NaN or infinite.
+// finite returns ErrNonFinite, with the index of the first such element, if the matrices contain NaN
+// or infinity.
 func (b blocked) finite(a *gpk.Array, which triangle) error {
 	x := which.of(a, 0)
 	bad, err := gpk.Item[bool](x.Sub(x).Ne(0).Any())
@@ -83,7 +84,7 @@ func (b blocked) finite(a *gpk.Array, which triangle) error {
 	return b.nonFinite("a", a)
 }
 
-// finiteSide names the first element of right-hand sides that is NaN or infinite.
+// finiteSide is finite for right-hand sides.
 func (b blocked) finiteSide(y *gpk.Array) error {
 	err := b.finite(y, allElements)
 	if errors.Is(err, gpk.ErrNonFinite) {
@@ -92,9 +93,9 @@ func (b blocked) finiteSide(y *gpk.Array) error {
 	return err
 }
 
-// inverseTimes returns X b for a triangular block t with the computed inverse X, and corrects it once
-// by the residual: b - t (X b) is below a small multiple of eps |t| |X b| as long as the condition
-// of t is below 1/eps (Higham 2002, section 12.2).
+// inverseTimes solves t x = b for a triangular block t with the computed inverse X. It refines x = X b
+// once by the residual b - t x. The final residual is below a small multiple of eps |t| |x| if the
+// condition number of t is below 1/eps (Higham 2002, section 12.2).
 func inverseTimes(t, inverse, b *gpk.Array) *gpk.Array {
 	x := times(inverse, b)
 	return x.Add(times(inverse, b.Sub(times(t, x))))
@@ -125,8 +126,9 @@ func (b blocked) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	return b.finished(op, w, lead), nil
 }
 
-// choleskyOf returns the factors L, zero above the diagonal, of one leading axis. It goes through
-// the block columns from left to right: each is updated by all before it, factored, and solved.
+// choleskyOf returns the factors L of a, [batch, n, n], zero above the diagonal. It handles the block
+// columns from left to right: it updates each by all columns before it, factors the diagonal block,
+// and solves for the rows below it.
 func (b blocked) choleskyOf(op *operation, a *gpk.Array, lead []int) (*gpk.Array, error) {
 	if op.hasKernels() {
 		l, err := b.choleskyByKernels(op, a)
@@ -167,10 +169,11 @@ func (b blocked) choleskyOf(op *operation, a *gpk.Array, lead []int) (*gpk.Array
 	return w.Tril(), nil
 }
 
-// blockRows is the rows from to `to` of a system, and the rows lo to hi that are left when they are solved.
+// blockRows is one step of a substitution. It solves the rows [from, to). The rows [lo, hi) are still
+// unsolved after it.
 type blockRows struct{ from, to, lo, hi int }
 
-// substitution yields the blocks of so many rows of a triangular system of n rows, in the order in which they are solved.
+// substitution yields the steps that solve a triangular system of n rows in blocks of `rows` rows.
 func substitution(n, rows int, upper bool) iter.Seq[blockRows] {
 	return func(yield func(blockRows) bool) {
 		last := (n - 1) / rows * rows
@@ -187,7 +190,7 @@ func substitution(n, rows int, upper bool) iter.Seq[blockRows] {
 	}
 }
 
-// substitute replaces x by t^-1 x for triangular t, both of one leading axis.
+// substitute replaces x by t^-1 x for triangular t. t is [batch, n, n] and x is [batch, n, k].
 func (b blocked) substitute(op *operation, t, x *gpk.Array, upper, unit bool) error {
 	if op.hasKernels() {
 		return b.substituteByKernels(op, t, x, upper, unit)
@@ -199,7 +202,7 @@ func (b blocked) substitute(op *operation, t, x *gpk.Array, upper, unit bool) er
 		if err != nil {
 			return err
 		}
-		switch { // what the block is multiplied with, without what lies in the other triangle
+		switch { // inverseTimes multiplies by the block, so clear its other triangle
 		case upper:
 			block = block.Triu()
 		case unit:
@@ -223,7 +226,7 @@ func (b blocked) substitute(op *operation, t, x *gpk.Array, upper, unit bool) er
 	return nil
 }
 
-// over returns the matrices of a at the leading axes of a result, with one leading axis.
+// over broadcasts the matrices of a to the leading axes of a result and flattens these to one axis.
 func over(a *gpk.Array, lead []int) *gpk.Array {
 	s := a.Shape()
 	return flat(a.BroadcastTo(append(slices.Clone(lead), s[len(s)-2:]...)...))
@@ -255,14 +258,14 @@ func (b blocked) triangular(op *operation, a, y *gpk.Array, lead []int) (*gpk.Ar
 	return b.finished(op, x, lead), nil
 }
 
-// diagonals returns the diagonals of matrices of one leading axis, [batch, 1, n].
+// diagonals returns the diagonals of a, [batch, m, n], as a view [batch, 1, min(m, n)].
 func diagonals(a *gpk.Array) *gpk.Array {
 	s, d := a.Shape(), a.Strides()
 	n := min(s[1], s[2])
 	return a.AsStrided([]int{s[0], 1, n}, []int{d[0], 0, d[1] + d[2]})
 }
 
-// zeros returns the SingularError of the first matrix with a zero on the diagonal.
+// zeros returns a SingularError for the first matrix with a zero on its diagonal, or nil.
 func (b blocked) zeros(a *gpk.Array, lead []int) error {
 	zero := diagonals(a).Eq(0)
 	found, err := gpk.Item[bool](zero.Any())

@@ -1,7 +1,7 @@
 package linalg
 
-// halves is an orthogonal matrix that divide and conquer has assembled from the matrices of two
-// halves. A column that belongs to one half is zero in the rows of the other.
+// halves is the orthogonal matrix of a divide-and-conquer step, assembled from the matrices of the
+// two halves of the problem. A column that belongs to one half is zero in the rows of the other.
 type halves struct {
 	matrix[float64]
 	split int     // the first row of the second half
@@ -17,7 +17,7 @@ func newHalves(n, split int) *halves {
 	return &halves{newMatrix[float64](n, n), split, make([]uint8, n)}
 }
 
-// place sets the block of one half in columns from j on.
+// place copies the matrix of one half to row i and column j.
 func (h *halves) place(block matrix[float64], i, j int, half uint8) {
 	for r := range block.rows {
 		copy(h.row(i + r)[j:], block.row(r))
@@ -27,7 +27,8 @@ func (h *halves) place(block matrix[float64], i, j int, half uint8) {
 	}
 }
 
-// rotate replaces columns a and b by c a + s b and c b - s a.
+// rotate replaces columns a and b by c a + s b and c b - s a. Both then belong to the halves of
+// either.
 func (h *halves) rotate(a, b int, c, s float64) {
 	for i := range h.rows {
 		row := h.row(i)
@@ -37,7 +38,8 @@ func (h *halves) rotate(a, b int, c, s float64) {
 	h.in[b] = h.in[a]
 }
 
-// times returns the columns kept times the transpose of vectors. The zeros are left out.
+// times returns the columns listed in kept times the transpose of vectors. It does not multiply by
+// the zero blocks.
 func (h *halves) times(kept []int, vectors matrix[float64]) matrix[float64] {
 	moved := newMatrix[float64](h.rows, vectors.rows)
 	for half, rows := range [][2]int{{0, h.split}, {h.split, h.rows}} {
@@ -53,8 +55,8 @@ func (h *halves) times(kept []int, vectors matrix[float64]) matrix[float64] {
 	return moved
 }
 
-// arranged returns the matrix whose column j is column order[j] of the moved ones, and after these
-// of those that are done.
+// arranged returns the matrix whose column j is column order[j] of the concatenation of moved and
+// the columns of h listed in done.
 func (h *halves) arranged(moved matrix[float64], done, order []int) matrix[float64] {
 	q := newMatrix[float64](h.rows, h.cols)
 	for i := range q.rows {
@@ -70,7 +72,7 @@ func (h *halves) arranged(moved matrix[float64], done, order []int) matrix[float
 	return q
 }
 
-// columns returns a copy of some columns.
+// columns returns a copy of the listed columns.
 func (m matrix[T]) columns(list []int) matrix[T] {
 	c := newMatrix[T](m.rows, len(list))
 	for i := range m.rows {

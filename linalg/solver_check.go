@@ -2,25 +2,26 @@ package linalg
 
 import "github.com/gpk-go/gpk"
 
-// stable returns ErrNoConvergence where a backward error of a singular value decomposition is above bound n eps.
-func (s solver) stable(a, u, values, vh *gpk.Array, bound float64) error {
+// checkSVD returns ErrNoConvergence if a backward error of a singular value decomposition exceeds bound n eps. n is the larger
+// side of a.
+func (s solver) checkSVD(a, u, values, vh *gpk.Array, bound float64) error {
 	k := values.Shape()[values.NDim()-1]
 	left := u.Slice(-1, 0, k).Mul(values.Unsqueeze(-2).Cast(a.DType()))
-	return s.stableProduct(a, left, vh.Slice(-2, 0, k), bound, u, adjoint(vh))
+	return s.checkProduct(a, left, vh.Slice(-2, 0, k), bound, u, adjoint(vh))
 }
 
-// stableProduct returns ErrNoConvergence where |A - X Y| over |A| is above bound n eps, or |Q^H Q - I| over |I| of one of
-// the others, in the Frobenius norm.
-func (s solver) stableProduct(a, x, y *gpk.Array, bound float64, others ...*gpk.Array) error {
+// checkProduct returns ErrNoConvergence if |A - X Y| / |A| exceeds bound n eps, or if |Q^H Q - I| / |I| does for any Q of
+// orthogonal. n is the larger side of A, and the norm is Frobenius's.
+func (s solver) checkProduct(a, x, y *gpk.Array, bound float64, orthogonal ...*gpk.Array) error {
 	_, _, m, n := shapeOf(a)
 	limit := bound * float64(max(m, n)) * s.epsilon()
 	within := func(x *gpk.Array, size any) *gpk.Array { // |x|^2 against limit^2 size
 		return x.AbsSquare().Sum(-1, -2).Le(gpk.Mul(size, limit*limit))
 	}
-	scale := a.Abs().Max(-1, -2, gpk.KeepDims) // squares of large and small numbers do not fit
+	scale := a.Abs().Max(-1, -2, gpk.KeepDims) // unscaled squares could overflow or underflow
 	scaled := func(x *gpk.Array) *gpk.Array { return x.Div(scale.Cast(a.DType())) }
 	good := within(scaled(a.Sub(times(x, y))), scaled(a).AbsSquare().Sum(-1, -2))
-	for _, q := range others {
+	for _, q := range orthogonal {
 		columns := q.Shape()[q.NDim()-1]
 		rest := times(adjoint(q), q).Sub(gpk.Eye(a.DType(), columns).To(a.Device()))
 		good = good.And(within(rest, gpk.Full(rest.DType().Real(), columns).To(a.Device())))

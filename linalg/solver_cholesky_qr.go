@@ -44,7 +44,7 @@ func (s solver) choleskyQR(op *operation, a *gpk.Array) (q, r *gpk.Array, err er
 		return nil, nil, err
 	}
 	r = times(r2, r1).Triu()
-	return q, r, s.stableProduct(a, q, r, 4, q)
+	return q, r, s.checkProduct(a, q, r, 4, q)
 }
 
 // gramFactor returns the upper triangular R with R^T R = A^T A. ErrNoConvergence says that A^T A is not positive

@@ -54,7 +54,7 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 		switch {
 		case err != nil || !vectors:
 		case kind == cusolver.Gesvdp:
-			err = s.stable(x, u, values, vh, 4)
+			err = s.checkSVD(x, u, values, vh, 4)
 		case kind == cusolver.GesvdjBatched, kind == cusolver.Gesvdj:
 			u, vh, err = s.orthogonal(x, u, values, vh)
 		}
@@ -79,9 +79,9 @@ const checkedBound = 3
 // (benchmark/results/gpktest-parts_h100_2026-11-25.txt), and for float32 of order 1,024 more than 4 n eps on an H200. If a backward error is too large, a step of polar improves both
 // factors. ErrNoConvergence says that it is still too large.
 func (s solver) orthogonal(a, u, values, vh *gpk.Array) (_, _ *gpk.Array, err error) {
-	if err = s.stable(a, u, values, vh, checkedBound); errors.Is(err, ErrNoConvergence) {
+	if err = s.checkSVD(a, u, values, vh, checkedBound); errors.Is(err, ErrNoConvergence) {
 		u, vh = polar(u), adjoint(polar(adjoint(vh)))
-		err = s.stable(a, u, values, vh, checkedBound)
+		err = s.checkSVD(a, u, values, vh, checkedBound)
 	}
 	return u, vh, err
 }

@@ -45,7 +45,7 @@ func (s solver) gramSVD(op *operation, a *gpk.Array) (u, values, vh *gpk.Array, 
 	op.Step(fmt.Sprintf("by the eigenvalues of A^H A in %v by %s on %v, then", high, cusolver.Version(), op.dev))
 	values = op.Cast(squares.Flip(-1).Maximum(0).Sqrt(), dt.Real())
 	if m < n {
-		return v, values, adjoint(u), s.stable(a, v, values, adjoint(u), 4)
+		return v, values, adjoint(u), s.checkSVD(a, v, values, adjoint(u), 4)
 	}
-	return u, values, adjoint(v), s.stable(a, u, values, adjoint(v), 4)
+	return u, values, adjoint(v), s.checkSVD(a, u, values, adjoint(v), 4)
 }

@@ -266,7 +266,7 @@ func TestStable(t *testing.T) {
 				t.Errorf("%v, scale %g: %s", dt, scale, s.Explain())
 			}
 			by := solver{blocked{engines[dt], engines[dt].(tiles), 8}, 0}
-			if err := by.stable(a, u, s, vh, 4); err != nil {
+			if err := by.checkSVD(a, u, s, vh, 4); err != nil {
 				t.Errorf("%v, scale %g: %v", dt, scale, err)
 			}
 			off := gpk.Ones(dt.Real(), 2, 20)
@@ -275,7 +275,7 @@ func TestStable(t *testing.T) {
 			}
 			columns := off.Unsqueeze(-2).Cast(dt)
 			for name, err := range map[string]error{
-				"s": by.stable(a, u, s.Mul(off), vh, 4), "u": by.stable(a, u.Mul(columns), s.Div(off), vh, 4), "v": by.stable(a, u, s.Div(off), vh.Mul(columns.T()), 4),
+				"s": by.checkSVD(a, u, s.Mul(off), vh, 4), "u": by.checkSVD(a, u.Mul(columns), s.Div(off), vh, 4), "v": by.checkSVD(a, u, s.Div(off), vh.Mul(columns.T()), 4),
 			} {
 				if !errors.Is(err, ErrNoConvergence) {
 					t.Errorf("%v, scale %g: wrong %s: %v", dt, scale, name, err)

@@ -27,12 +27,12 @@ import (
 type check struct {
 	name   string
 	detail string // what was found
-	err    error  // why it is not met
-	mend   string // the command or step that mends it, where err does not say
-	note   bool   // unmet, it does not stop the GPU's use
+	err    error  // why the condition is not met
+	fix    string // the command or step that fixes it, unless err names it
+	note   bool   // the GPU can be used even if the condition is not met
 }
 
-// machine is what doctor asks; tests put another one in its place.
+// machine holds the functions by which doctor examines the machine. Tests replace them.
 type machine struct {
 	built   func() error
 	devices func() []device.Info
@@ -43,8 +43,8 @@ type machine struct {
 	cufft   func() (version string, err error)
 	solver  func() (version string, err error)
 	nccl    func() (version string, err error)
-	open    func(name string) error // the device, and a product on it
-	chosen  func() (string, error)  // the default device
+	open    func(name string) error // opens a device and checks a product on it
+	chosen  func() (string, error)  // returns the name of the default device
 }
 
 // doctor examines this machine.
@@ -73,7 +73,7 @@ func doctor(ctx context.Context, args []string, std streams) error {
 		chosen: defaultDevice,
 	}
 	old := slog.Default()
-	slog.SetDefault(quiet) // the reasons are printed here
+	slog.SetDefault(quiet) // report prints the reasons
 	defer slog.SetDefault(old)
 	if !report(std.out, m.examine()) {
 		return errFailed
@@ -81,16 +81,17 @@ func doctor(ctx context.Context, args []string, std streams) error {
 	return nil
 }
 
-// chosenCheck is the name of the check without which every program fails.
+// chosenCheck is the name of the check of the default device. If it fails, every program fails.
 const chosenCheck = "default device"
 
-// examine makes the checks, each once those it rests on are met.
+// examine returns the results of all checks. It leaves out a check if another one that it
+// depends on has failed.
 func (m machine) examine() []check {
 	program := check{name: "program", detail: "has its CUDA parts", err: m.built()}
-	program.mend = "install a C compiler (apt-get install gcc libc6-dev), build with CGO_ENABLED=1 and without -tags nocuda, on Linux"
+	program.fix = "install a C compiler (apt-get install gcc libc6-dev), build with CGO_ENABLED=1 and without -tags nocuda, on Linux"
 	checks := []check{program}
 
-	driver := check{name: "driver and GPU", mend: "install NVIDIA's driver, 580 or newer, so that `nvidia-smi` lists the GPU (in a container: docker run --gpus all)"}
+	driver := check{name: "driver and GPU", fix: "install NVIDIA's driver, 580 or newer, so that `nvidia-smi` lists the GPU (in a container: docker run --gpus all)"}
 	var gpus []device.Info
 	for _, d := range m.devices() {
 		if d.Kind == device.CUDA {
@@ -117,7 +118,7 @@ func (m machine) examine() []check {
 	if err == nil {
 		err = writable(cache)
 	}
-	checks = append(checks, check{name: "cache", detail: cache, err: err, mend: "set GPK_CACHE to a folder that can be written", note: true})
+	checks = append(checks, check{name: "cache", detail: cache, err: err, fix: "set GPK_CACHE to a folder that can be written", note: true})
 
 	if program.err == nil {
 		lib, err := m.library()
@@ -136,11 +137,11 @@ func (m machine) examine() []check {
 		}
 	}
 	name, err := m.chosen()
-	return append(checks, check{name: chosenCheck, detail: name, err: err, mend: "unset GPK_DEVICE and GPK_MEMORY_LIMIT, or set them to what is there"})
+	return append(checks, check{name: chosenCheck, detail: name, err: err, fix: "unset GPK_DEVICE and GPK_MEMORY_LIMIT, or set them to what is there"})
 }
 
 func libraryCheck(lib *cutlass.Library, err error) check {
-	c := check{name: "kernel library", err: err, mend: invocation("setup")}
+	c := check{name: "kernel library", err: err, fix: invocation("setup")}
 	switch missing, ok := errors.AsType[*cutlass.NotFoundError](err); {
 	case ok:
 		reasons := make([]string, len(missing.Tried))
@@ -157,8 +158,8 @@ func libraryCheck(lib *cutlass.Library, err error) check {
 	return c
 }
 
-// compilerCheck looks for the compiler of chains and of users' kernels, without
-// which all else works.
+// compilerCheck looks for NVRTC, which compiles kernels for chains of operations and users'
+// kernels. Everything else works without it.
 func (m machine) compilerCheck() check {
 	path, version, err := m.nvrtc()
 	c := check{name: "NVRTC", detail: fmt.Sprintf("run-time compiler %s, %s", version, path), err: err, note: true}
@@ -168,13 +169,13 @@ func (m machine) compilerCheck() check {
 			reasons[i] = a.String()
 		}
 		c.err = fmt.Errorf("none: on a GPU, chains of operations run one operation at a time, and gpk.Kernel does not work\n%s", strings.Join(reasons, "\n"))
-		c.mend = invocation("setup") + ", which unpacks NVIDIA's wheels where it finds no nvcc; or GPK_NVRTC, with the path of libnvrtc.so"
+		c.fix = invocation("setup") + ", which unpacks NVIDIA's wheels where it finds no nvcc; or GPK_NVRTC, with the path of libnvrtc.so"
 	}
 	return c
 }
 
-// optionalCheck looks for a library without which some work takes longer. without says which, and the
-// error of load how to get the library.
+// optionalCheck looks for a library that speeds up some work. without says what happens in its
+// absence. The error of load says how to get the library.
 func optionalCheck(name, without string, load func() (version string, err error)) check {
 	version, err := load()
 	if err != nil {
@@ -183,13 +184,13 @@ func optionalCheck(name, without string, load func() (version string, err error)
 	return check{name: name, detail: version, err: err, note: true}
 }
 
-// gpuCheck opens a GPU and multiplies on it; cuda is what the library was built
-// with.
+// gpuCheck opens a GPU and checks a product on it. cuda is the CUDA version that the kernel
+// library was built with.
 func (m machine) gpuCheck(g device.Info, cuda int) check {
 	name := fmt.Sprintf("%v:%d", g.Kind, g.Index)
-	c := check{name: name, detail: "a product on it is right", err: m.open(name), mend: invocation("setup")}
+	c := check{name: name, detail: "a product on it is right", err: m.open(name), fix: invocation("setup")}
 	if c.err != nil && g.CUDA/1000 < cuda/1000 {
-		c.mend = fmt.Sprintf("install NVIDIA driver %d or newer; or build with the nvcc of an older CUDA, 12.4 to 12.9 (driver %d or newer): %s",
+		c.fix = fmt.Sprintf("install NVIDIA driver %d or newer; or build with the nvcc of an older CUDA, 12.4 to 12.9 (driver %d or newer): %s",
 			cutlass.MinDriver(cuda), cutlass.MinDriver(12040), invocation("setup -nvcc /usr/local/cuda-12.9/bin/nvcc"))
 	}
 	return c
@@ -215,8 +216,8 @@ func try(name string) error {
 	return nil
 }
 
-// writable reports whether files can be made in the folder or, where it is not
-// there yet, in the first folder above it that is.
+// writable returns an error if files cannot be created in a folder. If the folder does not
+// exist, writable tests its nearest parent that does.
 func writable(dir string) error {
 	for {
 		_, err := os.Stat(dir)
@@ -246,8 +247,8 @@ func report(out io.Writer, checks []check) bool {
 			}
 		}
 		fmt.Fprintf(out, "%-8s %-16s %s\n", state, c.name, strings.ReplaceAll(detail, "\n", "\n"+strings.Repeat(" ", 26)))
-		if c.err != nil && c.mend != "" {
-			fmt.Fprintf(out, "%-8s to mend it: %s\n", "", c.mend)
+		if c.err != nil && c.fix != "" {
+			fmt.Fprintf(out, "%-8s to fix it: %s\n", "", c.fix)
 		}
 		usable = usable || (c.err == nil && strings.HasPrefix(c.name, device.CUDA.String()+":"))
 		broken = broken || (c.err != nil && c.name == chosenCheck)

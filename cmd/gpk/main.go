@@ -3,7 +3,7 @@
 // profiles.
 //
 //	gpk info              devices, kernel library, kernels
-//	gpk doctor            checks what the use of a GPU needs, and says how to mend what is missing
+//	gpk doctor            checks what the use of a GPU needs, and says how to fix what is missing
 //	gpk setup             takes the kernel library from a release, or builds it on this machine
 //	gpk gram -x FILE      the quantum kernel matrix of samples in a .npy file
 //	gpk plan -samples N   the memory and the time of a kernel matrix on a number of ranks
@@ -54,7 +54,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"info", "[-kernels]", "devices, kernel library, kernels", info},
-		{"doctor", "", "checks what the use of a GPU needs, and says how to mend what is missing", doctor},
+		{"doctor", "", "checks what the use of a GPU needs, and says how to fix what is missing", doctor},
 		{"setup", "[flags]", "takes the kernel library from a release, or builds it on this machine", setupCommand},
 		{"gram", "-x FILE [flags]", "the quantum kernel matrix of samples in a .npy file", gram},
 		{"plan", "-samples N -features N [flags]", "the memory and the predicted seconds of a kernel matrix on a number of ranks", planCommand},

@@ -137,7 +137,7 @@ func TestDoctor(t *testing.T) {
 			m.devices = func() []device.Info { return []device.Info{{Kind: device.CPU}} }
 			m.open = func(string) error { return errors.New("libcuda.so.1 is not here") }
 		}, false, []string{"missing  driver and GPU", "libcuda.so.1 is not here", "nvidia-smi"}},
-		{"no library", func(m *machine) { m.library = func() (*cutlass.Library, error) { return nil, missing } }, false, []string{"missing  kernel library", "/a/libgpk.so (GPK_LIB): truncated", "to mend it: go run"}},
+		{"no library", func(m *machine) { m.library = func() (*cutlass.Library, error) { return nil, missing } }, false, []string{"missing  kernel library", "/a/libgpk.so (GPK_LIB): truncated", "to fix it: go run"}},
 		{"no compiler", func(m *machine) {
 			m.tools = func() []setup.Tool { return []setup.Tool{{Name: "g++", Err: errors.New("apt-get install g++")}} }
 		}, true, []string{"note     setup: g++", "apt-get install g++"}},
@@ -149,7 +149,7 @@ func TestDoctor(t *testing.T) {
 		{"wrong product", func(m *machine) { m.open = func(string) error { return errors.New("element 0 is 1") } }, false, []string{"missing  cuda:0", "element 0 is 1", "no GPU can be used"}},
 		{"bad setting", func(m *machine) {
 			m.chosen = func() (string, error) { return "tpu", errors.New(`GPK_DEVICE=tpu: "tpu" names no device`) }
-		}, false, []string{"ok       cuda:0", "missing  default device   GPK_DEVICE=tpu", "to mend it: unset GPK_DEVICE", "programs fail"}},
+		}, false, []string{"ok       cuda:0", "missing  default device   GPK_DEVICE=tpu", "to fix it: unset GPK_DEVICE", "programs fail"}},
 		{"no cache", func(m *machine) { m.cache = func() (string, error) { return "", errors.New("no home") } }, true, []string{"note     cache", "GPK_CACHE"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -170,8 +170,8 @@ func TestDoctor(t *testing.T) {
 	m.open = func(string) error { return errors.New("driver too old") }
 	old := gpu
 	old.CUDA = 12080
-	if c := m.gpuCheck(old, 13000); !strings.Contains(c.mend, "driver 580") || !strings.Contains(c.mend, "-nvcc") {
-		t.Errorf("an old driver is mended by %q", c.mend)
+	if c := m.gpuCheck(old, 13000); !strings.Contains(c.fix, "driver 580") || !strings.Contains(c.fix, "-nvcc") {
+		t.Errorf("an old driver has the fix %q", c.fix)
 	}
 }
 

@@ -20,13 +20,13 @@ import (
 	"time"
 )
 
-// fake is a model without weights: a text has a token a byte, and its vector is its first
-// token, its number of tokens and their sum.
+// fake is a model without weights. Each byte of a text is a token. The vector of a text is
+// its first token, its number of tokens and the sum of its tokens.
 type fake struct {
-	delay time.Duration // of a batch
-	gate  chan struct{} // where it is not nil, a batch takes an element of it to begin
-	words chan struct{} // where it is not nil, Tokenize takes an element of it to begin
-	err   error
+	delay time.Duration // duration of a batch
+	gate  chan struct{} // if not nil, Embed starts by receiving from it
+	words chan struct{} // if not nil, Tokenize starts by receiving from it
+	err   error         // returned by Embed
 
 	tokenizing atomic.Int64 // calls of Tokenize so far
 

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestInteropCU builds interop/cu, the one package that needs CUDA's headers. Its test binary
-// is linked against a libcuda of empty functions, in whose place a machine with a driver has
-// its own: bin/cu.test runs there.
+// TestInteropCU builds interop/cu, the only package that needs CUDA's headers. It links the test
+// binary bin/cu.test against a stub libcuda of empty functions. On a machine with a driver,
+// bin/cu.test loads the driver's libcuda and can run.
 func TestInteropCU(t *testing.T) {
 	const cuda = "13.0"
 	root, temp := wanted(t), t.TempDir()

@@ -13,33 +13,33 @@ import (
 type Plan struct {
 	problem Problem
 	id      int
-	work    int64 // bytes that a run works in
+	work    int64 // bytes of cuFFT's work area
 	ctx     uintptr
-	// held is a buffer of no bytes that every run reads. Its release ends the plan, so that the
-	// plan is there for as long as work that was started, or a graph, refers to it.
+	// held is a buffer of no bytes that every run reads. Its release destroys the plan, so the
+	// plan lives as long as started work or a graph refers to the buffer.
 	held *device.Buffer
 }
 
-// maxPlans is the number of plans that a device keeps. A plan holds tables of roots of unity in
-// device memory.
+// maxPlans is the maximum number of cached plans of a device. A plan holds tables of roots of
+// unity in device memory.
 const maxPlans = 256
 
-// kept is the plans of a device.
-type kept struct {
+// planCache holds the plans of a device.
+type planCache struct {
 	dev *device.Device
 	ctx uintptr
-	// make makes a plan, and returns it and the bytes that a run works in; end ends a plan.
+	// make makes a plan and returns the size of its work area in bytes. end destroys a plan.
 	make  func(ctx uintptr, p *Problem) (id int, work int64, err error)
 	end   func(ctx uintptr, id int)
-	plans map[Problem]*Plan // devices guards it
+	plans map[Problem]*Plan // guarded by devices
 }
 
 var devices struct {
 	sync.Mutex
-	of map[*device.Device]*kept
+	of map[*device.Device]*planCache
 }
 
-// PlanOf returns the plan of a problem on a GPU. It makes the plan where there is none.
+// PlanOf returns the plan of a problem on a GPU. It makes the plan if it is not cached.
 func PlanOf(d *device.Device, p Problem) (*Plan, error) {
 	if err := Load(); err != nil {
 		return nil, err
@@ -51,8 +51,8 @@ func PlanOf(d *device.Device, p Problem) (*Plan, error) {
 	return k.planOf(p)
 }
 
-// plansOf returns the plans of a device.
-func plansOf(d *device.Device) (*kept, error) {
+// plansOf returns the cache of plans of a device.
+func plansOf(d *device.Device) (*planCache, error) {
 	devices.Lock()
 	defer devices.Unlock()
 	if k := devices.of[d]; k != nil {
@@ -63,16 +63,16 @@ func plansOf(d *device.Device) (*kept, error) {
 		return nil, err
 	}
 	if devices.of == nil {
-		devices.of = map[*device.Device]*kept{}
+		devices.of = map[*device.Device]*planCache{}
 	}
-	k := &kept{d, ctx, func(ctx uintptr, p *Problem) (int, int64, error) { return p.make(ctx) }, destroy, map[Problem]*Plan{}}
+	k := &planCache{d, ctx, func(ctx uintptr, p *Problem) (int, int64, error) { return p.make(ctx) }, destroy, map[Problem]*Plan{}}
 	devices.of[d] = k
 	return k, nil
 }
 
-// planOf is PlanOf. Where there is no memory for the tables of a plan, it drops the plans
-// that are kept and gives back what the pool caches, and tries once more.
-func (k *kept) planOf(p Problem) (*Plan, error) {
+// planOf returns the plan of a problem. If the tables of a new plan do not fit into device
+// memory, planOf drops all cached plans, trims the device's pool, and tries once more.
+func (k *planCache) planOf(p Problem) (*Plan, error) {
 	plan, err := k.find(p)
 	if !isAllocFailed(err) {
 		return plan, err
@@ -80,8 +80,8 @@ func (k *kept) planOf(p Problem) (*Plan, error) {
 	devices.Lock()
 	clear(k.plans)
 	devices.Unlock()
-	// Collect ends the plans to which nothing refers any more: no work, and no graph.
-	// The mutex is not held, because Collect calls the owners of foreign memory too.
+	// Collect destroys the plans to which no work and no graph refers any more. The mutex is
+	// not held here, because Collect also calls release functions of wrapped memory.
 	deviceapi.Collect(k.dev)
 	if err := k.dev.Trim(); err != nil {
 		return nil, err
@@ -92,8 +92,8 @@ func (k *kept) planOf(p Problem) (*Plan, error) {
 	return plan, err
 }
 
-// find returns the plan of a problem, which it makes where there is none.
-func (k *kept) find(p Problem) (*Plan, error) {
+// find returns the cached plan of a problem, or makes one.
+func (k *planCache) find(p Problem) (*Plan, error) {
 	devices.Lock()
 	defer devices.Unlock()
 	if plan := k.plans[p]; plan != nil {
@@ -109,14 +109,14 @@ func (k *kept) find(p Problem) (*Plan, error) {
 		return nil, err
 	}
 	if len(k.plans) >= maxPlans {
-		clear(k.plans) // what refers to none of them is collected
+		clear(k.plans) // the collector destroys the plans that nothing else refers to
 	}
 	plan := &Plan{p, id, work, k.ctx, held}
 	k.plans[p] = plan
 	return plan, nil
 }
 
-// run is what is passed to cuFFT: addresses, and what is done before.
+// run holds the arguments of gpk_cufft_run: addresses, and the copy that precedes the transform.
 type run struct {
 	stream, src, dst, work uint64
 	scratch, bytes         uint64 // see gpk_cufft_run
@@ -125,13 +125,13 @@ type run struct {
 	inverse                bool
 }
 
-// Run enqueues the transforms of src, which lies as the problem says, to dst, which is dense. src
-// keeps its elements. Of ComplexToReal src is dense; the imaginary parts of the first element of a
-// line, and of the last one of an even length, count as 0.
+// Run enqueues the transforms of src, in the layout of the problem, to the dense dst. It does not
+// change src. For ComplexToReal src is dense, and the imaginary parts of the first element of a
+// line, and of the last one if the length is even, count as 0.
 func (p *Plan) Run(s *device.Stream, dst, src device.View, inverse bool) error {
 	d := s.Device()
 	if size := uint64(dst.DType.Size()); p.problem.Kind == ComplexToReal && dst.Addr()%(2*size) != 0 {
-		return p.runBeside(s, dst, src, inverse)
+		return p.runUnaligned(s, dst, src, inverse)
 	}
 	r := run{src: src.Addr(), dst: dst.Addr(), plan: p.id, inverse: inverse}
 	scratch, err := p.prepare(d, s, src, &r)
@@ -140,7 +140,7 @@ func (p *Plan) Run(s *device.Stream, dst, src device.View, inverse bool) error {
 	}
 	defer scratch.Free()
 	var work *device.Buffer
-	if p.work > 0 { // a graph refuses a buffer of no bytes that was freed
+	if p.work > 0 { // a graph rejects a freed buffer of no bytes
 		if work, err = d.Alloc(p.work, s); err != nil {
 			return err
 		}
@@ -153,8 +153,9 @@ func (p *Plan) Run(s *device.Stream, dst, src device.View, inverse bool) error {
 	})
 }
 
-// runBeside is Run for a dst that is not aligned: the results are written beside it and copied.
-func (p *Plan) runBeside(s *device.Stream, dst, src device.View, inverse bool) error {
+// runUnaligned is Run for a dst that is not aligned. It writes the results to a temporary buffer
+// and copies them.
+func (p *Plan) runUnaligned(s *device.Stream, dst, src device.View, inverse bool) error {
 	d := s.Device()
 	beside, err := d.Alloc(dst.NBytes(), s)
 	if err != nil {
@@ -168,9 +169,9 @@ func (p *Plan) runBeside(s *device.Stream, dst, src device.View, inverse bool) e
 	return d.Copy(dst.Buffer, dst.Start(), beside, 0, dst.NBytes(), s)
 }
 
-// prepare allocates the memory that src is copied to where cuFFT cannot read it as it lies:
-// transforms to real numbers overwrite what they read, and real numbers must be aligned as complex
-// ones are.
+// prepare allocates a copy of src if cuFFT cannot read src in place. Transforms to real numbers
+// overwrite their input, and real input must be aligned like complex numbers. scratch is nil if
+// no copy is needed.
 func (p *Plan) prepare(d *device.Device, s *device.Stream, src device.View, r *run) (scratch *device.Buffer, err error) {
 	size := uint64(src.DType.Size())
 	toReal := p.problem.Kind == ComplexToReal

@@ -48,7 +48,7 @@ func TestPlansMakeRoom(t *testing.T) {
 	const room = 4
 	d := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
 	m := &tables{room: room, live: map[int]bool{}}
-	k := &kept{dev: d, make: m.make, end: m.end, plans: map[Problem]*Plan{}}
+	k := &planCache{dev: d, make: m.make, end: m.end, plans: map[Problem]*Plan{}}
 	problem := func(n int) Problem { return Problem{Rank: 1, N: [MaxRank]int{n}, Batch: 1} }
 
 	used, err := k.planOf(problem(0)) // as a graph would

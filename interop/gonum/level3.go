@@ -99,7 +99,7 @@ func (l level3[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda
 		return
 	}
 	n1 := half(order)
-	off, lower, upper := beside(ul, n1, a, lda), blas.NoTrans, l.one.other // how the block makes both halves
+	off, lower, upper := beside(ul, n1, a, lda), blas.NoTrans, l.one.other // op of the off-diagonal block in each half of A
 	if ul == blas.Upper {
 		lower, upper = upper, lower
 	}
@@ -118,11 +118,11 @@ func (l level3[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda
 	l.gemm(blas.NoTrans, upper, m, n-n1, n1, alpha, b, ldb, off, lda, 1, c2, ldc)
 }
 
-// triangle is the halves of a product with, or a system of, a triangular matrix.
+// triangle splits a product with a triangular matrix A, or a system of A, into two halves.
 type triangle[T any] struct {
 	first, second  int  // the orders of the blocks on the diagonal
 	m1, n1, m2, n2 int  // the rows and columns of the halves of B
-	a2, off        []T  // the second block on the diagonal, and the one beside them
+	a2, off        []T  // the second diagonal block, and the off-diagonal block
 	b2             []T  // the second half of B
 	firstReads     bool // op(A) B: the first half of the result needs the second half of B
 }
@@ -142,8 +142,8 @@ func halves[T any](s blas.Side, ul blas.Uplo, tA blas.Transpose, m, n int, a []T
 	return t
 }
 
-// add is x += alpha op(off) y on the left, or x += alpha y op(off): the block beside the
-// diagonal takes the half y of B to the half x, which has rows rows and columns columns.
+// add computes x = beta x + alpha op(off) y on the left, or x = beta x + alpha y op(off) on the
+// right. off is the off-diagonal block. x and y are the halves of B; x is a rows by columns matrix.
 func (l level3[T]) add(s blas.Side, tA blas.Transpose, rows, columns, inner int, alpha T, off []T, lda int, x, y []T, ldb int, beta T) {
 	if s == blas.Left {
 		l.gemm(tA, blas.NoTrans, rows, columns, inner, alpha, off, lda, y, ldb, beta, x, ldb)

@@ -97,7 +97,7 @@ func header(dt gpk.DType, shape []int) ([]byte, error) {
 	var b strings.Builder
 	for i, n := range shape {
 		if n < 0 {
-			return nil, fmt.Errorf("%w: a shape of %v", gpk.ErrShape, shape)
+			return nil, fmt.Errorf("%w: negative dimension %d in %v", gpk.ErrShape, n, shape)
 		}
 		if i > 0 {
 			b.WriteString(" ")
@@ -186,7 +186,7 @@ func parse(text string) (d description, err error) {
 		key := p.quoted()
 		p.take(":")
 		if seen[key] {
-			p.fail("%q stands twice", key)
+			p.fail("%q appears twice", key)
 		}
 		seen[key] = true
 		if err := p.entry(key, &d); err != nil {

@@ -70,10 +70,10 @@ func open(path string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// read reads an array from r, which holds total bytes, or -1: nobody knows.
+// read reads an array from r. total is the number of bytes in r, or -1 if it is not known.
 func read(r io.Reader, total int64) (*gpk.Array, error) {
 	if r == nil {
-		return nil, formatError("there is nothing to read: a nil Reader")
+		return nil, formatError("cannot read: the Reader is nil")
 	}
 	counted := &counter{r: r}
 	d, err := readHeader(counted)
@@ -103,12 +103,13 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// firstPiece is how much is allocated on the word of a header alone.
+// firstPiece is the number of bytes that is allocated before any element of a stream was read,
+// because a damaged header may claim any size.
 const firstPiece = 1 << 20
 
-// room refuses an array of n bytes that is more than the default device may hold, or than
-// the host's memory, through which it goes.
-func room(n int64) error {
+// checkMemory returns ErrOutOfMemory if an array of n bytes exceeds the memory limit of the
+// default device, or the host's memory, where its elements are read first.
+func checkMemory(n int64) error {
 	dev := device.Default()
 	if limit := dev.Pool().Limit; limit > 0 && n > limit {
 		return fmt.Errorf("%w: the elements take %s, and %v may hold %s", gpk.ErrOutOfMemory, bytesize.Format(n), dev, bytesize.Format(limit))
@@ -121,14 +122,14 @@ func elements[T gpk.Elem](r io.Reader, d description, known bool) (*gpk.Array, e
 	var data []T
 	for len(data) < d.size {
 		more := d.size - len(data)
-		if !known { // as much again as there is already
+		if !known { // double the elements read so far
 			more = min(more, max(len(data), firstPiece/size))
 		}
 		at := len(data)
-		// A file as long as its header says, or a stream that has begun to be, is refused
-		// where the rest would not fit.
+		// Check the claimed size once it is credible: the length of a file matches it, or a
+		// stream has supplied its first piece.
 		if known || at > 0 {
-			if err := room(int64(d.size) * int64(size)); err != nil {
+			if err := checkMemory(int64(d.size) * int64(size)); err != nil {
 				return nil, site.Fail("npy", "Read", err)
 			}
 		}
@@ -143,7 +144,7 @@ func elements[T gpk.Elem](r io.Reader, d description, known bool) (*gpk.Array, e
 	if d.swap {
 		swap(bytesOf(data), d.dt)
 	}
-	if d.dt == gpk.Bool { // Go has 0 and 1 only
+	if d.dt == gpk.Bool { // a Go bool must be the byte 0 or 1
 		for i, b := range bytesOf(data) {
 			if b > 1 {
 				bytesOf(data)[i] = 1
@@ -152,20 +153,21 @@ func elements[T gpk.Elem](r io.Reader, d description, known bool) (*gpk.Array, e
 	}
 	shape := slices.Clone(d.shape)
 	if !d.fortran || len(shape) < 2 {
-		return checked(gpk.FromSlice(data, orScalar(shape)...), d)
+		return checked(gpk.FromSlice(data, atLeast1D(shape)...), d)
 	}
 	slices.Reverse(shape)
 	return checked(gpk.FromSlice(data, shape...).Transpose(), d)
 }
 
-// orScalar is shape; that of a 0-d array has no way to be said to FromSlice.
-func orScalar(shape []int) []int {
+// atLeast1D returns shape, or [1] for a 0-d array, because FromSlice cannot make one.
+func atLeast1D(shape []int) []int {
 	if len(shape) == 0 {
 		return []int{1}
 	}
 	return shape
 }
 
+// checked removes the axis that atLeast1D has added, and returns the array's error.
 func checked(a *gpk.Array, d description) (*gpk.Array, error) {
 	if len(d.shape) == 0 {
 		a = a.Squeeze()
@@ -173,13 +175,13 @@ func checked(a *gpk.Array, d description) (*gpk.Array, error) {
 	return a, site.Fail("npy", "Read", a.Err())
 }
 
-// bytesOf is the memory of elements.
+// bytesOf returns the memory of elements as bytes.
 func bytesOf[T gpk.Elem](v []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), len(v)*int(unsafe.Sizeof(*new(T))))
 }
 
-// Bytes returns elements as a .npy file holds them after its Header: their
-// memory itself where numbers are little-endian, else a copy.
+// Bytes returns elements in the little-endian form that follows the Header in a .npy file. On a
+// little-endian machine it returns their memory itself, else a copy.
 func Bytes[T gpk.Elem](v []T) []byte {
 	b := bytesOf(v)
 	if !littleEndian {
@@ -189,7 +191,7 @@ func Bytes[T gpk.Elem](v []T) []byte {
 	return b
 }
 
-// swap turns the bytes of every number.
+// swap reverses the byte order of every number. The parts of a complex number are two numbers.
 func swap(b []byte, dt gpk.DType) {
 	n := dt.Size()
 	if dt == gpk.Complex64 || dt == gpk.Complex128 {

@@ -40,7 +40,7 @@ func ReadZip(r io.ReaderAt, size int64) (map[string]*gpk.Array, error) {
 		a, err := readMember(f)
 		if _, twice := arrays[name]; twice && err == nil {
 			a.Free()
-			err = formatError("the name stands twice; the first array is returned")
+			err = formatError("the name appears twice; the first array is returned")
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", f.Name, err))

@@ -83,7 +83,7 @@ func parseHeader(text []byte, room int64) (*header, error) {
 	s.object(func(key string) {
 		switch {
 		case names[key]:
-			s.fail("%s stands twice", short(key))
+			s.fail("%s appears twice", short(key))
 		case key == metadataKey && s.peek() == 'n':
 			s.literal() // null, as some writers have it
 		case key == metadataKey:
@@ -130,7 +130,7 @@ func (s *scanner) entry(name string) entry {
 			e.end = int64(s.integer(field, math.MaxInt64))
 			s.take(']')
 		case field == "dtype" || field == "shape" || field == "data_offsets" || others[field]:
-			s.fail("%s stands twice", short(field))
+			s.fail("%s appears twice", short(field))
 		default: // of no meaning, as in the reference implementation
 			others[field] = true
 			s.skip(0)

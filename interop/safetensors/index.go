@@ -28,7 +28,7 @@ func parseIndex(text []byte) (*index, error) {
 	seen := map[string]bool{}
 	s.object(func(key string) {
 		if seen[key] {
-			s.fail("%s stands twice", short(key))
+			s.fail("%s appears twice", short(key))
 		}
 		seen[key] = true
 		if key == "weight_map" {

@@ -109,7 +109,7 @@ func (s *scanner) strings(what string) map[string]string {
 	m := map[string]string{}
 	s.object(func(key string) {
 		if _, twice := m[key]; twice {
-			s.fail("%s: %s stands twice", what, short(key))
+			s.fail("%s: %s appears twice", what, short(key))
 		}
 		if s.peek() != '"' {
 			s.fail("%s: %s is not a string", what, short(key))
@@ -163,7 +163,7 @@ func (s *scanner) str() string {
 			return ""
 		}
 	}
-	s.fail("a string that does not end")
+	s.fail("a string without a closing quote")
 	return ""
 }
 
@@ -200,17 +200,17 @@ func (s *scanner) escaped(head string) string {
 			i += 2
 		}
 		if i == len(escapes) {
-			s.fail("an escape that JSON lacks")
+			s.fail("an invalid escape sequence")
 			return ""
 		}
 		b.WriteByte(escapes[i+1])
 		s.at++
 	}
-	s.fail("a string that does not end")
+	s.fail("a string without a closing quote")
 	return ""
 }
 
-// character takes the digits behind \u, and the second half of a surrogate pair.
+// character reads the four digits after \u and, for a surrogate pair, its second half.
 func (s *scanner) character() rune {
 	r := s.hex()
 	if !utf16.IsSurrogate(r) {
@@ -226,22 +226,22 @@ func (s *scanner) character() rune {
 	return r
 }
 
-// hex takes four hexadecimal digits.
+// hex reads four hexadecimal digits.
 func (s *scanner) hex() rune {
 	digits := s.text[s.at:min(s.at+4, len(s.text))]
 	n, err := strconv.ParseUint(digits, 16, 16)
 	if err != nil || len(digits) != 4 {
-		s.fail(`no four hexadecimal digits behind \u`)
+		s.fail(`\u without four hexadecimal digits`)
 		return 0
 	}
 	s.at += 4
 	return rune(n)
 }
 
-// skip takes any value.
+// skip reads and ignores a value of any type.
 func (s *scanner) skip(depth int) {
 	if depth > maxDepth {
-		s.fail("values within values, more than %d deep", maxDepth)
+		s.fail("values are nested more than %d deep", maxDepth)
 		return
 	}
 	switch c := s.peek(); {
@@ -249,7 +249,7 @@ func (s *scanner) skip(depth int) {
 		seen := map[string]bool{}
 		s.object(func(key string) {
 			if seen[key] {
-				s.fail("%s stands twice", short(key))
+				s.fail("%s appears twice", short(key))
 			}
 			seen[key] = true
 			s.skip(depth + 1)
@@ -263,14 +263,14 @@ func (s *scanner) skip(depth int) {
 	}
 }
 
-// literal takes a number, true, false or null.
+// literal reads a number, true, false or null.
 func (s *scanner) literal() {
 	end := s.at
 	for end < len(s.text) && strings.IndexByte("+-.", s.text[end]) >= 0 || end < len(s.text) && isWord(s.text[end]) {
 		end++
 	}
 	if !json.Valid([]byte(s.text[s.at:end])) {
-		s.fail("%s where a value should be", s.here())
+		s.fail("%s in place of a value", s.here())
 		return
 	}
 	s.at = end
@@ -278,14 +278,14 @@ func (s *scanner) literal() {
 
 func isWord(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// end fails where anything but space is left.
+// end fails if anything but white space follows.
 func (s *scanner) end() {
 	if s.peek() != 0 || s.err == nil && s.at < len(s.text) {
-		s.fail("%s behind the end", s.here())
+		s.fail("%s after the end", s.here())
 	}
 }
 
-// short shows a name, of which a file from anybody may have a long one.
+// short quotes a name for an error message, cut to 120 bytes: names in a file can be of any length.
 func short(name string) string {
 	const most = 120
 	if len(name) <= most {
@@ -294,8 +294,8 @@ func short(name string) string {
 	return strconv.Quote(strings.ToValidUTF8(name[:most], "")) + "…"
 }
 
-// appendString appends a string in JSON: with the escapes that it must have, and no
-// others.
+// appendString appends a string as JSON. It escapes only the characters that JSON requires to
+// be escaped.
 func appendString(to []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	to = append(to, '"')
