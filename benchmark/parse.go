@@ -135,9 +135,9 @@ func (o *options) complete() error {
 	needsModel := slices.ContainsFunc(o.suites, func(s suite) bool { return s.name == "embed" })
 	switch {
 	case needsModel && o.model == "":
-		return errors.New("-suite embed: -model names no folder; it is that of all-MiniLM-L6-v2")
+		return errors.New("-suite embed needs -model, the folder of all-MiniLM-L6-v2")
 	case o.results != "" && o.plot == "":
-		return errors.New("-results: there is nothing to do with them but -plot")
+		return errors.New("-results needs -plot")
 	case o.count < 1:
 		return fmt.Errorf("-count: %d is not positive", o.count)
 	case o.warmup < 0:

@@ -68,7 +68,7 @@ func TestParseArgsErrors(t *testing.T) {
 		{"-dtypes|fp8", "is not one of bf16, fp16, tf32"},
 		{"-dtypes|bool", "is not one of"},
 		{"-suite|nothing", "there are gemm, unaligned"},
-		{"-suite|embed", "-model names no folder"},
+		{"-suite|embed", "suite embed needs -model"},
 		{"-suite|,", "no name given"},
 		{"-format|xml", "is not one of go, json, markdown, table"},
 		{"-count|0", "-count"},

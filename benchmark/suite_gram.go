@@ -77,10 +77,10 @@ func (c gramCase) exact(x, y []float64) float64 {
 	return real(k)*real(k) + imag(k)*imag(k)
 }
 
-// gramSizes are the cases that o asks for.
+// gramSizes returns the cases that the options select.
 func gramSizes(o options, gpu bool) ([]gramCase, error) {
 	if len(o.precisions) > 0 {
-		return nil, errors.New("-dtypes: suite gram has precisions of its own")
+		return nil, errors.New("-dtypes: suite gram always runs its own precisions; leave the flag out")
 	}
 	var cs []gramCase
 	for _, c := range gramTable {
@@ -88,7 +88,7 @@ func gramSizes(o options, gpu bool) ([]gramCase, error) {
 		case len(o.shapes) > 0:
 			for _, s := range o.shapes {
 				if s.m != s.k || s.m != s.n {
-					return nil, errors.New("-sizes: suite gram takes numbers of samples")
+					return nil, fmt.Errorf("-sizes: suite gram takes a number of samples, not %dx%dx%d", s.m, s.k, s.n)
 				}
 				cs = append(cs, gramCase{c.circuit, c.qubits, s.m})
 			}
@@ -130,7 +130,7 @@ func gramCases(o options, gpu bool) ([]benchCase, error) {
 // or on, in turn. What they are compared with is that size without option.
 func sweepCases(o options, gpu bool) ([]benchCase, error) {
 	if len(o.precisions) > 0 || len(o.shapes) > 0 {
-		return nil, errors.New("-sizes, -dtypes: suite gram-sweep has neither")
+		return nil, errors.New("-sizes, -dtypes: suite gram-sweep takes neither flag; leave them out")
 	}
 	qubits, samples, base := []int{4, 8, 12, 16, 20}, []int{2000, 5000, 10000, 20000}, gramCase{"ryrz_cz", 12, 10000}
 	if !gpu {

@@ -18,7 +18,7 @@ const (
 // over many calls on tiny arrays, the wait for their end included.
 func hostCases(o options, gpu bool) ([]benchCase, error) {
 	if len(o.shapes) > 0 || len(o.precisions) > 0 {
-		return nil, errors.New("-sizes, -dtypes: suite host has neither")
+		return nil, errors.New("-sizes, -dtypes: suite host takes neither flag; leave them out")
 	}
 	cs := []benchCase{
 		{name: "Host/op=add_into", run: hostAddInto},

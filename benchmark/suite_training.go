@@ -18,7 +18,7 @@ const (
 // that nobody frees, which NumPy frees when its last reference goes.
 func trainingCases(o options, _ bool) ([]benchCase, error) {
 	if len(o.shapes) > 0 || len(o.precisions) > 0 {
-		return nil, errors.New("-sizes, -dtypes: suite training has neither")
+		return nil, errors.New("-sizes, -dtypes: suite training takes neither flag; leave them out")
 	}
 	return []benchCase{
 		{name: "Training/step=dropped", run: func(r *runner) ([]result, error) { return trainingStep(r, false) }},

@@ -15,7 +15,7 @@ func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
 		return nil, err
 	}
 	if n < 0 {
-		return nil, errorf("a buffer of %d bytes", n)
+		return nil, errorf("cannot allocate %d bytes: the size must not be negative", n)
 	}
 	d.drain()
 	if n > maxBytes {

@@ -106,7 +106,7 @@ func Wrap(d *Device, addr uint64, n int64, release func()) (*Buffer, error) {
 		return nil, err
 	}
 	if d.Kind() == CPU {
-		return nil, errorf("a device address wrapped on the CPU; WrapHost takes a pointer")
+		return nil, errorf("Wrap needs a GPU; for host memory, use WrapHost")
 	}
 	return d.wrap(memory{addr: addr}, n, release)
 }
@@ -118,14 +118,14 @@ func WrapHost(d *Device, p unsafe.Pointer, n int64, release func()) (*Buffer, er
 		return nil, err
 	}
 	if d.Kind() != CPU {
-		return nil, errorf("memory of the host wrapped on %v", d)
+		return nil, errorf("WrapHost needs the CPU device, not %v", d)
 	}
 	return d.wrap(memory{addr: uint64(uintptr(p)), host: p}, n, release)
 }
 
 func (d *Device) wrap(m memory, n int64, release func()) (*Buffer, error) {
 	if n < 0 || n > 0 && m.addr == 0 {
-		return nil, errorf("%d bytes at address %#x", n, m.addr)
+		return nil, errorf("cannot wrap %d bytes at address %#x", n, m.addr)
 	}
 	return d.newBuffer(&allocation{dev: d, mem: m, size: n, release: release}), nil
 }

@@ -109,7 +109,7 @@ func (s *Stream) BeginCapture() error {
 			return err
 		}
 		if s.capture != nil {
-			return errorf("a stream that is being captured already")
+			return errorf("BeginCapture: the stream is already being captured")
 		}
 		if waits = s.waiters > 0; waits {
 			d.left.Wait()
@@ -143,7 +143,7 @@ func (s *Stream) EndCapture() (*Graph, error) {
 	defer d.mu.Unlock()
 	c := s.capture
 	if c == nil {
-		return nil, errorf("the end of a capture that was not begun")
+		return nil, errorf("EndCapture: the stream is not being captured; call BeginCapture first")
 	}
 	s.capture = nil
 	g := &Graph{dev: d, graphState: &graphState{}}
@@ -198,10 +198,10 @@ func (g *Graph) launch(m *Measurement, s *Stream) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if g.closed {
-		return errorf("a graph that is closed")
+		return errorf("the graph is closed")
 	}
 	if s.capture != nil {
-		return errorf("a graph launched on a stream that is being captured")
+		return errorf("cannot launch a graph on a stream that is being captured")
 	}
 	if err := d.begin(s, g.reads, g.writes); err != nil {
 		return err
@@ -229,9 +229,9 @@ func (g *Graph) launchHost(m *Measurement, s *Stream) error {
 	d.mu.Unlock()
 	switch {
 	case closed:
-		return errorf("a graph that is closed")
+		return errorf("the graph is closed")
 	case capturing:
-		return errorf("a graph launched on a stream that is being captured")
+		return errorf("cannot launch a graph on a stream that is being captured")
 	}
 	return d.launchHost(m, s, reads, writes, work(func(ordinal int, stream uint64) error {
 		for _, w := range steps {
@@ -252,7 +252,7 @@ func (g *Graph) Update(from *Graph) error {
 	}
 	d := g.dev
 	if from == nil || from.dev != d || from == g {
-		return errorf("a graph updated from none, from itself or from another device")
+		return errorf("the graph to update from is nil, the same graph, or of another device")
 	}
 	first, second := g, from
 	if uintptr(unsafe.Pointer(first)) > uintptr(unsafe.Pointer(second)) {
@@ -265,7 +265,7 @@ func (g *Graph) Update(from *Graph) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if g.closed || from.closed {
-		return errorf("a graph that is closed")
+		return errorf("the graph is closed")
 	}
 	if err := d.backend.updateExec(g.exec, from.graph); err != nil {
 		return err

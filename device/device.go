@@ -166,7 +166,7 @@ func (d *Device) own(s *Stream) (*Stream, error) {
 	case s == nil:
 		return d.main, nil
 	case s.dev != d:
-		return nil, errorf("a stream of %v used on %v", s.dev, d)
+		return nil, errorf("a stream of %v cannot be used on %v", s.dev, d)
 	}
 	return s, nil
 }

@@ -63,7 +63,7 @@ func (d *Device) newEvents(n int) ([]Event, error) {
 		return nil, err
 	}
 	if n < 0 || n > maxEvents {
-		return nil, errorf("%d events at once", n)
+		return nil, errorf("cannot make %d events at once", n)
 	}
 	if n == 0 {
 		return nil, nil
@@ -170,9 +170,9 @@ func (e *Event) check(d *Device) error {
 	case d.Err() != nil:
 		return d.Err()
 	case e == nil || e.dev != d:
-		return errorf("no event, or one of another device, used on %v", d)
+		return errorf("the event is nil or of another device than %v", d)
 	case e.handle == 0:
-		return errorf("an event of %v that was freed", d)
+		return errorf("the event of %v was freed", d)
 	}
 	return nil
 }
@@ -247,7 +247,7 @@ func (e *Event) Elapsed(since *Event) (time.Duration, error) {
 	ready := e.recorded && since.recorded && e.capture == nil && since.capture == nil
 	d.mu.Unlock()
 	if !ready {
-		return 0, errorf("the time between events that were not both recorded, outside a capture")
+		return 0, errorf("Elapsed: both events must have been recorded outside a capture")
 	}
 	defer runtime.KeepAlive(since)
 	defer runtime.KeepAlive(e)

@@ -50,7 +50,7 @@ func (d *Device) allocExposed(n int64) (*Buffer, error) {
 		return nil, err
 	}
 	if d.info.Kind != CPU {
-		return nil, errorf("memory of the host asked of %v", d)
+		return nil, errorf("exposed host memory needs the CPU device, not %v", d)
 	}
 	if n <= 0 || n > maxBytes {
 		return d.Alloc(n, nil)

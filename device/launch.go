@@ -176,11 +176,11 @@ func (d *Device) admit(s *Stream, buffers []*Buffer) error {
 		case b.a == nil:
 			return err
 		case b.a.dev != d:
-			return errorf("a buffer of %v used on %v", b.a.dev, d)
+			return errorf("a buffer of %v cannot be used on %v", b.a.dev, d)
 		case b.a.freed.Load():
 			return b.freedError()
 		case b.a.capture != nil && b.a.capture != s.capture && b.a.capture.recording():
-			return errorf("what a captured sequence computes used outside it, before it has run")
+			return errorf("a result of a captured sequence cannot be used outside the sequence before the sequence has run")
 		case err != nil:
 			return err
 		}

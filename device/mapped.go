@@ -12,7 +12,7 @@ func (d *Device) allocMapped(n int64) (*Buffer, error) {
 		return nil, err
 	}
 	if d.info.Kind != CPU {
-		return nil, errorf("memory of the host asked of %v", d)
+		return nil, errorf("mapped host memory needs the CPU device, not %v", d)
 	}
 	if !canMap || n <= 0 || n > maxBytes {
 		return d.Alloc(n, nil)

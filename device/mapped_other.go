@@ -5,7 +5,7 @@ package device
 const canMap = false
 
 func mapMemory(int64) (memory, error) {
-	return memory{}, errorf("memory is not mapped on this system")
+	return memory{}, errorf("mapped host memory is not supported on this system")
 }
 
 func unmapMemory(memory) error { return nil }

@@ -48,7 +48,7 @@ func trimMapping(p unsafe.Pointer, n uintptr) {
 // unmapMemory returns memory from mapMemory to the system.
 func unmapMemory(m memory) error {
 	if err := unix.MunmapPtr(m.host, uintptr(m.mapped)); err != nil {
-		return errorf("the system's answer to munmap: %w", err)
+		return errorf("munmap: %w", err)
 	}
 	return nil
 }

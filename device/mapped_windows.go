@@ -26,7 +26,7 @@ func mapMemory(n int64) (memory, error) {
 // unmapMemory returns memory from mapMemory to the system.
 func unmapMemory(m memory) error {
 	if err := windows.VirtualFree(uintptr(m.host), 0, windows.MEM_RELEASE); err != nil {
-		return errorf("the system's answer to VirtualFree: %w", err)
+		return errorf("VirtualFree: %w", err)
 	}
 	return nil
 }

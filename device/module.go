@@ -127,7 +127,7 @@ func (f *Function) check(l Launch) error {
 func (f *Function) Fit(l Launch, elements int) (Launch, error) {
 	if l.Block == ([3]int{}) || l.Grid == ([3]int{}) {
 		if l.Shared < 0 {
-			return l, errorf("%d bytes of shared memory", l.Shared)
+			return l, errorf("a launch with %d bytes of dynamic shared memory; the size must not be negative", l.Shared)
 		}
 		block, grid, err := f.launchSize(l.Shared)
 		if err != nil {

@@ -49,7 +49,7 @@ var observation atomic.Pointer[observerSession]
 // error.
 func observe(o Observer) (*observerSession, error) {
 	if o == nil {
-		return nil, errorf("a nil Observer")
+		return nil, errorf("the Observer is nil")
 	}
 	x := &observerSession{observer: o, timings: map[*Device]*timing{}}
 	if !observation.CompareAndSwap(nil, x) {

@@ -61,7 +61,7 @@ func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
 		return nil, nil, err
 	}
 	if n < 0 || int64(n) > maxBytes {
-		return nil, nil, errorf("%d bytes of pinned memory", n)
+		return nil, nil, errorf("cannot allocate %d bytes of pinned memory", n)
 	}
 	if n == 0 {
 		return nil, func() {}, nil

@@ -111,7 +111,7 @@ func (s *Stream) Handle() uint64 {
 // check returns the reason why the stream accepts no work, or nil; dev.mu is held.
 func (s *Stream) check() error {
 	if s.closing {
-		return errorf("a stream of %v that is closed", s.dev)
+		return errorf("the stream of %v is closed", s.dev)
 	}
 	return nil
 }
@@ -157,9 +157,9 @@ func (s *Stream) Wait(e *Event) error {
 	defer d.mu.Unlock()
 	switch {
 	case !e.recorded:
-		return errorf("waiting for an event that was not recorded")
+		return errorf("Wait: the event was never recorded")
 	case e.capture != s.capture:
-		return errorf("an event of a captured sequence used outside it, or the other way round")
+		return errorf("Wait: of stream and event, only one belongs to a capture, or they belong to different captures")
 	}
 	return d.backend.wait(s.handle, e.handle)
 }
@@ -177,7 +177,7 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 	d.mu.Lock()
 	err = s.check()
 	if err == nil && s.capture != nil {
-		err = errorf("waiting for a stream that is being captured")
+		err = errorf("cannot wait for a stream that is being captured; call EndCapture first")
 	}
 	d.mu.Unlock()
 	if err == nil {
@@ -206,7 +206,7 @@ func (s *Stream) Close() error {
 	d.mu.Unlock()
 	switch {
 	case capturing:
-		return errorf("closing a stream that is being captured")
+		return errorf("cannot close a stream that is being captured; call EndCapture first")
 	case again:
 		return nil
 	}

@@ -151,7 +151,7 @@ func (d *Device) post(m *Measurement, s *Stream, reads, writes []*Buffer, slot *
 	return err
 }
 
-var errCapturing = errorf("a transfer between host and device on a stream that is being captured")
+var errCapturing = errorf("cannot copy between host and device on a stream that is being captured")
 
 // transferable returns the reason why a stream of the CPU accepts no transfer, or nil.
 func (d *Device) transferable(s *Stream) error {
@@ -220,13 +220,13 @@ func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *St
 		return err
 	}
 	if src.none() {
-		return errorf("a copy from no buffer")
+		return errorf("cannot copy from a nil buffer")
 	}
 	if err := src.a.dev.bounds(src, soff, n); err != nil {
 		return err
 	}
 	if src.a == dst.a && doff < soff+n && soff < doff+n && n > 0 {
-		return errorf("a copy within a buffer of %d bytes from %d to %d, which overlap", n, soff, doff)
+		return errorf("cannot copy %d bytes within a buffer from offset %d to %d: the ranges overlap", n, soff, doff)
 	}
 	from := src.a.dev
 	switch {
@@ -282,11 +282,11 @@ func (d *Device) bounds(b *Buffer, off, n int64) error {
 	case d.Err() != nil:
 		return d.Err()
 	case b.none():
-		return errorf("a copy from or to no buffer")
+		return errorf("cannot copy from or to a nil buffer")
 	case b.a.dev != d:
-		return errorf("a buffer of %v used on %v", b.a.dev, d)
+		return errorf("a buffer of %v cannot be used on %v", b.a.dev, d)
 	case off < 0 || n < 0 || off > b.a.size-n:
-		return errorf("%d bytes at offset %d of a buffer of %d", n, off, b.a.size)
+		return errorf("%d bytes at offset %d are outside the buffer of %d bytes", n, off, b.a.size)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func reduceInto(op Op, dt dtype.DType, out []byte, blocks []byte, ranks int) {
 	}
 }
 
-// elements is the elements in b, which is aligned for them.
+// elements returns b as elements of type T. b must be aligned for T.
 func elements[T any](b []byte) []T {
 	var t T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(t)))
@@ -71,7 +71,7 @@ type ordered interface {
 	~float32 | ~float64 | ~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64
 }
 
-// functions are the operations of two elements of a type, and the division by the number of ranks.
+// functions holds the reductions of two elements of a type, and the division by the number of ranks.
 type functions[T any] struct {
 	add, mul, max, min func(a, b T) T
 	divide             func(a T, n int) T
@@ -117,8 +117,8 @@ func number[T ordered]() functions[T] {
 	return f
 }
 
-// of returns the operation's function.
-func (f functions[T]) of(op Op) func(a, b T) T {
+// reduction returns the function of two elements that op applies. Mean adds first.
+func (f functions[T]) reduction(op Op) func(a, b T) T {
 	switch op {
 	case Prod:
 		return f.mul
@@ -130,9 +130,9 @@ func (f functions[T]) of(op Op) func(a, b T) T {
 	return f.add
 }
 
-// fold reduces block after block.
+// fold reduces the blocks of all ranks into out, in the order of the ranks.
 func fold[T any](op Op, out, blocks []T, ranks int, f functions[T]) {
-	apply := f.of(op)
+	apply := f.reduction(op)
 	copy(out, blocks[:len(out)])
 	for r := 1; r < ranks; r++ {
 		for i, v := range blocks[r*len(out):][:len(out)] {
@@ -149,7 +149,7 @@ func fold[T any](op Op, out, blocks []T, ranks int, f functions[T]) {
 // half reduces numbers of a 16-bit type in float32, and rounds once.
 func half(op Op, out, blocks []uint16, ranks int, h *dtype.Half) {
 	f := number[float32]()
-	apply := f.of(op)
+	apply := f.reduction(op)
 	n := len(out)
 	for i := range out {
 		sum := h.Float32(blocks[i])

@@ -88,12 +88,12 @@ func Repeat(shape []int, n, axis int) ([]int, int, error) {
 // along axis d.
 func Pad(shape []int, widths [][2]int) ([]int, error) {
 	if len(widths) != len(shape) {
-		return nil, Errorf("widths for %d axes of %v", len(widths), shape)
+		return nil, Errorf("%d pairs of widths for the %d axes of %v", len(widths), len(shape), shape)
 	}
 	out := slices.Clone(shape)
 	for d, w := range widths {
 		if w[0] < 0 || w[1] < 0 {
-			return nil, Errorf("widths %v along axis %d", w, d)
+			return nil, Errorf("negative width in %v along axis %d", w, d)
 		}
 		if out[d] += w[0] + w[1]; out[d] < 0 || w[0] > out[d] || w[1] > out[d] {
 			return nil, Errorf("widths %v along axis %d are too long", w, d)

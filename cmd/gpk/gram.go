@@ -55,7 +55,7 @@ func gram(ctx context.Context, args []string, std streams) error {
 		err = f.checkFiles()
 	}
 	if err == nil {
-		err = f.apart()
+		err = f.checkOverwrites()
 	}
 	if err == nil {
 		o.Shard, err = f.parts()
@@ -104,7 +104,7 @@ func (f *gramFlags) matrix(ctx context.Context, std streams, o quantum.Options) 
 	return f.compute(ctx, std, c, x, y, o)
 }
 
-// options reads the flags that need no file.
+// options returns the options of quantum.Gram. It checks all flags except the names of files.
 func (f *gramFlags) options(fs *flag.FlagSet) (o quantum.Options, err error) {
 	fs.Visit(func(g *flag.Flag) { f.seeded = f.seeded || g.Name == "seed" })
 	o.Normalize, o.Jitter, o.Tile = f.normalize, f.jitter, f.tile
@@ -142,13 +142,13 @@ func (f *gramFlags) options(fs *flag.FlagSet) (o quantum.Options, err error) {
 func (f *gramFlags) checkValues() error {
 	switch {
 	case f.layers < 1:
-		return fmt.Errorf("-layers %d", f.layers)
+		return fmt.Errorf("-layers %d: want 1 or more", f.layers)
 	case f.scale == 0 || math.IsNaN(f.scale) || math.IsInf(f.scale, 0):
-		return fmt.Errorf("-scale %v", f.scale)
+		return fmt.Errorf("-scale %v: want a finite number other than 0", f.scale)
 	case f.tile < 0:
-		return fmt.Errorf("-tile %d: states of a pair of blocks, or 0", f.tile)
+		return fmt.Errorf("-tile %d: want a number of states for a pair of blocks, or 0 for the default", f.tile)
 	case !(f.jitter >= 0) || math.IsInf(f.jitter, 1):
-		return fmt.Errorf("-jitter %v: it is added to a diagonal of 1, and not negative", f.jitter)
+		return fmt.Errorf("-jitter %v: want a finite number of at least 0, which is added to the diagonal of ones", f.jitter)
 	}
 	return f.checkWeights()
 }
@@ -157,9 +157,9 @@ func (f *gramFlags) checkValues() error {
 func (f *gramFlags) checkFiles() error {
 	switch {
 	case f.x == "":
-		return errors.New("-x names no file")
+		return errors.New("-x is missing: name the file of the samples")
 	case f.out == "":
-		return errors.New("-out names no file")
+		return errors.New("-out is missing: name the file for K")
 	case f.plot != "":
 		return plotFormat(f.plot)
 	}
@@ -177,8 +177,8 @@ func (f *gramFlags) checkWeights() error {
 	return nil
 }
 
-// apart refuses to write over a file that is read, or over the other one.
-func (f *gramFlags) apart() error {
+// checkOverwrites returns an error if -out or -plot names a file that is read, or both name the same file.
+func (f *gramFlags) checkOverwrites() error {
 	type file struct{ flag, path string }
 	others := []file{{"x", f.x}, {"y", f.y}, {"weights", f.weights}}
 	for _, w := range []file{{"out", f.out}, {"plot", f.plot}} {
@@ -192,7 +192,7 @@ func (f *gramFlags) apart() error {
 	return nil
 }
 
-// sameFile reports whether two names are of one file, be it there or not.
+// sameFile reports whether two names denote the same file, which need not exist.
 func sameFile(a, b string) bool {
 	if a == "" || b == "" {
 		return false
@@ -207,7 +207,8 @@ func sameFile(a, b string) bool {
 	return errS == nil && errT == nil && a == b
 }
 
-// withoutSite is an error of the library without the line of this program that met it.
+// withoutSite removes every outer *gpk.OpError from an error of the library, because it names a source
+// line of this program.
 func withoutSite(err error) error {
 	for {
 		op, ok := err.(*gpk.OpError) //nolint:errorlint // what wraps one of them has words of its own
@@ -218,12 +219,12 @@ func withoutSite(err error) error {
 	}
 }
 
-// explain says an error of quantum.Gram in terms of the command line.
+// explain adds to an error of quantum.Gram the flags of the command line that caused it.
 func (f *gramFlags) explain(err error) error {
 	err = withoutSite(err)
 	var path *os.PathError
 	switch {
-	case errors.As(err, &path): // of a file that the user has not named
+	case errors.As(err, &path): // path names a temporary file, so name the user's file
 		return fmt.Errorf("%s: writing K: %w", f.out, path.Err)
 	case errors.Is(err, gpk.ErrOutOfMemory) && f.budget != "":
 		return fmt.Errorf("-budget %s: %w", f.budget, err)
@@ -239,7 +240,7 @@ func (f *gramFlags) explain(err error) error {
 	return err
 }
 
-// replaceable reports an error if there is a device or a folder of a name that is written.
+// replaceable returns an error if -out or -plot names an existing folder or device.
 func (f *gramFlags) replaceable() error {
 	for _, name := range []string{f.out, f.plot} {
 		if info, err := os.Stat(name); name != "" && err == nil && !info.Mode().IsRegular() {
@@ -249,10 +250,9 @@ func (f *gramFlags) replaceable() error {
 	return nil
 }
 
-// compute writes K under a name of its own and gives it the final one when it
-// is complete.
+// compute writes K to a temporary file and renames the file when it is complete.
 func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit, x, y *gpk.Array, o quantum.Options) (err error) {
-	// -scale of the maps that have none.
+	// The z and zz circuits have no scale, so -scale multiplies the samples.
 	if !strings.EqualFold(f.circuit, "basic") && f.scale != 1 {
 		x = scaled(x, f.scale)
 		if y != nil {

@@ -252,7 +252,7 @@ func TestGramErrors(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"", 2, "-x names no file"},
+		{"", 2, "-x is missing"},
 		{"-x " + in("x.npy") + " extra", 2, "extra"},
 		{"-x " + in("x.npy") + " -circuit qft", 2, `"qft" is not one of basic, z, zz`},
 		{"-x " + in("x.npy") + " -precision half", 2, `"half"`},

@@ -16,11 +16,11 @@ import (
 //go:embed standard.txt
 var standardText string
 
-// standardRow is a function of the array API standard.
+// standardRow is a function of the array API standard, as standard.txt describes it.
 type standardRow struct {
 	section, name      string
-	code, remark, miss string
-	same               string // the function of which this one is another name
+	code, remark, miss string // miss is the reason why gpk lacks the function
+	same               string // the name of another function that does the same
 }
 
 // standardRows reads standard.txt.

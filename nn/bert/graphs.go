@@ -9,16 +9,16 @@ import (
 	"github.com/gpk-go/gpk/array"
 )
 
-// graphs are the encoder's recorded passes. On a GPU the launches of a pass over few tokens take
-// longer than their work, and a graph has one. A graph is of fixed shapes, so there is one for each
-// class of shapes: numbers of tokens and of texts are rounded up to those of a class, and what is
-// added are texts whose embeddings nobody reads. The number of graphs and their memory are bounded: the graph
-// that was not used for the longest time goes first.
+// graphs holds the encoder's captured forward passes. On a GPU the launches of a pass over few tokens take
+// longer than the kernels, and a graph needs only one launch. A graph has fixed shapes, so there is one graph
+// for each class of shapes. The numbers of tokens and texts are rounded up to those of a class, by padding
+// texts whose embeddings are not used. The number of graphs and their memory are bounded. The least recently
+// used graph is dropped first.
 type graphs struct {
 	mu    sync.Mutex
 	on    bool
-	most  int   // graphs
-	bytes int64 // of all graphs together, about
+	most  int   // maximum number of graphs
+	bytes int64 // maximum of the estimated memory of all graphs together
 	made  map[class]*recorded
 	seen  map[class]struct{} // classes that were used once
 	clock uint64
@@ -30,10 +30,11 @@ type class struct {
 	long          bool // a text has more than shortText tokens
 }
 
-// shortText is the most tokens of a text that attention computes without its kernel for long ones.
+// shortText is the maximum number of tokens of a text for which attention does not need its kernel for
+// long texts.
 const shortText = 255
 
-// longest is a number of tokens that no text of the class exceeds, 0 where none is known.
+// longest returns a bound on the number of tokens of a text of the class, or 0 if there is none.
 func (c class) longest() int {
 	if c.long {
 		return 0
@@ -41,32 +42,33 @@ func (c class) longest() int {
 	return shortText
 }
 
-// recorded is one graph. Its mutex is held from the writing of its input to the reading of its
-// output.
+// recorded is one graph. A caller holds the mutex from writing the input until the output is read.
 type recorded struct {
 	mu      sync.Mutex
 	in      *gpk.Array // the data of packed
 	data    []int32
 	graph   *gpk.Graph // nil: not recorded yet
-	dropped bool       // it is no longer among the graphs
+	dropped bool       // removed from graphs.made
 
 	used uint64 // guarded by the mutex of graphs
 }
 
-// The bounds of an encoder's graphs: their number, and the share of the device's memory.
+// The bounds of an encoder's graphs: at most maxGraphs, in at most 1/graphShare of the device's memory.
 const (
 	maxGraphs  = 64
 	graphShare = 32
 )
 
-// maxSeen bounds the number of classes of shapes whose use is remembered.
+// maxSeen is the maximum length of graphs.seen.
 const maxSeen = 1024
 
-// padding is the most tokens of a text that a class adds, about: attention takes the square of it.
+// padding is about the maximum number of tokens of a padding text. It is small because the work of
+// attention grows with the square of it.
 const padding = 64
 
-// classOf rounds a shape up. Tokens are a multiple of an eighth of the power of two below them, so
-// that less than an eighth of the work is added; multiples of 8 are what tensor cores take at once.
+// classOf rounds a shape up. Tokens become a multiple of an eighth of the power of two below them, so
+// padding adds less than an eighth of the work. They are a multiple of 8, because tensor cores compute
+// 8 rows at once.
 func classOf(p *packed) class {
 	tokens, texts := p.tokens, p.texts
 	step := max(8, 1<<max(bits.Len(uint(tokens))-4, 0))
@@ -76,7 +78,8 @@ func classOf(p *packed) class {
 	return c
 }
 
-// pad writes p into the data of a class: its texts, and texts that share the tokens that are left.
+// pad writes the texts of p into the data of a class, followed by padding texts, over which it spreads the
+// remaining tokens.
 func (c class) pad(data []int32, p *packed) {
 	clear(data)
 	to := packed{tokens: c.tokens, texts: c.texts, data: data}
@@ -91,8 +94,8 @@ func (c class) pad(data []int32, p *packed) {
 	}
 }
 
-// run computes the embeddings of texts by a graph. done is false where no graph is there: the first
-// time that a class is used, because recording takes longer than a pass, and where one cannot be recorded.
+// run computes the embeddings of texts by a graph. done is false if there is no graph: at the first use of
+// a class, because capturing takes longer than a pass, and if the pass cannot be captured.
 func (g *graphs) run(e *Encoder, p packed) (out *gpk.Array, done bool, err error) {
 	c := classOf(&p)
 	r := g.find(e, c)
@@ -122,8 +125,8 @@ func (g *graphs) run(e *Encoder, p packed) (out *gpk.Array, done bool, err error
 	return out, true, nil
 }
 
-// find returns the graph of a class, locked, and drops others that there is no room for beside it; nil
-// where the class is not to have one.
+// find returns the graph of a class, locked, or nil if the class has none. It may make the graph, and drops
+// others if the bounds require it.
 func (g *graphs) find(e *Encoder, c class) *recorded {
 	g.mu.Lock()
 	r := g.admit(e, c)
@@ -132,14 +135,14 @@ func (g *graphs) find(e *Encoder, c class) *recorded {
 		return nil
 	}
 	r.mu.Lock()
-	if r.dropped { // meanwhile
+	if r.dropped { // while this call waited for the lock
 		r.mu.Unlock()
 		return nil
 	}
 	return r
 }
 
-// admit is find without the lock. g.mu is held.
+// admit is find without locking the graph. g.mu is held.
 func (g *graphs) admit(e *Encoder, c class) *recorded {
 	size := e.passBytes(c)
 	if !g.on || size > g.bytes/2 {
@@ -163,8 +166,8 @@ func (g *graphs) admit(e *Encoder, c class) *recorded {
 	return r
 }
 
-// makeRoom drops graphs until one more of so many bytes fits. One that is in use stays, so that
-// there are at most as many beyond the bound as there are calls at once. g.mu is held.
+// makeRoom drops graphs until one more of size bytes fits. It keeps graphs that are in use, so each
+// concurrent call may exceed the bounds by one graph. g.mu is held.
 func (g *graphs) makeRoom(e *Encoder, size int64) {
 	total := size
 	for c := range g.made {
@@ -190,13 +193,13 @@ func (g *graphs) makeRoom(e *Encoder, size int64) {
 	}
 }
 
-// passBytes is about how much memory a pass over a class takes: of half a layer, with what it reads.
+// passBytes estimates the memory of a pass over a class: the inputs and results of half a layer.
 func (e *Encoder) passBytes(c class) int64 {
 	features := 2*e.hidden + max(5*e.hidden, e.intermediate+2*e.hidden)
 	return int64(c.tokens) * int64(e.dtype().Size()) * int64(features)
 }
 
-// failed forgets a graph that could not be recorded. Where no graph can be, no other is tried.
+// failed removes a graph that could not be captured. If err is ErrUnsupported, no graph is tried again.
 func (g *graphs) failed(c class, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -207,7 +210,7 @@ func (g *graphs) failed(c class, err error) {
 	}
 }
 
-// record records the pass over a class.
+// record captures the pass over a class.
 func (r *recorded) record(e *Encoder, c class) (err error) {
 	r.data = make([]int32, 2*c.tokens+c.texts+1)
 	r.in = gpk.FromSliceOn(e.dev, r.data)
@@ -228,7 +231,7 @@ func (r *recorded) record(e *Encoder, c class) (err error) {
 	return err
 }
 
-// free gives the memory back for good. r.mu is held.
+// free frees the graph and its arrays. r.mu is held.
 func (r *recorded) free() {
 	r.dropped = true
 	r.graph.Free()
@@ -238,7 +241,7 @@ func (r *recorded) free() {
 	r.in, r.data, r.graph = nil, nil, nil
 }
 
-// close frees all graphs, and makes no others.
+// close frees all graphs. No graph is made after it.
 func (g *graphs) close() {
 	g.mu.Lock()
 	made := g.made

@@ -147,7 +147,7 @@ func (r *ranks) round(ctx context.Context, w window, s span) ([][]float32, error
 // exchange returns the tokens of all texts of a round.
 func (r *ranks) exchange(w window, s span) ([][]int32, error) {
 	p := r.c.Size()
-	most := 0 // texts of a rank
+	most := 0 // largest number of texts of a rank
 	for k := range p {
 		part := r.share(s, k)
 		most = max(most, part.end-part.first)
@@ -160,7 +160,7 @@ func (r *ranks) exchange(w window, s span) ([][]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	longest := 0 // tokens of a rank
+	longest := 0 // largest number of tokens of a rank
 	for k := range p {
 		total := 0
 		for _, n := range all[k*most : (k+1)*most] {
@@ -214,8 +214,8 @@ func (r *ranks) deal(ids [][]int32) []batch {
 	return list
 }
 
-// embedOwn returns the embeddings of the rank's batches, followed by zeros, rows rows in total. first is the
-// number of texts before the round.
+// embedOwn returns the embeddings of this rank's batches, padded with zeros: an array of shape [rows, hidden].
+// first is the number of texts before the round.
 func (r *ranks) embedOwn(ctx context.Context, ids [][]int32, batches []batch, rows, first int) *gpk.Array {
 	var parts []*gpk.Array
 	defer func() {

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// defaultItems is Options.MaxItems where none is given.
+// defaultItems is the default of Options.MaxItems.
 const defaultItems = 64
 
 // Options say when a batch starts, and how many items may wait for one.
@@ -35,11 +35,11 @@ type Batcher[In, Out any] struct {
 	mu      sync.Mutex
 	queue   list.List // of *item, in the order of arrival
 	batch   *running  // nil: none runs
-	serving bool      // the goroutine is there
+	serving bool      // the goroutine is running
 	closed  bool
-	wake    chan struct{} // one place: the queue changed in a way that may start a batch
+	wake    chan struct{} // of capacity 1: the queue has changed so that a batch may start
 	idle    chan struct{} // closed once the goroutine has ended after Close
-	counted Stats         // but for Queued
+	counted Stats         // all fields except Queued
 }
 
 // item is one caller's item.
@@ -50,7 +50,7 @@ type item[In, Out any] struct {
 	at      time.Time     // of arrival
 	place   *list.Element // nil once the batch has started or the item has left
 	batch   *running      // that the item is part of
-	settled chan struct{} // closed once out and err are there
+	settled chan struct{} // closed once out and err are set
 }
 
 // running is a batch whose function has been called.
@@ -77,7 +77,7 @@ func New[In, Out any](f func(context.Context, []In) ([]Out, error), o Options) *
 	return &Batcher[In, Out]{f: f, o: o, wake: make(chan struct{}, 1), counted: newStats(o.MaxItems)}
 }
 
-// usable is why nothing can be done with the Batcher.
+// usable returns an error if b is nil or zero, or ctx is nil.
 func (b *Batcher[In, Out]) usable(ctx context.Context) error {
 	switch {
 	case b == nil || b.f == nil:
@@ -144,12 +144,13 @@ func (b *Batcher[In, Out]) enqueue(it *item[In, Out]) error {
 func (b *Batcher[In, Out]) wakeUp() {
 	select {
 	case b.wake <- struct{}{}:
-	default: // it will look in any case
+	default: // a wake-up is already pending
 	}
 }
 
-// leave takes the item out of the queue, or its caller from those that wait for the batch.
-// It says which of both, nothing where the item was settled before.
+// leave removes an item whose caller no longer waits: from the queue, or from the count of
+// callers that wait for its batch. It returns which, as words for an error message, or "" if
+// the item is settled.
 func (b *Batcher[In, Out]) leave(it *item[In, Out]) (when string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,7 +161,7 @@ func (b *Batcher[In, Out]) leave(it *item[In, Out]) (when string) {
 		it.place = nil
 		b.counted.Left++
 		if first {
-			b.wakeUp() // the batch's first item is another one, or there is none
+			b.wakeUp() // the time to linger depends on the first item
 		}
 		return "before its batch started"
 	case it.batch != nil:
@@ -194,8 +195,9 @@ func (b *Batcher[In, Out]) serve() {
 	}
 }
 
-// next takes the items of the next batch from the queue, or says how long to wait for
-// more, or ends the goroutine where there are none.
+// next removes the items of the next batch from the queue and returns them. If no batch can
+// start yet, it returns how long to wait for more items. If the queue is empty, it returns
+// ended, and the goroutine must end.
 func (b *Batcher[In, Out]) next() (items []*item[In, Out], wait time.Duration, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -244,7 +246,7 @@ func (b *Batcher[In, Out]) run(items []*item[In, Out]) {
 		}
 		b.settle(items, outs, err)
 		batch.cancel(nil)
-		if exits { // runtime.Goexit ends this goroutine
+		if exits { // f has called runtime.Goexit, which ends this goroutine
 			go b.serve()
 		}
 	}()
@@ -322,7 +324,7 @@ func (b *Batcher[In, Out]) Close(ctx context.Context) error {
 	}
 }
 
-// drop settles what waits with ErrClosed and cancels what runs.
+// drop settles the queued items with ErrClosed and cancels the running batch.
 func (b *Batcher[In, Out]) drop(cause error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

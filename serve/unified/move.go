@@ -29,7 +29,7 @@ func (b *Buffer[T]) toHost() error {
 	if b.state != Device {
 		return nil
 	}
-	// The version from before the download: a write during it is seen the next time.
+	// Read the version before the download, so that the next call sees a write during the download.
 	v := b.arr.Version()
 	if err := gpk.ToSliceInto(b.host, b.arr); err != nil {
 		return err
@@ -39,9 +39,9 @@ func (b *Buffer[T]) toHost() error {
 	return nil
 }
 
-// toDevice makes the array, and uploads to it if the host's side is newer and access
-// needs the contents. An array that the program has freed, or whose computation failed, is
-// replaced unless it alone had the contents. The mutex is held.
+// toDevice makes the array if there is none. It uploads the host's side if that is newer and
+// access needs the contents. It replaces an array that was freed or whose computation failed,
+// unless that array had the only copy of the contents. The mutex is held.
 func (b *Buffer[T]) toDevice(access Access) error {
 	if err := b.arr.Err(); b.arr != nil && err != nil {
 		if b.state == Device && access != Write {
@@ -71,7 +71,7 @@ func (b *Buffer[T]) toDevice(access Access) error {
 	return nil
 }
 
-// upload copies the host's side to the array, which it makes where there is none.
+// upload copies the host's side to the array. It makes the array if there is none.
 func (b *Buffer[T]) upload() error {
 	if b.arr != nil {
 		return gpk.FromSliceInto(b.arr, b.host)
@@ -98,7 +98,7 @@ func zeros[T gpk.Elem](d *device.Device, n int) (*gpk.Array, error) {
 	return a, err
 }
 
-// count counts a transfer. The CPU has none.
+// count increments a counter of transfers, unless the device is the CPU.
 func (b *Buffer[T]) count(n *int) {
 	if b.dev.Kind() != device.CPU {
 		*n++

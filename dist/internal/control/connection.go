@@ -10,14 +10,14 @@ import (
 // connection sends frames over TCP. deliver queues them, and a goroutine writes them.
 type connection struct {
 	c    net.Conn
-	gone func(*frame) // is told of every frame that is no longer held, written or dropped; nil: nobody
+	gone func(*frame) // called for every frame that was written or dropped; may be nil
 
 	mu     sync.Mutex
 	queue  []*frame
-	bytes  int           // of the frames that are not written
-	space  Signal        // there is room again
-	more   chan struct{} // has one element if the queue has
-	empty  *sync.Cond    // of mu: the queue is empty and written, or the connection is broken
+	bytes  int           // total size of the frames that are not written yet
+	space  Signal        // sent when bytes is below maxQueued
+	more   chan struct{} // of capacity 1: wakes write when the queue is not empty
+	empty  *sync.Cond    // with mu: all frames were written, or the connection is broken
 	busy   bool
 	broken bool
 	quit   chan struct{}
@@ -31,7 +31,7 @@ func newConnection(c net.Conn, gone func(*frame)) *connection {
 	return k
 }
 
-// maxQueued is the bytes of frames from which on wait waits.
+// maxQueued is the number of queued bytes at which wait blocks.
 const maxQueued = 64 << 20
 
 // wait waits until less than maxQueued bytes are queued, the connection is broken or stop is closed.
@@ -54,7 +54,7 @@ func (k *connection) wait(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// written notes that n bytes are no longer queued. mu is held.
+// written subtracts n bytes that are no longer queued, and wakes callers of wait. mu is held.
 func (k *connection) written(n int) {
 	k.bytes -= n
 	if k.bytes < maxQueued {
@@ -62,7 +62,7 @@ func (k *connection) written(n int) {
 	}
 }
 
-// deliver queues a frame, or drops it where the connection is broken.
+// deliver queues a frame, or drops it if the connection is broken.
 func (k *connection) deliver(f *frame) {
 	k.mu.Lock()
 	if k.broken {
@@ -80,7 +80,7 @@ func (k *connection) deliver(f *frame) {
 	}
 }
 
-// write writes what is queued, until the connection ends.
+// write writes queued frames until the connection ends. It runs in a goroutine of its own.
 func (k *connection) write() {
 	var b []byte
 	for {
@@ -118,7 +118,7 @@ func (k *connection) write() {
 	}
 }
 
-// stop breaks the connection, and drops what is queued.
+// stop marks the connection as broken and drops the queued frames.
 func (k *connection) stop() {
 	k.mu.Lock()
 	dropped := k.queue
@@ -129,7 +129,7 @@ func (k *connection) stop() {
 	k.release(dropped...)
 }
 
-// release tells of frames that are no longer held. mu is not held.
+// release calls gone for frames that were written or dropped. mu is not held.
 func (k *connection) release(frames ...*frame) {
 	if k.gone == nil {
 		return
@@ -139,7 +139,7 @@ func (k *connection) release(frames ...*frame) {
 	}
 }
 
-// flush waits until what is queued was written, at most for a while.
+// flush waits until all queued frames were written. After the time limit it stops the connection.
 func (k *connection) flush(limit time.Duration) {
 	timer := time.AfterFunc(limit, k.stop)
 	defer timer.Stop()
