@@ -41,11 +41,11 @@ func AsStrided(a *Array, shape, strides []int, offset ...int) *Array {
 // axes are ErrShape.
 func At(a *Array, index ...int) *Array { return a.At(index...) }
 
-// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum of those of the
-// elements, Float64. a, of an integer type, has one axis. The result has as many numbers as the largest element asks
-// for, and at least minLength; BinCount waits for the largest element, as Nonzero does for a number. weights, at most
-// one array, has a real type and the shape of a; it is added as ScatterAdd adds. A negative element, weights of
-// another shape and a negative minLength are ErrShape.
+// BinCount returns the number of elements of a that equal 0, 1, …, as Int64. With weights it returns the sum of their
+// weights, as Float64. a has an integer type and one axis. The result has one axis, whose length is the largest
+// element plus 1, or minLength if that is larger. So BinCount waits for the largest element. weights is at most one
+// array, of a real type and the shape of a. BinCount adds the weights as ScatterAdd does. A negative element,
+// weights of another shape and a negative minLength are ErrShape.
 func BinCount(a *Array, minLength int, weights ...*Array) *Array {
 	return a.BinCount(minLength, weights...)
 }
@@ -404,9 +404,10 @@ func Var(a *Array, axes ...int) *Array { return a.Var(axes...) }
 // in both. Types are as for Einsum.
 func VecDot(a, b *Array, axis ...int) *Array { return a.VecDot(b, axis...) }
 
-// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p);
-// the largest |a| for p = +Inf and the least for -Inf, of which no elements are ErrShape; for
-// p = 0 the number of elements that differ from 0. A p that is NaN is ErrUnsupported.
+// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p).
+// For p = +Inf it is the largest |a|, for p = -Inf the smallest; both are ErrShape if there are
+// no elements. For p = 0 it is the number of elements that differ from 0. A p that is NaN is
+// ErrUnsupported.
 func VectorNorm(a *Array, p float64, axes ...int) *Array { return a.VectorNorm(p, axes...) }
 
 // Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an

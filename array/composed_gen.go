@@ -27,11 +27,11 @@ func (a *Array) AsStrided(shape, strides []int, offset ...int) *Array {
 // axes are ErrShape.
 func (a *Array) At(index ...int) *Array { return compose.At(a.op("At"), a, index...) }
 
-// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum of those of the
-// elements, Float64. a, of an integer type, has one axis. The result has as many numbers as the largest element asks
-// for, and at least minLength; BinCount waits for the largest element, as Nonzero does for a number. weights, at most
-// one array, has a real type and the shape of a; it is added as ScatterAdd adds. A negative element, weights of
-// another shape and a negative minLength are ErrShape.
+// BinCount returns the number of elements of a that equal 0, 1, …, as Int64. With weights it returns the sum of their
+// weights, as Float64. a has an integer type and one axis. The result has one axis, whose length is the largest
+// element plus 1, or minLength if that is larger. So BinCount waits for the largest element. weights is at most one
+// array, of a real type and the shape of a. BinCount adds the weights as ScatterAdd does. A negative element,
+// weights of another shape and a negative minLength are ErrShape.
 func (a *Array) BinCount(minLength int, weights ...*Array) *Array {
 	return compose.BinCount(a.op("BinCount", weights...), a, minLength, weights...)
 }
@@ -335,9 +335,10 @@ func (a *Array) VecDot(b *Array, axis ...int) *Array {
 	return compose.VecDot(a.op("VecDot", b), a, b, axis...)
 }
 
-// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p);
-// the largest |a| for p = +Inf and the least for -Inf, of which no elements are ErrShape; for
-// p = 0 the number of elements that differ from 0. A p that is NaN is ErrUnsupported.
+// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p).
+// For p = +Inf it is the largest |a|, for p = -Inf the smallest; both are ErrShape if there are
+// no elements. For p = 0 it is the number of elements that differ from 0. A p that is NaN is
+// ErrUnsupported.
 func (a *Array) VectorNorm(p float64, axes ...int) *Array {
 	return compose.VectorNorm(a.op("VectorNorm"), a, p, axes...)
 }

@@ -16,8 +16,8 @@ type Replayed interface {
 	Freed(g *Graph)
 	// Before is called before a Replay starts work on s. With an error, the Replay starts no work.
 	Before(s *device.Stream) error
-	// After is called when the Replay has started its work, which writes the given buffers, or with the error
-	// because of which it has not. Its own error becomes the Replay's: the work has started all the same.
+	// After is called when the Replay has started its work, which writes the given buffers, or when it could not
+	// start the work because of err. Replay returns the error of After, but work that was started goes on.
 	After(s *device.Stream, writes []*device.Buffer, err error) error
 }
 
@@ -33,8 +33,9 @@ func (o *Operation) OnReplay(s *device.Stream, r Replayed) error {
 	return nil
 }
 
-// launch starts the graph's work, and notifies what OnReplay has registered. With err, no work was started; late is an
-// error that does not prevent it. mu is held, and the places in written are being written.
+// launch starts the graph's work and calls the methods of what OnReplay has registered. If err is not nil, no work was
+// started. If late is not nil, a method failed after the work was started. mu is held, and the places in written are
+// marked as being written.
 func (g *Graph) launch(s *device.Stream) (late, err error) {
 	if len(g.told) == 0 {
 		return nil, g.run.Launch(s)

@@ -31,7 +31,7 @@ func embedCases(o options, gpu bool) ([]benchCase, error) {
 	var cs []benchCase
 	for _, p := range o.precisionsOr(types...) {
 		if !slices.Contains([]string{"fp32", "tf32", "fp16", "bf16"}, p.name) {
-			return nil, fmt.Errorf("-dtypes: suite embed has no %s", p.name)
+			return nil, fmt.Errorf("-dtypes: suite embed has fp32, tf32, fp16 and bf16, not %s", p.name)
 		}
 		for _, batch := range batches {
 			for _, input := range []string{"tokens", "text"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// The shapes of the peers.
+// The shapes that the benchmarks of the libraries we compare with use too.
 var (
 	gemmShapes      = append(cubes(512, 1024, 2048, 3072, 4096, 8192), shape{4096, 4096, 14336}, shape{8192, 4096, 16384})
 	unalignedShapes = append(cubes(4095, 4097, 4000, 8191), shape{1000, 777, 3001}, shape{511, 770, 3073})

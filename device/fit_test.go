@@ -44,7 +44,7 @@ func TestFit(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, got, err)
 		}
 	}
-	if _, err := f.Fit(Launch{Shared: -1}, 9); err == nil || err.Error() != "device: -1 bytes of shared memory" {
+	if _, err := f.Fit(Launch{Shared: -1}, 9); err == nil || err.Error() != "device: a launch with -1 bytes of dynamic shared memory; the size must not be negative" {
 		t.Errorf("%v", err)
 	}
 }

@@ -462,7 +462,7 @@ func TestQueuedFailureBeforeFirst(t *testing.T) {
 	if err := d.CopyFromHost(b, 0, word(1), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := mix(d.main, f, b, 0, 0); err != nil { // started at once: the first
+	if err := mix(d.main, f, b, 0, 0); err != nil { // the first launch bypasses the queue
 		t.Fatal(err)
 	}
 	g := functionOf(d, "other", 6)
@@ -587,7 +587,8 @@ func TestQueuedRows(t *testing.T) {
 	if n := q.Calls(); n != 0 {
 		t.Errorf("%d of 200 launches between waits were queued", n)
 	}
-	// A busy machine breaks rows: some of many stay whole.
+	// Launches are queued only while they follow each other quickly. A busy machine interrupts some
+	// of the sequences, so try many.
 	tries := 0
 	for end := time.Now().Add(time.Minute); q.Calls() < 100 && time.Now().Before(end); tries++ {
 		for range 5000 {

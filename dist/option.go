@@ -57,7 +57,7 @@ func OnDevices(devices ...*device.Device) Option {
 	}
 }
 
-// Timeout sets how long Join waits for the other ranks: a minute otherwise.
+// Timeout sets how long Join waits for the other ranks. The default is a minute.
 func Timeout(d time.Duration) Option {
 	return func(o *options) error {
 		o.timeout = d
@@ -65,8 +65,8 @@ func Timeout(d time.Duration) Option {
 	}
 }
 
-// Silence sets after how long a rank that is not heard of counts as lost: 4 seconds otherwise.
-// That of rank 0 counts, which tells the others when they join.
+// Silence sets how long a rank may be silent before it counts as lost. The default is 4 seconds.
+// The value of rank 0 holds for all ranks. Rank 0 sends it to the others when they join.
 func Silence(d time.Duration) Option {
 	return func(o *options) error {
 		o.silence = d
@@ -76,7 +76,7 @@ func Silence(d time.Duration) Option {
 
 func positive(name string, d time.Duration) error {
 	if d <= 0 {
-		return fmt.Errorf("%w: %s of %v", gpk.ErrUnsupported, name, d)
+		return fmt.Errorf("%w: %s of %v; it must be positive", gpk.ErrUnsupported, name, d)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func positive(name string, d time.Duration) error {
 func Engine(name EngineName) Option {
 	return func(o *options) error {
 		if name != NCCL && name != MPI && name != TCP {
-			return fmt.Errorf("%w: engine %q", gpk.ErrUnsupported, name)
+			return fmt.Errorf("%w: engine %q; want %q, %q or %q", gpk.ErrUnsupported, name, NCCL, MPI, TCP)
 		}
 		o.engine = name
 		return nil
@@ -99,7 +99,7 @@ func Engine(name EngineName) Option {
 func Environment(get func(string) string) Option {
 	return func(o *options) error {
 		if get == nil {
-			return fmt.Errorf("%w: a nil environment", gpk.ErrUnsupported)
+			return fmt.Errorf("%w: Environment of a nil function", gpk.ErrUnsupported)
 		}
 		o.get = get
 		return nil

@@ -350,10 +350,10 @@ func testAttention(t *testing.T, s *suite) {
 	s.attentionNonFinite(t)
 }
 
-// attentionNonFinite checks what NaN and infinities come to.
+// attentionNonFinite checks the results of attention on operands with NaN and infinities.
 func (s *suite) attentionNonFinite(t *testing.T) {
 	if s.dev.Kind() != device.CPU {
-		return // a composed attention spreads them
+		return // attention composed of products spreads NaN to other rows of the result
 	}
 	for range 50 {
 		c := s.attention(attentionVarieties[0])

@@ -315,7 +315,7 @@ func testOffsetsOnce(t *testing.T, s *suite) {
 		noError(t, at.CopyFrom(offsetsOf(c.offsets...)))
 		var want []tensor
 		if c.fine {
-			for _, y := range []*gpk.Array{attend(), pool()} { // of arrays of their own
+			for _, y := range []*gpk.Array{attend(), pool()} { // references, each read before the next call
 				want = append(want, read(t, y))
 			}
 		}

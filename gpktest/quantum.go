@@ -155,7 +155,8 @@ func testQuantum(t *testing.T, s *suite) {
 	t.Run("Sizes", func(t *testing.T) { testQuantumSizes(t, s) })
 }
 
-// quantumStates: on chip up to 13 qubits, in passes above.
+// quantumStates compares the states of random circuits with a reference. States of up to 13 qubits
+// are kept on chip, larger ones take several passes over device memory.
 func (s *suite) quantumStates(t *testing.T) {
 	for _, q := range []int{1, 2, 3, 4, 5, 7, 10, 13, 14, 16} {
 		for _, real := range []bool{false, true} {

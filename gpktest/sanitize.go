@@ -115,13 +115,13 @@ func (s *suite) sanitizeKernel(t *testing.T, k cutlass.Kernel) {
 // formless reports whether a kernel reads operands as they lie.
 func formless(k cutlass.Kernel) bool { return !k.Scaled && !k.Split }
 
-// A sanitized is something else that the library computes.
+// A sanitized is a call that runs kernels of the library under the sanitizer.
 type sanitized struct {
 	name string
 	run  func()
 }
 
-// sanitizeEntries are the kernels that are no products, or not one of the manifest's.
+// sanitizeEntries returns calls of the kernels that are not products of the manifest.
 func (s *suite) sanitizeEntries(t *testing.T) []sanitized {
 	var list []sanitized
 	add := func(name string, f func() []*gpk.Array) {

@@ -99,7 +99,8 @@ func across(n int, measure func(i int) (ulp, at float64)) (worst widest) {
 	return worst
 }
 
-// specials are where functions change their ways, or end.
+// specials are arguments at which functions switch algorithms, overflow, underflow or leave their
+// domain.
 var specials = []float64{
 	0, math.Inf(1), math.NaN(), 0x1p-1074, 1e-310, 0x1p-1022, 0x1p-149, 0x1p-126, 0x1p-24, 0x1p-12, 0.35, 0.5, math.Sqrt2 / 2, 1, math.Nextafter(1, 0), math.Nextafter(1, 2), math.Sqrt2, 2,
 	math.Pi / 4, math.Pi / 2, math.Pi, 3.9, 4, 9, 12.5, 17, 87.3, 88.7, 89, 103.9, 104, 100 * math.Pi, 709.7, 710, 745.1, 746, 1 << 19, 1 << 26, 1e10, 1e20, 0x1p100, math.MaxFloat32,

@@ -61,7 +61,7 @@ func TestCombine(t *testing.T) {
 		{"pad", pad([]int{2, 3}, [2]int{1, 0}, [2]int{2, 4}), []int{3, 9}, 0, ""},
 		{"pad 0-d", pad([]int{}), []int{}, 0, ""},
 		{"pad axes", pad([]int{2, 3}, [2]int{1, 0}), nil, 0, "1 pairs of widths for the 2 axes of [2 3]"},
-		{"pad less", pad([]int{2}, [2]int{0, -1}), nil, 0, "widths [0 -1] along axis 0"},
+		{"pad less", pad([]int{2}, [2]int{0, -1}), nil, 0, "negative width in [0 -1] along axis 0"},
 		{"pad long", pad([]int{2}, [2]int{math.MaxInt, 0}), nil, 0, "along axis 0 are too long"},
 		{"pad twice as long", pad([]int{2}, [2]int{math.MaxInt, math.MaxInt}), nil, 0, "along axis 0 are too long"},
 		{"pad large", pad([]int{2, 3}, [2]int{0, long / 4}, [2]int{}), nil, 0, "more than"},

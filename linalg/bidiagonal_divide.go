@@ -203,10 +203,10 @@ func (b *broken) solve(size float64) (values []float64, left, right matrix[float
 	return sorted, left, b.right.arranged(b.right.times(kept, vs), done, order)
 }
 
-// deflate finds the singular values that the row z leaves as they are, to working precision: those
-// whose z is small, and one of each pair of which d is nearly equal, after a rotation of both that makes
-// its z zero (LAPACK's dlasd2). It returns the columns that are left, in ascending d, of which the
-// first always is one, and the others. The matrix has the norm 1.
+// deflate finds the singular values that the row z does not change in working precision (LAPACK's
+// dlasd2). A column is deflated if its z is small. If two columns have nearly equal d, deflate rotates
+// them so that one z becomes zero, and that column is deflated. done lists the deflated columns. kept
+// lists the others in ascending d, and always starts with column 0. The norm of the matrix must be 1.
 func (b *broken) deflate() (kept, done []int) {
 	const limit = 8 * (eps64 / 2)
 	_, order := ascending(b.d[1:])
@@ -230,13 +230,13 @@ func (b *broken) deflate() (kept, done []int) {
 	if last > 0 {
 		kept = append(kept, last)
 	}
-	if len(kept) > 1 { // zero is the d of the first
+	if len(kept) > 1 { // d of column 0 is zero, and the next d must differ from it
 		b.d[kept[1]] = max(b.d[kept[1]], limit/2)
 	}
 	return kept, done
 }
 
-// rotate makes z[i] zero.
+// rotate rotates columns i and j so that z[i] becomes zero.
 func (b *broken) rotate(i, j int) {
 	size := math.Hypot(b.z[i], b.z[j])
 	c, s := b.z[j]/size, -b.z[i]/size
@@ -245,9 +245,9 @@ func (b *broken) rotate(i, j int) {
 	b.right.rotate(i, j, c, s)
 }
 
-// vectors returns the singular values of the columns kept of M and, as rows, the singular vectors. The
-// squares of the values are the eigenvalues of M^T M = diag(d^2) + z z^T. With z such that the computed
-// ones are exact, the singular vectors of a value are, up to a factor,
+// vectors returns the singular values of the kept columns of M and, as rows, the singular vectors. The
+// squares of the values are the eigenvalues of M^T M = diag(d^2) + z z^T. z is recomputed so that the
+// computed eigenvalues are exact for it. Then the singular vectors of a value are, up to a factor,
 //
 //	v[i] = z[i] / (d[i]^2 - value^2)    u[0] = -1    u[i] = d[i] v[i]
 func (b *broken) vectors(kept []int) (values []float64, us, vs matrix[float64]) {

@@ -214,7 +214,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMaxEvents: what is beyond the bound is counted, and costs no memory.
+// TestMaxEvents checks that events beyond the bound are counted but not stored.
 func TestMaxEvents(t *testing.T) {
 	d := onCPU(t)
 	p := start(t, profile.Options{MaxEvents: 5})

@@ -126,13 +126,13 @@ func eachRow(file string, dt gpk.DType, rows, cols int, f func(i int, row []floa
 	return nil
 }
 
-// grid is a matrix as cells; a cell is the mean of its entries, in which those on the diagonal
-// of a symmetric matrix count only if there are no others.
+// grid is a matrix reduced to at most maxCells x maxCells cells. A cell shows the mean of its
+// entries. In a symmetric matrix, the mean leaves out diagonal entries unless the cell has no others.
 type grid struct {
 	sums, counts []float64
 	diagonal     []bool // the cell has entries of the diagonal alone
 	rows, cols   int
-	of           [2]int // rows and columns of the matrix
+	of           [2]int // number of rows and columns of the matrix
 }
 
 func newGrid(rows, cols int, symmetric bool) *grid {

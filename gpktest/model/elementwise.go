@@ -85,7 +85,7 @@ func size(shape []int) int {
 	return n
 }
 
-// shape is one that broadcasts to those of the other arrays of the program.
+// shape returns a random shape that broadcasts with the shapes of the program's other arrays.
 func (p *program) shape() []int {
 	shape := slices.Clone(p.lens[p.rng.IntN(3):])
 	if p.rng.IntN(3) == 0 {

@@ -29,7 +29,7 @@ func ArgSort[A Operand](o Operation[A], a A, axis int, descending bool) A {
 func BottomK[A Operand](o Operation[A], a A, k, axis int) (values, indices A) {
 	d, n, err := ranked(o, a, axis)
 	if err == nil && (k < 0 || k > n) {
-		err = layout.Errorf("the %d smallest along axis %d of %v", k, axis, a.Shape())
+		err = layout.Errorf("k is %d, outside 0 to %d, the length of axis %d of %v", k, n, axis, a.Shape())
 	}
 	if err != nil {
 		return o.Failed(err), o.Failed(err)

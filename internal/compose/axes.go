@@ -52,7 +52,7 @@ func Flatten[A Operand](o Operation[A], a A) A {
 	if err := o.Check(); err != nil {
 		return o.Failed(err)
 	}
-	return under(o, o.Cast(a, a.DType()), layout.Dense([]int{a.Size()}))
+	return viewAs(o, o.Cast(a, a.DType()), layout.Dense([]int{a.Size()}))
 }
 
 // BroadcastArrays returns views of arrays, broadcast to one shape. Their types may differ.

@@ -53,7 +53,7 @@ func HistogramDensity[A Operand](o Operation[A], a A, bins int, lo, hi float64) 
 func HistogramEdges[A Operand](o Operation[A], a, edges A) A {
 	err := o.Check()
 	if err == nil && (edges.NDim() != 1 || edges.Size() < 2) {
-		err = layout.Errorf("edges of shape %v, not two or more along one axis", edges.Shape())
+		err = layout.Errorf("edges of shape %v; want one axis of two or more edges", edges.Shape())
 	}
 	if err == nil && (edges.DType().IsComplex() || edges.DType() == dtype.Bool) {
 		err = fmt.Errorf("%w: edges of %v", dtype.ErrDType, edges.DType())
@@ -68,14 +68,14 @@ func HistogramEdges[A Operand](o Operation[A], a, edges A) A {
 	if err != nil {
 		return o.Failed(err)
 	}
-	return guarded(o, counts, o.Reduce(expr.All, rises, nil), layout.Errorf("edges that do not ascend"))
+	return guarded(o, counts, o.Reduce(expr.All, rises, nil), layout.Errorf("the edges do not ascend"))
 }
 
-// BinCount returns the number of elements of a equal to 0, 1, …, Int64, or with weights the sum of those of the
-// elements, Float64. a, of an integer type, has one axis. The result has as many numbers as the largest element asks
-// for, and at least minLength; BinCount waits for the largest element, as Nonzero does for a number. weights, at most
-// one array, has a real type and the shape of a; it is added as ScatterAdd adds. A negative element, weights of
-// another shape and a negative minLength are ErrShape.
+// BinCount returns the number of elements of a that equal 0, 1, …, as Int64. With weights it returns the sum of their
+// weights, as Float64. a has an integer type and one axis. The result has one axis, whose length is the largest
+// element plus 1, or minLength if that is larger. So BinCount waits for the largest element. weights is at most one
+// array, of a real type and the shape of a. BinCount adds the weights as ScatterAdd does. A negative element,
+// weights of another shape and a negative minLength are ErrShape.
 //
 //gpk:row In order along an axis | int64; float64 with weights | integers | the number of elements equal to 0, 1, …, or the sum of their weights; waits for the largest element
 func BinCount[A Operand](o Operation[A], a A, minLength int, weights ...A) A {
@@ -117,13 +117,13 @@ func checkBinCount[A Operand](a A, minLength int, weights []A) error {
 	case !a.DType().IsInteger():
 		return fmt.Errorf("%w: BinCount of %v; Cast(gpk.Int64) it", dtype.ErrDType, a.DType())
 	case a.NDim() != 1:
-		return layout.Errorf("BinCount of shape %v, which has not one axis", a.Shape())
+		return layout.Errorf("BinCount of shape %v; want one axis", a.Shape())
 	case minLength < 0:
-		return layout.Errorf("at least %d numbers", minLength)
+		return layout.Errorf("BinCount with a negative minLength of %d", minLength)
 	case len(weights) > 1:
-		return layout.Errorf("%d arrays of weights", len(weights))
+		return layout.Errorf("BinCount with %d arrays of weights; want at most one", len(weights))
 	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != a.Size()):
-		return layout.Errorf("weights of shape %v for %v", weights[0].Shape(), a.Shape())
+		return layout.Errorf("BinCount with weights of shape %v for elements of shape %v", weights[0].Shape(), a.Shape())
 	case len(weights) == 1 && weights[0].DType().IsComplex():
 		return fmt.Errorf("%w: weights of %v", dtype.ErrDType, weights[0].DType())
 	}
@@ -141,9 +141,9 @@ func binsFor[A Operand](o Operation[A], x A, atLeast int) (int, error) {
 	case err != nil:
 		return 0, err
 	case least[0] < 0:
-		return 0, layout.Errorf("BinCount of an element of %d", least[0])
+		return 0, layout.Errorf("BinCount of the negative element %d", least[0])
 	case most[0] >= math.MaxInt/2:
-		return 0, layout.Errorf("BinCount of an element of %d", most[0])
+		return 0, layout.Errorf("BinCount of the element %d, which is too large", most[0])
 	}
 	return max(atLeast, int(most[0])+1), nil
 }

@@ -92,8 +92,8 @@ func failures[A any](o Operation[A], err error, n int) []A {
 	return slices.Repeat([]A{o.Failed(err)}, n)
 }
 
-// under returns the view of a with a layout.
-func under[A any](o Operation[A], a A, l layout.Layout) A {
+// viewAs returns the view of a with the layout l.
+func viewAs[A any](o Operation[A], a A, l layout.Layout) A {
 	return o.View(a, func(layout.Layout) (layout.Layout, error) { return l, nil })
 }
 
@@ -101,9 +101,9 @@ func under[A any](o Operation[A], a A, l layout.Layout) A {
 // it, else a copy.
 func reshape[A Operand](o Operation[A], a A, shape ...int) A {
 	if l, ok := layoutOf(a).Reshape(shape); ok {
-		return under(o, a, l)
+		return viewAs(o, a, l)
 	}
-	return under(o, o.Cast(a, a.DType()), layout.Dense(shape))
+	return viewAs(o, o.Cast(a, a.DType()), layout.Dense(shape))
 }
 
 // permute returns the view of a with the axes in an order.

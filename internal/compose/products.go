@@ -74,8 +74,8 @@ func TensorDot[A Operand](o Operation[A], a, b A, aAxes, bAxes []int) A {
 	return evaluate(o, e, []A{a, b})
 }
 
-// named returns a label for each axis of a, beginning at one, and checks that axes are axes
-// of it, each once.
+// named returns consecutive labels, starting with first, for the axes of a. It returns ErrShape if
+// axes names an axis that a does not have, or an axis twice.
 func named[A Operand](a A, axes []int, first int) ([]rune, error) {
 	if len(axes) > 0 {
 		if _, err := layout.Axes(axes, a.NDim()); err != nil {

@@ -77,15 +77,15 @@ func (c *Call) check() error {
 	_, ok := types[c.Type]
 	switch {
 	case c.Kind < 0 || c.Kind >= kinds:
-		return fmt.Errorf("%w: kind %d", errCall, c.Kind)
+		return fmt.Errorf("%w: unknown kind %d", errCall, c.Kind)
 	case !ok:
-		return fmt.Errorf("%w: matrices of %v", errCall, c.Type)
+		return fmt.Errorf("%w: cuSOLVER has no matrices of %v", errCall, c.Type)
 	case c.M < 0 || c.N < 1 || c.K < 0 || c.Batch < 1:
-		return fmt.Errorf("%w: %d x %d, %d of %d", errCall, c.M, c.N, c.K, c.Batch)
+		return fmt.Errorf("%w: sizes out of range: m %d, n %d, k %d, batch %d", errCall, c.M, c.N, c.K, c.Batch)
 	case c.Info == nil || c.Info.Size() < 4*int64(c.Batch):
-		return fmt.Errorf("%w: no memory for %d results", errCall, c.Batch)
+		return fmt.Errorf("%w: Info is smaller than %d results of 4 bytes", errCall, c.Batch)
 	case c.Kind == Gesvdp && len(c.Sigma) < c.Batch:
-		return fmt.Errorf("%w: %d perturbations of %d", errCall, len(c.Sigma), c.Batch)
+		return fmt.Errorf("%w: Sigma has %d elements, fewer than the batch of %d", errCall, len(c.Sigma), c.Batch)
 	}
 	if c.narrow() {
 		for _, n := range []int{c.M, c.N, c.K, c.Batch, c.A.Ld, c.C.Ld, c.D.Ld} {

@@ -83,7 +83,7 @@ func present(as ...*array.Array) (out []*array.Array) {
 	return out
 }
 
-// adjacent is a, or a dense copy where elements along its last axis are not adjacent. In a capture the
+// adjacent returns a if the elements along its last axis are adjacent, else a dense copy. In a capture the
 // copy is a part of the sequence.
 func adjacent(op *array.Operation, a *array.Array) *array.Array {
 	l := array.Shown(a).Layout

@@ -30,8 +30,8 @@ func Verb(f fmt.State, verb rune) string {
 	return s + string(verb)
 }
 
-// cells returns one text an element. raw holds elements of a valid type as memory does,
-// and format is as Verb returns it.
+// cells returns the text of each element. raw is the memory of elements of type dt, which is
+// valid. format is a result of Verb.
 func cells(dt dtype.DType, raw []byte, format string) []string {
 	re, im, k := numbers(dt, raw)
 	switch {
@@ -44,7 +44,7 @@ func cells(dt dtype.DType, raw []byte, format string) []string {
 	}
 	out := k.floats(re, false)
 	for i, s := range k.floats(im, true) {
-		number := strings.TrimRight(s, " ") // the j stands at the number
+		number := strings.TrimRight(s, " ") // j follows the number, before the padding
 		out[i] += number + "j" + s[len(number):]
 	}
 	return out

@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/internal/niltest"
 )
 
-// TestNil calls everything with nil, with zero values and with numbers as far out as
-// they go.
+// TestNil calls every function of the package with nil, with zero values and with the smallest and
+// largest numbers.
 func TestNil(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	niltest.Run(t, niltest.Package{Functions: map[string]any{

@@ -51,11 +51,11 @@ func (e *Encoder) EmbedTokens(ctx context.Context, ids [][]int32) (*gpk.Array, e
 	return out, nil
 }
 
-// check is why texts cannot be embedded.
+// check returns a TextError for the first text that cannot be embedded, or nil.
 func (e *Encoder) check(ids [][]int32) error {
 	for i, text := range ids {
 		if len(text) == 0 || len(text) > e.positions {
-			return &TextError{i, fmt.Errorf("%w: %d tokens; a text has one at least, and at most %d, the number of positions", gpk.ErrShape, len(text), e.positions)}
+			return &TextError{i, fmt.Errorf("%w: %d tokens; a text must have 1 to %d, the model's number of positions", gpk.ErrShape, len(text), e.positions)}
 		}
 		for _, id := range text {
 			if id < 0 || int(id) >= e.vocabulary {
@@ -66,7 +66,7 @@ func (e *Encoder) check(ids [][]int32) error {
 	return nil
 }
 
-// batchEnd returns where the batch that begins with the text at first ends.
+// batchEnd returns the end (exclusive) of the batch that begins with the text at index first.
 func (e *Encoder) batchEnd(ids [][]int32, first int) int {
 	total := 0
 	for i, text := range ids[first:] {

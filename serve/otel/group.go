@@ -98,27 +98,28 @@ func clip[N int | int64 | uint64](n N) int64 {
 	return int64(n)
 }
 
-// counter adds a number that only grows.
+// counter adds an instrument for a number that only grows.
 func counter[S any, N uint64 | int64](g *group[S], name, unit, help string, value func(S) N) {
 	i, err := g.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(help))
 	g.whole(i, err, of(value, "", ""))
 }
 
-// sum adds a number that grows and shrinks, and can be added up.
+// sum adds an instrument for a number that grows and shrinks, and whose sum over processes is meaningful.
 func sum[S any, N int | int64](g *group[S], name, unit, help string, value func(S) N) {
 	i, err := g.meter.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(help))
 	g.whole(i, err, of(value, "", ""))
 }
 
-// gauge adds a number that cannot be added up.
+// gauge adds an instrument for a number whose sum over processes has no meaning.
 func gauge[S any, N int | int64](g *group[S], name, unit, help string, value func(S) N) {
 	i, err := g.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(help))
 	g.whole(i, err, of(value, "", ""))
 }
 
-// histogram adds a histogram that is kept elsewhere. The API has no observable histogram.
-// So it is two counters: the sum of the values, and in name.bucket the number of values up
-// to the attribute gpk.le, as in Prometheus; that of +Inf is the number of all.
+// histogram adds instruments for a histogram that value returns. The API has no observable
+// histogram, so there are two counters, as in Prometheus. name.sum is the sum of the values.
+// name.bucket is the number of values up to the attribute gpk.le; for +Inf it is the number of
+// all values.
 func (g *group[S]) histogram(name, unit, help string, bounds []float64, value func(S) *batch.Histogram) {
 	i, err := g.meter.Float64ObservableCounter(name+".sum", metric.WithUnit(unit), metric.WithDescription(help+" The sum."))
 	g.real(i, err, func(s S) float64 { return value(s).Sum })

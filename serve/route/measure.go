@@ -50,7 +50,7 @@ func (l *laboratory) operands(dt dtype.DType, n int) (x, y *gpk.Array, err error
 	return l.x.Slice(0, 0, n), l.y.Slice(0, 0, n), nil
 }
 
-// count is the number of elements of an operand of a size.
+// count returns the number of elements of an operand of size n: n * n for a product, else n.
 func (c class) count(n int) int {
 	if c.whole() == product {
 		return n * n
@@ -58,8 +58,8 @@ func (c class) count(n int) int {
 	return n
 }
 
-// room reports whether a point's memory is there.
-func (l *laboratory) room(c class, dt dtype.DType, n int) (bool, error) {
+// hasMemory reports whether the device has enough free memory to measure a call of size n.
+func (l *laboratory) hasMemory(c class, dt dtype.DType, n int) (bool, error) {
 	free, err := l.dev.Available()
 	if err != nil {
 		return false, err
@@ -67,9 +67,9 @@ func (l *laboratory) room(c class, dt dtype.DType, n int) (bool, error) {
 	return free == 0 || 4*int64(c.count(n))*int64(dt.Size()) <= free/curveMemory, nil
 }
 
-// probe is a probe of the device.
+// probe measures a call of size n. ok is false if the device does not have the memory.
 func (l *laboratory) probe(c class, dt dtype.DType, n, calls int) (s sample, ok bool, err error) {
-	if room, err := l.room(c, dt, n); err != nil || !room {
+	if enough, err := l.hasMemory(c, dt, n); err != nil || !enough {
 		return s, false, err
 	}
 	if s, err = l.measure(c, dt, n, calls); err != nil {
@@ -78,7 +78,7 @@ func (l *laboratory) probe(c class, dt dtype.DType, n, calls int) (s sample, ok 
 	return s, true, nil
 }
 
-// measure is probe where there is memory.
+// measure is probe without the check of memory.
 func (l *laboratory) measure(c class, dt dtype.DType, n, calls int) (sample, error) {
 	x, y, err := l.operands(dt, c.count(n))
 	if err != nil {
