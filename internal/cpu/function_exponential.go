@@ -157,9 +157,3 @@ func coshF32(x float32) float32  { return float32(coshF64(float64(x))) }
 func asinhF32(x float32) float32 { return float32(asinhF64(float64(x))) }
 func acoshF32(x float32) float32 { return float32(acoshF64(float64(x))) }
 func atanhF32(x float32) float32 { return float32(atanhF64(float64(x))) }
-
-// exp2F32, log2F32 and log10F32 multiply by a float64: the error of the product is negligible in float32.
-
-func exp2F32(x float32) float32  { return float32(expF64(float64(x) * math.Ln2)) }
-func log2F32(x float32) float32  { return float32(logF64(float64(x)) * (1 / math.Ln2)) }
-func log10F32(x float32) float32 { return float32(logF64(float64(x)) * (1 / math.Ln10)) }

@@ -116,17 +116,6 @@ func expm1Of(v float64) float64 {
 	return float64(s*p) + (s - 1)
 }
 
-// expm1F32 returns e^x - 1.
-func expm1F32(x float32) float32 {
-	return float32(math.Copysign(expm1Of(float64(x)), float64(x))) // keeps -0
-}
-
-// tanhF32 returns (e^2x - 1)/(e^2x + 1).
-func tanhF32(x float32) float32 {
-	m := expm1Of(2 * math.Abs(float64(x)))
-	return float32(math.Copysign(m/(m+2), float64(x)))
-}
-
 // sigmoidF32 returns 1/(1 + e^-x).
 func sigmoidF32(x float32) float32 { return float32(1 / (expOf(-float64(x)) + 1)) }
 
@@ -220,28 +209,6 @@ func logOf(n, f float64) float64 {
 	z := s * s
 	p := horner2(horner2(logC4, z, logC3, logC2), z, logC1, logC0)
 	return float64(n*ln2) + (float64(float64(s*z)*p) + float64(2*s))
-}
-
-// logF32 returns the natural logarithm.
-func logF32(x float32) float32 {
-	v := float64(x)
-	if !(v > 0 && v <= math.MaxFloat64) {
-		return float32(math.Log(v))
-	}
-	return float32(logOf(logParts(v)))
-}
-
-// log1pF32 returns log(1 + x).
-func log1pF32(x float32) float32 {
-	v := float64(x)
-	if !(v > -1 && v <= math.MaxFloat64) {
-		return float32(math.Log1p(v))
-	}
-	n, f := logParts(1 + v)
-	if n == 0 {
-		f = v
-	}
-	return float32(math.Copysign(logOf(n, f), v))
 }
 
 // sinF32 returns the sine of any x.

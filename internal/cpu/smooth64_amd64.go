@@ -102,15 +102,6 @@ func cos64AVX2(dst, x *float64, n int) int
 func tan64AVX2(dst, x *float64, n int) int
 
 //go:noescape
-func exp2_32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func log2_32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func log10_32AVX2(dst, x *float32, n int) int
-
-//go:noescape
 func sin64AVX512(dst, x *float64, n int) int
 
 //go:noescape
@@ -118,15 +109,6 @@ func cos64AVX512(dst, x *float64, n int) int
 
 //go:noescape
 func tan64AVX512(dst, x *float64, n int) int
-
-//go:noescape
-func exp2_32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func log2_32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func log10_32AVX512(dst, x *float32, n int) int
 
 // smooth64Table holds the constants of the assembly, each repeated four times, in the order of
 // smooth64Constants in internal/asm/cpu/smooth64.go.
@@ -182,18 +164,6 @@ func cbrt32s(dst, x unsafe.Pointer, n int) { each64(cbrt32AVX512, cbrt32AVX2, cb
 func sin64s(dst, x unsafe.Pointer, n int) { each64(sin64AVX512, sin64AVX2, sinF64, dst, x, n) }
 func cos64s(dst, x unsafe.Pointer, n int) { each64(cos64AVX512, cos64AVX2, cosF64, dst, x, n) }
 func tan64s(dst, x unsafe.Pointer, n int) { each64(tan64AVX512, tan64AVX2, tanF64, dst, x, n) }
-
-func exp2_32s(dst, x unsafe.Pointer, n int) {
-	each64(exp2_32AVX512, exp2_32AVX2, exp2F32, dst, x, n)
-}
-
-func log2_32s(dst, x unsafe.Pointer, n int) {
-	each64(log2_32AVX512, log2_32AVX2, log2F32, dst, x, n)
-}
-
-func log10_32s(dst, x unsafe.Pointer, n int) {
-	each64(log10_32AVX512, log10_32AVX2, log10F32, dst, x, n)
-}
 
 // each64 computes dst = f(x) on dense blocks. It uses the assembly for every vector that it supports. The assembly computes
 // in float64, whatever T is, but for the quotient of tan32.

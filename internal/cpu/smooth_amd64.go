@@ -14,12 +14,6 @@ import (
 // another path.
 
 //go:noescape
-func expm1_32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func tanh32AVX2(dst, x *float32, n int) int
-
-//go:noescape
 func sigmoid32AVX2(dst, x *float32, n int) int
 
 //go:noescape
@@ -35,12 +29,6 @@ func gelu32AVX2(dst, x *float32, n int) int
 func erf32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func log32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func log1p32AVX2(dst, x *float32, n int) int
-
-//go:noescape
 func sin32AVX2(dst, x *float32, n int) int
 
 //go:noescape
@@ -48,12 +36,6 @@ func cos32AVX2(dst, x *float32, n int) int
 
 //go:noescape
 func tan32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func expm1_32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func tanh32AVX512(dst, x *float32, n int) int
 
 //go:noescape
 func sigmoid32AVX512(dst, x *float32, n int) int
@@ -69,12 +51,6 @@ func gelu32AVX512(dst, x *float32, n int) int
 
 //go:noescape
 func erf32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func log32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func log1p32AVX512(dst, x *float32, n int) int
 
 //go:noescape
 func sin32AVX512(dst, x *float32, n int) int
@@ -98,17 +74,16 @@ func expAVX512(dst, x *float32, n int) int
 
 // smoothTable holds the constants of the assembly, each repeated four times, in the order
 // of smoothConstants in internal/asm/cpu/smooth.go.
-var smoothTable = func() (t [72][4]float64) {
+var smoothTable = func() (t [61][4]float64) {
 	b := math.Float64frombits
 	for i, v := range []float64{
 		-expLimit, expLimit, log2e, shifter, ln2, expC6, expC5, expC4, expC3, expC2, expC1, expC0,
-		b(1023), 1, b(1<<63 - 1), b(1 << 63), 2,
+		b(1023), 1, b(1<<63 - 1), b(1 << 63),
 		trigLimit, twoOverPi, halfPiHigh, halfPiLow, sinC3, sinC2, sinC1, sinC0, cosC3, cosC2, cosC1, cosC0, 0.5,
 		erfC8, erfC7, erfC6, erfC5, erfC4, erfC3, erfC2, erfC1, erfC0,
 		erfcMax, 3, erfcC13, erfcC12, erfcC11, erfcC10, erfcC9, erfcC8, erfcC7, erfcC6, erfcC5, erfcC4, erfcC3, erfcC2, erfcC1, erfcC0,
 		sqrt1_2, gateOuter, gateInner,
-		b(one64 - half64), b(0x4330 << 48), 0x1p52 + 1023, logC4, logC3, logC2, logC1, logC0,
-		0, b(1), math.Inf(1), -1,
+		0, b(1),
 	} {
 		t[i] = [4]float64{v, v, v, v}
 	}
@@ -156,13 +131,9 @@ func expVector(dst, x *float32, n int) int {
 	return done
 }
 
-func expm1s(dst, x unsafe.Pointer, n int) { each64(expm1_32AVX512, expm1_32AVX2, expm1F32, dst, x, n) }
-func logs(dst, x unsafe.Pointer, n int)   { each64(log32AVX512, log32AVX2, logF32, dst, x, n) }
-func log1ps(dst, x unsafe.Pointer, n int) { each64(log1p32AVX512, log1p32AVX2, log1pF32, dst, x, n) }
-func sins(dst, x unsafe.Pointer, n int)   { each64(sin32AVX512, sin32AVX2, sinF32, dst, x, n) }
-func coss(dst, x unsafe.Pointer, n int)   { each64(cos32AVX512, cos32AVX2, cosF32, dst, x, n) }
-func tanhs(dst, x unsafe.Pointer, n int)  { each64(tanh32AVX512, tanh32AVX2, tanhF32, dst, x, n) }
-func erfs(dst, x unsafe.Pointer, n int)   { each64(erf32AVX512, erf32AVX2, erfF32, dst, x, n) }
+func sins(dst, x unsafe.Pointer, n int) { each64(sin32AVX512, sin32AVX2, sinF32, dst, x, n) }
+func coss(dst, x unsafe.Pointer, n int) { each64(cos32AVX512, cos32AVX2, cosF32, dst, x, n) }
+func erfs(dst, x unsafe.Pointer, n int) { each64(erf32AVX512, erf32AVX2, erfF32, dst, x, n) }
 func sigmoids(dst, x unsafe.Pointer, n int) {
 	each64(sigmoid32AVX512, sigmoid32AVX2, sigmoidF32, dst, x, n)
 }

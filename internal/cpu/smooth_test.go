@@ -28,12 +28,12 @@ var smoothOps = []struct {
 	everywhere bool    // of float64 arguments of any size too
 }{
 	{expr.Exp, 1.1, 0.85, -745, 709, false},
-	{expr.Expm1, 0.51, 0.75, -40, 700, false},
-	{expr.Log, 0.51, 0.65, 0.4, 2.5, true},
-	{expr.Log1p, 0.51, 0.75, -1, 2, true},
+	{expr.Expm1, 0.9, 0.75, -40, 700, false},
+	{expr.Log, 0.9, 0.65, 0.4, 2.5, true},
+	{expr.Log1p, 0.95, 0.75, -1, 2, true},
 	{expr.Sin, 0.51, 0.85, -20, 20, true},
 	{expr.Cos, 0.51, 0.85, -20, 20, true},
-	{expr.Tanh, 0.51, 0.6, -3, 3, false},
+	{expr.Tanh, 0.75, 0.6, -3, 3, false},
 	{expr.Erf, 0.51, 0.95, -6, 6, false},
 	{expr.Sigmoid, 0.51, 1.9, -40, 40, false},
 	{expr.SiLU, 0.51, 2, -50, 50, false},

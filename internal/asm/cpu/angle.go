@@ -23,18 +23,18 @@ func angles(c *build.Context) {
 func anglesOf(c *build.Context, wide bool, suffix string) {
 	begin := func(name string) angle {
 		asm.Function(c, name+suffix)
-		return angle{fused{doubles{c: c, wide: wide, table: asm.Variable(c, "angleTable"), constants: angleConstants}}}
+		return angle{fused{floats{c: c, wide: wide, table: asm.Variable(c, "angleTable"), constants: angleConstants}}}
 	}
 	for _, f := range []mapping[angle]{{"atan", angle.atan}, {"asin", angle.asin}, {"acos", angle.acos}} {
 		v := begin(f.name + "64")
-		prefix(v.doubles, 8, func(dst, x operand.Mem) { c.VMOVUPD(f.of(v, v.load(x)), dst) })
+		prefix(v.floats, 8, func(dst, x operand.Mem) { c.VMOVUPD(f.of(v, v.load(x)), dst) })
 		v = begin(f.name + "32")
-		prefix(v.doubles, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
+		prefix(v.floats, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
 	}
 	v := begin("atan2_64")
-	prefix2(v.doubles, 8, func(dst, y, x operand.Mem) { c.VMOVUPD(v.atan2(v.load(y), v.load(x)), dst) })
+	prefix2(v.floats, 8, func(dst, y, x operand.Mem) { c.VMOVUPD(v.atan2(v.load(y), v.load(x)), dst) })
 	v = begin("atan2_32")
-	prefix2(v.doubles, 4, func(dst, y, x operand.Mem) { v.storeFloats(v.atan2(v.loadFloats(y), v.loadFloats(x)), dst) })
+	prefix2(v.floats, 4, func(dst, y, x operand.Mem) { v.storeFloats(v.atan2(v.loadFloats(y), v.loadFloats(x)), dst) })
 }
 
 func (v angle) atan(x vector) vector {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/gpk-go/gpk/internal/asm"
 	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // condition compares with a constant.
@@ -12,76 +13,95 @@ type condition struct {
 }
 
 // compare returns the mask of a condition: a Y register or, if wide, an opmask.
-func (v doubles) compare(c condition, x vector) operand.Op {
+func (v floats) compare(c condition, x vector) operand.Op {
 	mask := operand.Op(v.c.YMM())
 	if v.wide {
 		mask = v.c.K()
 	}
-	v.write(instruction{v.c.VCMPPD, v.c.VCMPPD_BCST}, operand.Imm(c.predicate), v.k(c.constant), x, mask)
+	v.write(v.ofType(instruction{v.c.VCMPPD, v.c.VCMPPD_BCST}, instruction{v.c.VCMPPS, v.c.VCMPPS_BCST}),
+		operand.Imm(c.predicate), v.k(c.constant), x, mask)
 	return mask
 }
 
 // outUnless jumps to "out" unless the condition holds for all elements of x.
-func (v doubles) outUnless(c condition, x vector) { v.outUnlessAll(v.compare(c, x)) }
+func (v floats) outUnless(c condition, x vector) { v.outUnlessAll(v.compare(c, x)) }
 
 // outUnlessBoth jumps to "out" unless both conditions hold for all elements of x.
-func (v doubles) outUnlessBoth(c, d condition, x vector) {
+func (v floats) outUnlessBoth(c, d condition, x vector) { v.outUnlessAll(v.both(c, d, x)) }
+
+// both returns the mask of the elements of x for which both conditions hold.
+func (v floats) both(c, d condition, x vector) operand.Op {
 	first := v.compare(c, x)
-	if v.wide {
-		both := v.c.K()
-		v.c.VCMPPD_BCST(operand.Imm(d.predicate), v.k(d.constant).Mem, x, first, both)
-		v.outUnlessAll(both)
-		return
+	if !v.wide {
+		return v.and(v.compare(d, x), first)
 	}
-	v.outUnlessAll(v.and(v.compare(d, x), first))
+	both := v.c.K()
+	compare := v.ofType(instruction{broadcast: v.c.VCMPPD_BCST}, instruction{broadcast: v.c.VCMPPS_BCST})
+	compare.broadcast(operand.Imm(d.predicate), v.k(d.constant).Mem, x, first, both)
+	return both
 }
 
 // outUnlessAll jumps to "out" unless the mask is set for all elements.
-func (v doubles) outUnlessAll(mask operand.Op) {
+func (v floats) outUnlessAll(mask operand.Op) { v.jumpUnlessAll("out", mask) }
+
+// jumpUnlessAll jumps to the label unless the mask is set for all elements.
+func (v floats) jumpUnlessAll(label string, mask operand.Op) {
+	v.c.CMPL(v.bits(mask), asm.Number(1<<v.lanes()-1))
+	v.c.JNE(operand.LabelRef(label))
+}
+
+// bits returns a mask as an integer.
+func (v floats) bits(mask operand.Op) reg.Register {
 	bits := v.c.GP32()
-	if v.wide {
+	switch {
+	case v.wide:
 		v.c.KMOVW(mask, bits)
-	} else {
+	case v.single:
+		v.c.VMOVMSKPS(mask, bits)
+	default:
 		v.c.VMOVMSKPD(mask, bits)
 	}
-	v.c.CMPL(bits, asm.Number(1<<v.lanes()-1))
-	v.c.JNE(operand.LabelRef("out"))
+	return bits
 }
 
 // choose returns the elements of yes where the condition holds for x, and those of no elsewhere.
-func (v doubles) choose(c condition, x, yes, no vector) vector {
+func (v floats) choose(c condition, x, yes, no vector) vector {
 	return v.blend(v.compare(c, x), yes, no)
 }
 
 // blend returns the elements of yes where a mask is set, and those of no elsewhere.
-func (v doubles) blend(mask operand.Op, yes, no vector) vector {
+func (v floats) blend(mask operand.Op, yes, no vector) vector {
 	d := v.register()
-	if v.wide {
+	switch {
+	case v.wide && v.single:
+		v.c.VBLENDMPS(yes, no, mask, d)
+	case v.wide:
 		v.c.VBLENDMPD(yes, no, mask, d)
-	} else {
+	case v.single:
+		v.c.VBLENDVPS(mask, yes, no, d)
+	default:
 		v.c.VBLENDVPD(mask, yes, no, d)
 	}
 	return d
 }
 
 // signs returns the mask of the elements whose sign bit is set.
-func (v doubles) signs(x vector) operand.Op {
+func (v floats) signs(x vector) operand.Op {
 	if !v.wide {
 		return x
 	}
 	mask := v.c.K()
-	v.c.VPTESTMQ_BCST(v.k("sign").Mem, x, mask)
+	if v.single {
+		v.c.VPTESTMD_BCST(v.k("sign").Mem, x, mask)
+	} else {
+		v.c.VPTESTMQ_BCST(v.k("sign").Mem, x, mask)
+	}
 	return mask
 }
 
 // outIf jumps to "out" if the condition holds for an element of x.
-func (v doubles) outIf(c condition, x vector) {
-	mask, bits := v.compare(c, x), v.c.GP32()
-	if v.wide {
-		v.c.KMOVW(mask, bits)
-	} else {
-		v.c.VMOVMSKPD(mask, bits)
-	}
+func (v floats) outIf(c condition, x vector) {
+	bits := v.bits(v.compare(c, x))
 	v.c.TESTL(bits, bits)
 	v.c.JNE(operand.LabelRef("out"))
 }

@@ -22,7 +22,7 @@ func epilogue(c *build.Context) {
 
 // epilogueRows writes the epilogues of float32 rows: f(alpha x + bias), computed in float64.
 func epilogueRows(c *build.Context, wide bool, suffix string) {
-	v := activation{fused{doubles{c: c, wide: wide, constants: epilogueConstants}}}
+	v := activation{fused{floats{c: c, wide: wide, constants: epilogueConstants}}}
 	asm.Function(c, "biasRow"+suffix)
 	v.row(func(x vector) vector { return x })
 	asm.Return(c)

@@ -78,7 +78,7 @@ func (e exp32) steps(arguments ...argument) {
 // expAVX computes elements beyond the limit, and NaN, again in float64.
 func expAVX(c *build.Context) {
 	asm.Function(c, "expAVX")
-	v := smooth32{doubles{c: c, table: asm.Variable(c, "smoothTable"), constants: smoothConstants}}
+	v := smooth32{floats{c: c, table: asm.Variable(c, "smoothTable"), constants: smoothConstants}}
 	e := newExp32(c, func(name string) bool {
 		return name != "abs" && name != "limit" && name != "c1" && name != "c0"
 	}, func(place operand.Mem) vector {

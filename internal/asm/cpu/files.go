@@ -23,6 +23,7 @@ var Files = []asm.File{
 	{Name: "rank_one_amd64.s", Write: rankOne},
 	{Name: "truth_amd64.s", Write: truth},
 	{Name: "variance_amd64.s", Write: variance},
+	{Name: "single_amd64.s", Write: singles},
 	{Name: "smooth_amd64.s", Write: smooth},
 	{Name: "smooth64_amd64.s", Write: smooth64Loops},
 	{Name: "softmax_amd64.s", Write: softmax},

@@ -2,25 +2,27 @@ package cpu
 
 import "github.com/mmcloughlin/avo/operand"
 
-// fused adds fused multiply-adds, which round once and overwrite their first operand to doubles.
-type fused struct{ doubles }
+// fused adds fused multiply-adds, which round once and overwrite their first operand to floats.
+type fused struct{ floats }
 
 // fma213 writes a = a b + c.
 func (v fused) fma213(a, b vector, c operand.Op) {
-	v.write(instruction{v.c.VFMADD213PD, v.c.VFMADD213PD_BCST}, c, b, a)
+	v.write(v.ofType(instruction{v.c.VFMADD213PD, v.c.VFMADD213PD_BCST}, instruction{v.c.VFMADD213PS, v.c.VFMADD213PS_BCST}), c, b, a)
 }
 
 // fms213 writes a = a b - c.
-func (v fused) fms213(a, b, c vector) { v.c.VFMSUB213PD(c, b, a) }
+func (v fused) fms213(a, b, c vector) {
+	v.write(v.ofType(instruction{plain: v.c.VFMSUB213PD}, instruction{plain: v.c.VFMSUB213PS}), c, b, a)
+}
 
 // plusProduct writes a = a + b c.
 func (v fused) plusProduct(a, b vector, c operand.Op) {
-	v.write(instruction{v.c.VFMADD231PD, v.c.VFMADD231PD_BCST}, c, b, a)
+	v.write(v.ofType(instruction{v.c.VFMADD231PD, v.c.VFMADD231PD_BCST}, instruction{v.c.VFMADD231PS, v.c.VFMADD231PS_BCST}), c, b, a)
 }
 
 // lessProduct writes a = a - b c.
 func (v fused) lessProduct(a, b vector, c operand.Op) {
-	v.write(instruction{v.c.VFNMADD231PD, v.c.VFNMADD231PD_BCST}, c, b, a)
+	v.write(v.ofType(instruction{v.c.VFNMADD231PD, v.c.VFNMADD231PD_BCST}, instruction{v.c.VFNMADD231PS, v.c.VFNMADD231PS_BCST}), c, b, a)
 }
 
 // alternate returns the polynomial in x with the n coefficients of that name as the sum of two polynomials in z = x^2: the even
@@ -33,4 +35,13 @@ func (v fused) alternate(name string, n int, x, z vector) vector {
 	}
 	v.plusProduct(b, a, x) // the last step was that of the even powers
 	return b
+}
+
+// horner returns the polynomial in x with the n coefficients of that name.
+func (v fused) horner(name string, n int, x vector) vector {
+	p := v.load(v.ki(name, 0))
+	for i := 1; i < n; i++ {
+		v.fma213(p, x, v.ki(name, i))
+	}
+	return p
 }

@@ -9,23 +9,23 @@ import (
 
 // norm writes the loops of LayerNorm and RMSNorm, which compute in float64.
 func norm(c *build.Context) {
-	deviations(c, "deviation32", func(_ doubles, d vector) vector { return d })
-	deviations(c, "squares32", func(v doubles, d vector) vector { return v.mul(d, d) })
+	deviations(c, "deviation32", func(_ floats, d vector) vector { return d })
+	deviations(c, "squares32", func(v floats, d vector) vector { return v.mul(d, d) })
 	normalize32(c)
 	gain32(c)
 }
 
 // deviations writes a function that returns the sum of terms of x - mean.
-func deviations(c *build.Context, name string, term func(v doubles, d vector) vector) {
+func deviations(c *build.Context, name string, term func(v floats, d vector) vector) {
 	asm.Function(c, name)
-	v := doubles{c: c}
+	v := floats{c: c}
 	mean := v.broadcast("mean")
 	rowSum(v, func(x vector) vector { return term(v, v.sub(x, mean)) })
 }
 
 func normalize32(c *build.Context) {
 	asm.Function(c, "normalize32")
-	p, v := asm.Load(c, "dst", "x", "gamma", "beta", "n"), doubles{c: c}
+	p, v := asm.Load(c, "dst", "x", "gamma", "beta", "n"), floats{c: c}
 	mean, scale := v.broadcast("mean"), v.broadcast("scale")
 	asm.Up(c, "next", p[4], 4, func(i reg.Register) {
 		at := func(p reg.Register) operand.Mem { return asm.At(p, 0).Idx(i, 4) }
@@ -38,7 +38,7 @@ func normalize32(c *build.Context) {
 
 func gain32(c *build.Context) {
 	asm.Function(c, "gain32")
-	p, v := asm.Load(c, "dst", "x", "gamma", "n"), doubles{c: c}
+	p, v := asm.Load(c, "dst", "x", "gamma", "n"), floats{c: c}
 	scale := v.broadcast("scale")
 	asm.Up(c, "next", p[3], 4, func(i reg.Register) {
 		at := func(p reg.Register) operand.Mem { return asm.At(p, 0).Idx(i, 4) }

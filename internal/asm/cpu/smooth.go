@@ -8,13 +8,13 @@ import (
 
 // smooth32 writes the functions of smooth.go on four or eight float32 at a time, in float64. Each method does the operations of the Go
 // function of its name in the same order, and so gives the same bits.
-type smooth32 struct{ doubles }
+type smooth32 struct{ floats }
 
 // smoothConstants are those of smoothTable, polynomials highest coefficient first.
-var smoothConstants = constantsOf(`low high log2e shifter ln2 exp*7 bias one abs sign two
+var smoothConstants = constantsOf(`low high log2e shifter ln2 exp*7 bias one abs sign
 	trigLimit twoOverPi halfPiHigh halfPiLow sin*4 cos*4 half
 	erf*9 erfcMax three erfc*14 sqrt1_2 outer inner
-	split two52 unbias log*5 zero unit inf minusOne`)
+	zero unit`)
 
 // smooth writes the smooth functions of float32, with AVX2 and with AVX-512.
 func smooth(c *build.Context) {
@@ -27,31 +27,27 @@ func smooth(c *build.Context) {
 func smooth32Functions(c *build.Context, wide bool, suffix string) {
 	begin := func(name string) smooth32 {
 		asm.Function(c, name+suffix)
-		return smooth32{doubles{c: c, wide: wide, table: asm.Variable(c, "smoothTable"), constants: smoothConstants}}
+		return smooth32{floats{c: c, wide: wide, table: asm.Variable(c, "smoothTable"), constants: smoothConstants}}
 	}
 	for _, f := range []mapping[smooth32]{
-		{"expm1_32", smooth32.expm1},
-		{"tanh32", smooth32.tanh},
 		{"sigmoid32", smooth32.sigmoid},
 		{"silu32", smooth32.silu},
 		{"geluTanh32", smooth32.geluTanh},
 		{"gelu32", smooth32.gelu},
 		{"erf32", smooth32.erf},
-		{"log32", smooth32.log},
-		{"log1p32", smooth32.log1p},
 		{"sin32", smooth32.sin},
 		{"cos32", smooth32.cos},
 	} {
 		v := begin(f.name)
-		prefix(v.doubles, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
+		prefix(v.floats, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
 	}
 	v := begin("tan32")
-	prefix(v.doubles, 4, func(dst, x operand.Mem) { v.tan(v.loadFloats(x), dst) })
+	prefix(v.floats, 4, func(dst, x operand.Mem) { v.tan(v.loadFloats(x), dst) })
 }
 
 // prefix writes the rest of a function (dst, x pointer, n int) int that computes vectors of elements of that size until less
 // than a vector is left, or f jumps to "out". It returns the number of elements computed.
-func prefix(v doubles, size int, f func(dst, x operand.Mem)) {
+func prefix(v floats, size int, f func(dst, x operand.Mem)) {
 	c, lanes := v.c, v.lanes()
 	p := asm.Load(c, "dst", "x", "n")
 	dst, x, n, done := p[0], p[1], p[2], c.GP64()
@@ -68,7 +64,7 @@ func prefix(v doubles, size int, f func(dst, x operand.Mem)) {
 }
 
 // prefix2 is prefix of a function of the elements of x and y.
-func prefix2(v doubles, size int, f func(dst, x, y operand.Mem)) {
+func prefix2(v floats, size int, f func(dst, x, y operand.Mem)) {
 	y := asm.Load(v.c, "y")[0]
 	prefix(v, size, func(dst, x operand.Mem) {
 		f(dst, x, asm.At(y, 0))
@@ -77,7 +73,7 @@ func prefix2(v doubles, size int, f func(dst, x, y operand.Mem)) {
 }
 
 // polynomial returns the polynomial with the n coefficients of that name. It rounds every product.
-func (v doubles) polynomial(name string, n int, x vector) vector {
+func (v floats) polynomial(name string, n int, x vector) vector {
 	p := v.add(v.mul(x, v.k(name)), v.ki(name, 1))
 	for i := 2; i < n; i++ {
 		p = v.add(v.mul(p, x), v.ki(name, i))
@@ -101,24 +97,10 @@ func (v smooth32) expOf(x vector) vector {
 	return v.add(v.mul(p, s), s)
 }
 
-func (v smooth32) expm1Of(x vector) vector {
-	p, s := v.expParts(x)
-	p = v.mul(p, s)
-	return v.add(p, v.sub(s, v.k("one")))
-}
-
 // copySign returns y with the sign of x.
-func (v doubles) copySign(y, x vector) vector {
+func (v floats) copySign(y, x vector) vector {
 	y = v.and(y, v.k("abs"))
 	return v.or(y, v.and(x, v.k("sign")))
-}
-
-func (v smooth32) expm1(x vector) vector { return v.copySign(v.expm1Of(x), x) }
-
-func (v smooth32) tanh(x vector) vector {
-	a := v.and(x, v.k("abs"))
-	m := v.expm1Of(v.add(a, a))
-	return v.copySign(v.div(m, v.add(m, v.k("two"))), x)
 }
 
 func (v smooth32) sigmoid(x vector) vector {
@@ -171,34 +153,6 @@ func (v smooth32) gelu(x vector) vector {
 	low := v.mul(e, v.mul(a, v.k("sqrt1_2")))
 	high := v.max(v.load(v.k("zero")), x) // keeps x = -0
 	return v.nanAtMinusInf(v.sub(high, low), x)
-}
-
-func (v smooth32) log(x vector) vector {
-	v.outUnlessBoth(condition{greater, "zero"}, condition{less, "inf"}, x)
-	return v.logOf(v.logParts(x))
-}
-
-func (v smooth32) log1p(x vector) vector {
-	v.outUnlessBoth(condition{greater, "minusOne"}, condition{less, "inf"}, x)
-	n, f := v.logParts(v.add(x, v.k("one")))
-	f = v.choose(condition{equal, "zero"}, n, x, f)
-	return v.copySign(v.logOf(n, f), x)
-}
-
-func (v smooth32) logParts(x vector) (n, f vector) {
-	k := v.shiftRight(v.addInt(x, v.k("split")), 52)
-	n = v.sub(v.or(k, v.k("two52")), v.k("unbias"))
-	f = v.addInt(v.subInt(x, v.shiftLeft(k, 52)), v.k("one"))
-	return n, v.sub(f, v.k("one"))
-}
-
-func (v smooth32) logOf(n, f vector) vector {
-	s := v.div(f, v.add(f, v.k("two")))
-	z := v.mul(s, s)
-	p := v.polynomial("log", 5, z)
-	p = v.mul(v.mul(z, s), p)
-	p = v.add(p, v.add(s, s))
-	return v.add(v.mul(n, v.k("ln2")), p)
 }
 
 func (v smooth32) sin(x vector) vector {

@@ -28,7 +28,7 @@ func smooth64Loops(c *build.Context) {
 func smooth64Functions(c *build.Context, wide bool, suffix string) {
 	begin := func(name string) smooth64 {
 		asm.Function(c, name+suffix)
-		return smooth64{fused{doubles{c: c, wide: wide, table: asm.Variable(c, "smooth64Table"), constants: smooth64Constants}}}
+		return smooth64{fused{floats{c: c, wide: wide, table: asm.Variable(c, "smooth64Table"), constants: smooth64Constants}}}
 	}
 	for _, f := range []mapping[smooth64]{
 		{"exp64", smooth64.exp},
@@ -51,12 +51,9 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		{"tan64", smooth64.tan},
 	} {
 		v := begin(f.name)
-		prefix(v.doubles, 8, func(dst, x operand.Mem) { v.c.VMOVUPD(f.of(v, v.load(x)), dst) })
+		prefix(v.floats, 8, func(dst, x operand.Mem) { v.c.VMOVUPD(f.of(v, v.load(x)), dst) })
 	}
 	for _, f := range []mapping[smooth64]{
-		{"exp2_32", func(v smooth64, x vector) vector { return v.exp(v.mul(x, v.k("ln2"))) }},
-		{"log2_32", func(v smooth64, x vector) vector { return v.mul(v.log(x), v.k("inverseLn2")) }},
-		{"log10_32", func(v smooth64, x vector) vector { return v.mul(v.log(x), v.k("inverseLn10")) }},
 		{"cbrt32", smooth64.cbrt},
 		{"sinh32", smooth64.sinh},
 		{"cosh32", smooth64.cosh},
@@ -65,12 +62,12 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		{"atanh32", smooth64.atanh},
 	} {
 		v := begin(f.name)
-		prefix(v.doubles, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
+		prefix(v.floats, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
 	}
 	v := begin("pow64")
-	prefix2(v.doubles, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.pow(v.load(x), v.load(y)), dst) })
+	prefix2(v.floats, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.pow(v.load(x), v.load(y)), dst) })
 	v = begin("pow32")
-	prefix2(v.doubles, 4, func(dst, x, y operand.Mem) { v.storeFloats(v.pow(v.loadFloats(x), v.loadFloats(y)), dst) })
+	prefix2(v.floats, 4, func(dst, x, y operand.Mem) { v.storeFloats(v.pow(v.loadFloats(x), v.loadFloats(y)), dst) })
 }
 
 func (v smooth64) exp(x vector) vector {

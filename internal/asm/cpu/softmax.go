@@ -14,7 +14,7 @@ func softmax(c *build.Context) {
 
 func scale32(c *build.Context) {
 	asm.Function(c, "scale32")
-	p, v := asm.Load(c, "x", "n"), doubles{c: c}
+	p, v := asm.Load(c, "x", "n"), floats{c: c}
 	x, n, scale := p[0], p[1], v.broadcast("scale")
 	asm.For(c, n, 8, func(i reg.Register) {
 		low := asm.At(x, 0).Idx(i, 4)
@@ -29,12 +29,12 @@ func scale32(c *build.Context) {
 
 func sum32(c *build.Context) {
 	asm.Function(c, "sum32")
-	rowSum(doubles{c: c}, func(x vector) vector { return x })
+	rowSum(floats{c: c}, func(x vector) vector { return x })
 }
 
 // rowSum writes the body of a function that returns the sum of term(x[i]) over the n elements of x. Four partial sums are
 // kept, one in each lane.
-func rowSum(v doubles, term func(x vector) vector) {
+func rowSum(v floats, term func(x vector) vector) {
 	p := asm.Load(v.c, "x", "n")
 	x, n := p[0], p[1]
 	sums := v.zero()

@@ -35,7 +35,7 @@ func (v smooth64) sinAndCos(x vector) (sin, cos, quarter vector) {
 }
 
 // inQuarter returns the sine of an angle in a quarter of the circle, from sine and cosine of the angle minus a multiple of pi/2.
-func (v doubles) inQuarter(sin, cos, quarter vector) vector {
+func (v floats) inQuarter(sin, cos, quarter vector) vector {
 	y := v.blend(v.signs(v.shiftLeft(quarter, 63)), cos, sin)
 	return v.xor(y, v.shiftLeft(v.shiftRight(quarter, 1), 63))
 }
