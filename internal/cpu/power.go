@@ -2,8 +2,8 @@ package cpu
 
 import "math"
 
-// Coefficients of (2 atanh(s) - 2s - 2/3 s^3)/s^5 in s^2 without the first, 2/5, as in
-// smooth.go, to 2^-54.
+// Coefficients of (2 atanh(s) - 2s - 2/3 s^3)/s^5 in s^2 without the first, 2/5, for e^(2 atanh(s)) in
+// [sqrt(1/2), sqrt(2)], to 2^-54.
 const (
 	powC1 = 0.28571428571428564
 	powC2 = 0.2222222222222843

@@ -9,7 +9,7 @@ import (
 )
 
 // Each function sets dst[i] = f(x[i]), where f is the Go function of its name in exponential32.go or logarithm32.go, bit for bit.
-// It computes a prefix and returns its length: all vectors that fit, of 8 elements with AVX2 and of 16 with AVX-512.
+// It computes a prefix and returns its length: all groups that fit, of 8 elements with AVX2 and of singleGroup with AVX-512.
 
 //go:noescape
 func exp2_32AVX2(dst, x *float32, n int) int
@@ -89,25 +89,26 @@ func log10_32s(dst, x unsafe.Pointer, n int) {
 }
 func log1ps(dst, x unsafe.Pointer, n int) { each32(log1p32AVX512, log1p32AVX2, log1pF32, dst, x, n) }
 
-// each32 computes dst = f(x) on dense blocks. The elements that fill no vector are computed in a vector with ones behind them.
+// singleGroup is the number of elements that the functions compute at a time with AVX-512.
+const singleGroup = 32
+
+// each32 computes dst = f(x) on dense blocks. The last elements are computed in a group with ones behind them.
 func each32(wide, narrow func(dst, x *float32, n int) int, f func(x float32) float32, dst, x unsafe.Pointer, n int) {
-	if !smooth64AVX2 {
+	vector := narrow
+	switch {
+	case smooth64AVX512:
+		vector = wide
+	case !smooth64AVX2:
 		apply(f, dst, x, n)
 		return
 	}
 	d, s := pair[float32, float32](dst, x, n)
-	if smooth64AVX512 && len(s) >= 16 {
-		done := wide(&d[0], &s[0], len(s))
-		d, s = d[done:], s[done:]
-	}
-	if len(s) >= 8 {
-		done := narrow(&d[0], &s[0], len(s))
-		d, s = d[done:], s[done:]
-	}
-	if len(s) > 0 {
-		v := [8]float32{1, 1, 1, 1, 1, 1, 1, 1}
-		copy(v[:], s)
-		narrow(&v[0], &v[0], len(v))
-		copy(d, v[:])
+	if done := vector(&d[0], &s[0], n); done < n {
+		var v [singleGroup]float32
+		for i := copy(v[:], s[done:]); i < len(v); i++ {
+			v[i] = 1
+		}
+		vector(&v[0], &v[0], len(v))
+		copy(d[done:], v[:])
 	}
 }

@@ -2,11 +2,11 @@ package cpu
 
 import "math"
 
-// The smooth functions of float32 are computed in float64, by polynomials accurate to 2^-34
+// These functions of float32 are computed in float64, by polynomials accurate to 2^-34
 // or better, and rounded once: their error is at most 0.501 ulp. Only exp, which must keep
-// up with memory, is computed in float32, with an error below 1.1 ulp. Every product is
-// rounded before it is added, here and in assembly, so that all machines give the same
-// bits.
+// up with memory, is computed in float32, with an error below 1.1 ulp, as are the functions
+// of exponential32.go and logarithm32.go. Every product is rounded before it is added, here
+// and in assembly, so that all machines give the same bits.
 //
 // The assembly stops at arguments that it does not support (those that overflow, are NaN or
 // infinite, or need a long reduction) and leaves them to the functions here.
@@ -27,13 +27,6 @@ const (
 	expC4 = 0.001388885403566671
 	expC5 = 0.00019899285575896282
 	expC6 = 2.4859589834589056e-05
-
-	// (2 atanh(s) - 2s)/s^3 in s^2, for e^(2 atanh(s)) in [sqrt(1/2), sqrt(2)], to 2^-43
-	logC0 = 0.6666666666737545
-	logC1 = 0.39999998796848674
-	logC2 = 0.2857175463573276
-	logC3 = 0.22191394493175057
-	logC4 = 0.19362776836747533
 
 	// (sin(r) - r)/r^3 in r^2, |r| <= pi/4, to 2^-35.6
 	sinC0 = -0.16666666663853044
@@ -108,12 +101,6 @@ func expParts(v float64) (p, s float64) {
 func expOf(v float64) float64 {
 	p, s := expParts(v)
 	return float64(s*p) + s
-}
-
-// expm1Of returns e^v - 1.
-func expm1Of(v float64) float64 {
-	p, s := expParts(v)
-	return float64(s*p) + (s - 1)
 }
 
 // sigmoidF32 returns 1/(1 + e^-x).
@@ -202,14 +189,6 @@ const (
 	one64  = 0x3ff << 52
 	half64 = 0x3fe6a09e << 32
 )
-
-// logOf returns n log 2 + log(1 + f).
-func logOf(n, f float64) float64 {
-	s := f / (f + 2)
-	z := s * s
-	p := horner2(horner2(logC4, z, logC3, logC2), z, logC1, logC0)
-	return float64(n*ln2) + (float64(float64(s*z)*p) + float64(2*s))
-}
 
 // sinF32 returns the sine of any x.
 func sinF32(x float32) float32 { return float32(sinQuarter(float64(x), 0)) }

@@ -41,6 +41,18 @@ func (v floats) both(c, d condition, x vector) operand.Op {
 	return both
 }
 
+// all returns the elements for which all masks are set, in the first mask.
+func (v floats) all(masks []operand.Op) operand.Op {
+	for _, m := range masks[1:] {
+		if v.wide {
+			v.c.KANDW(m, masks[0], masks[0])
+		} else {
+			v.c.VPAND(m, masks[0], masks[0])
+		}
+	}
+	return masks[0]
+}
+
 // outUnlessAll jumps to "out" unless the mask is set for all elements.
 func (v floats) outUnlessAll(mask operand.Op) { v.jumpUnlessAll("out", mask) }
 

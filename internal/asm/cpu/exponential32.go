@@ -33,8 +33,7 @@ func singleFunctions(c *build.Context, wide bool, suffix string) {
 		{"expm1_32", single.expm1},
 		{"tanh32", single.tanh},
 	} {
-		v := begin(f.name)
-		prefix(v.floats, 4, func(dst, x operand.Mem) { c.VMOVUPS(f.of(v, v.load(x)), dst) })
+		begin(f.name).several(f.of)
 	}
 	for _, f := range []logarithm{
 		{"log32", condition{greaterEqual, "normal"}, condition{less, "inf"}, single.log},
@@ -44,6 +43,25 @@ func singleFunctions(c *build.Context, wide bool, suffix string) {
 	} {
 		begin(f.name).logarithm(f)
 	}
+}
+
+// group is the number of vectors that are computed at once. Their instructions are interleaved.
+func (v single) group() int {
+	if v.wide {
+		return 2
+	}
+	return 1
+}
+
+// several writes a function of all numbers.
+func (v single) several(of func(v single, x vector) vector) {
+	n := v.group()
+	prefix(v.floats, 4, n, func(dst, x operand.Mem) {
+		asm.Interleave(v.c, n, func(i int) {
+			at := i * v.bytes()
+			v.c.VMOVUPS(of(v, v.load(x.Offset(at))), dst.Offset(at))
+		})
+	})
 }
 
 // between returns x, but at least low and at most high. NaN stays NaN.

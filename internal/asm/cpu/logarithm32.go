@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/mmcloughlin/avo/operand"
+import (
+	"github.com/gpk-go/gpk/internal/asm"
+	"github.com/mmcloughlin/avo/operand"
+)
 
 // logarithm is a function of the numbers for which both conditions hold, or, if rare, of all numbers.
 type logarithm struct {
@@ -9,18 +12,27 @@ type logarithm struct {
 	of        func(v single, x vector, rare bool) vector
 }
 
-// logarithm writes a function. A vector with an element for which a condition does not hold takes a longer path.
+// logarithm writes a function. Vectors with an element for which a condition does not hold take a longer path.
 func (v single) logarithm(f logarithm) {
-	var x, y vector
-	prefix(v.floats, 4, func(dst, from operand.Mem) {
-		x = v.load(from)
-		v.jumpUnlessAll("rare", v.both(f.low, f.high, x))
-		y = f.of(v, x, false)
+	n := v.group()
+	x, y := make([]vector, n), make([]vector, n)
+	prefix(v.floats, 4, n, func(dst, from operand.Mem) {
+		ordinary := make([]operand.Op, n)
+		for i := range n {
+			x[i] = v.load(from.Offset(i * v.bytes()))
+			ordinary[i] = v.both(f.low, f.high, x[i])
+		}
+		v.jumpUnlessAll("rare", v.all(ordinary))
+		asm.Interleave(v.c, n, func(i int) { y[i] = f.of(v, x[i], false) })
 		v.c.Label("store")
-		v.c.VMOVUPS(y, dst)
+		for i := range n {
+			v.c.VMOVUPS(y[i], dst.Offset(i*v.bytes()))
+		}
 	})
 	v.c.Label("rare")
-	v.c.VMOVAPS(f.of(v, x, true), y)
+	for i := range n {
+		v.c.VMOVAPS(f.of(v, x[i], true), y[i])
+	}
 	v.c.JMP(operand.LabelRef("store"))
 }
 

@@ -39,16 +39,16 @@ func smooth32Functions(c *build.Context, wide bool, suffix string) {
 		{"cos32", smooth32.cos},
 	} {
 		v := begin(f.name)
-		prefix(v.floats, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
+		prefix(v.floats, 4, 1, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
 	}
 	v := begin("tan32")
-	prefix(v.floats, 4, func(dst, x operand.Mem) { v.tan(v.loadFloats(x), dst) })
+	prefix(v.floats, 4, 1, func(dst, x operand.Mem) { v.tan(v.loadFloats(x), dst) })
 }
 
-// prefix writes the rest of a function (dst, x pointer, n int) int that computes vectors of elements of that size until less
-// than a vector is left, or f jumps to "out". It returns the number of elements computed.
-func prefix(v floats, size int, f func(dst, x operand.Mem)) {
-	c, lanes := v.c, v.lanes()
+// prefix writes the rest of a function (dst, x pointer, n int) int that computes some vectors of elements of that size at a time
+// until fewer are left, or f jumps to "out". It returns the number of elements computed.
+func prefix(v floats, size, vectors int, f func(dst, x operand.Mem)) {
+	c, lanes := v.c, vectors*v.lanes()
 	p := asm.Load(c, "dst", "x", "n")
 	dst, x, n, done := p[0], p[1], p[2], c.GP64()
 	c.XORQ(done, done)
@@ -66,7 +66,7 @@ func prefix(v floats, size int, f func(dst, x operand.Mem)) {
 // prefix2 is prefix of a function of the elements of x and y.
 func prefix2(v floats, size int, f func(dst, x, y operand.Mem)) {
 	y := asm.Load(v.c, "y")[0]
-	prefix(v, size, func(dst, x operand.Mem) {
+	prefix(v, size, 1, func(dst, x operand.Mem) {
 		f(dst, x, asm.At(y, 0))
 		v.c.ADDQ(asm.Number(size*v.lanes()), y)
 	})

@@ -51,7 +51,7 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		{"tan64", smooth64.tan},
 	} {
 		v := begin(f.name)
-		prefix(v.floats, 8, func(dst, x operand.Mem) { v.c.VMOVUPD(f.of(v, v.load(x)), dst) })
+		prefix(v.floats, 8, 1, func(dst, x operand.Mem) { v.c.VMOVUPD(f.of(v, v.load(x)), dst) })
 	}
 	for _, f := range []mapping[smooth64]{
 		{"cbrt32", smooth64.cbrt},
@@ -62,7 +62,7 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		{"atanh32", smooth64.atanh},
 	} {
 		v := begin(f.name)
-		prefix(v.floats, 4, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
+		prefix(v.floats, 4, 1, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
 	}
 	v := begin("pow64")
 	prefix2(v.floats, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.pow(v.load(x), v.load(y)), dst) })
