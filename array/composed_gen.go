@@ -29,9 +29,8 @@ func (a *Array) At(index ...int) *Array { return compose.At(a.op("At"), a, index
 
 // BinCount returns the number of elements of a that equal 0, 1, …, as Int64. With weights it returns the sum of their
 // weights, as Float64. a has an integer type and one axis. The result has one axis, whose length is the largest
-// element plus 1, or minLength if that is larger. So BinCount waits for the largest element. weights is at most one
-// array, of a real type and the shape of a. BinCount adds the weights as ScatterAdd does. A negative element,
-// weights of another shape and a negative minLength are ErrShape.
+// element plus 1, for which BinCount waits, or minLength if that is larger. weights is at most one array, of a real
+// type and a's shape, added as by ScatterAdd. Negative elements, weights of another shape and minLength < 0 are ErrShape.
 func (a *Array) BinCount(minLength int, weights ...*Array) *Array {
 	return compose.BinCount(a.op("BinCount", weights...), a, minLength, weights...)
 }
@@ -61,9 +60,8 @@ func (a *Array) Cross(b *Array, axis int) *Array { return compose.Cross(a.op("Cr
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
-// rounded once. The CPU multiplies one factor after the other. On a GPU it is a scan of log2 n passes, the k-th of which
-// multiplies elements 2^k apart (Hillis and Steele, Communications of the ACM 29 (1986) 1170), so that the order of the
-// factors is one of the length alone.
+// rounded once. The CPU multiplies one factor after the other; a GPU multiplies elements 2^k apart in log2 n passes
+// (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends on the length alone.
 func (a *Array) CumProd(axis int) *Array { return compose.CumProd(a.op("CumProd"), a, axis) }
 
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
@@ -335,10 +333,9 @@ func (a *Array) VecDot(b *Array, axis ...int) *Array {
 	return compose.VecDot(a.op("VecDot", b), a, b, axis...)
 }
 
-// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p).
-// For p = +Inf it is the largest |a|, for p = -Inf the smallest; both are ErrShape if there are
-// no elements. For p = 0 it is the number of elements that differ from 0. A p that is NaN is
-// ErrUnsupported.
+// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p). For p = +Inf it is the
+// largest |a|, for p = -Inf the smallest; both are ErrShape if there are no elements. For p = 0 it is the number of
+// elements that differ from 0. A p that is NaN is ErrUnsupported.
 func (a *Array) VectorNorm(p float64, axes ...int) *Array {
 	return compose.VectorNorm(a.op("VectorNorm"), a, p, axes...)
 }

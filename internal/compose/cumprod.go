@@ -10,9 +10,8 @@ import (
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
-// rounded once. The CPU multiplies one factor after the other. On a GPU it is a scan of log2 n passes, the k-th of which
-// multiplies elements 2^k apart (Hillis and Steele, Communications of the ACM 29 (1986) 1170), so that the order of the
-// factors is one of the length alone.
+// rounded once. The CPU multiplies one factor after the other; a GPU multiplies elements 2^k apart in log2 n passes
+// (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends on the length alone.
 //
 //gpk:row Along an axis | the same; int64 for integers and bool, uint64 for uint16, uint32 and uint64 | all | the product of the elements up to each index; integers and bool accumulate in 64 bits
 func CumProd[A Operand](o Operation[A], a A, axis int) A {

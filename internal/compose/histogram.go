@@ -73,9 +73,8 @@ func HistogramEdges[A Operand](o Operation[A], a, edges A) A {
 
 // BinCount returns the number of elements of a that equal 0, 1, …, as Int64. With weights it returns the sum of their
 // weights, as Float64. a has an integer type and one axis. The result has one axis, whose length is the largest
-// element plus 1, or minLength if that is larger. So BinCount waits for the largest element. weights is at most one
-// array, of a real type and the shape of a. BinCount adds the weights as ScatterAdd does. A negative element,
-// weights of another shape and a negative minLength are ErrShape.
+// element plus 1, for which BinCount waits, or minLength if that is larger. weights is at most one array, of a real
+// type and a's shape, added as by ScatterAdd. Negative elements, weights of another shape and minLength < 0 are ErrShape.
 //
 //gpk:row In order along an axis | int64; float64 with weights | integers | the number of elements equal to 0, 1, …, or the sum of their weights; waits for the largest element
 func BinCount[A Operand](o Operation[A], a A, minLength int, weights ...A) A {

@@ -15,10 +15,9 @@ import (
 //gpk:row Over axes | the same; the real type for complex types | floating point, complex | the Euclidean norm, the square root of the sum of |a|^2; 0 for no elements
 func Norm[A Operand](o Operation[A], a A, axes ...int) A { return norm(o, a, 2, axes) }
 
-// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p).
-// For p = +Inf it is the largest |a|, for p = -Inf the smallest; both are ErrShape if there are
-// no elements. For p = 0 it is the number of elements that differ from 0. A p that is NaN is
-// ErrUnsupported.
+// VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p). For p = +Inf it is the
+// largest |a|, for p = -Inf the smallest; both are ErrShape if there are no elements. For p = 0 it is the number of
+// elements that differ from 0. A p that is NaN is ErrUnsupported.
 //
 //gpk:row Over axes | the same; the real type for complex types | floating point, complex | the norm of order p of the elements, (sum \|a\|^p)^(1/p)
 func VectorNorm[A Operand](o Operation[A], a A, p float64, axes ...int) A { return norm(o, a, p, axes) }

@@ -64,12 +64,15 @@ func smaller[T number](a, b T) T { return min(a, b) }
 func largestOf32(x []float32) float32 {
 	return extremeOf(x, largest32, largest[float32], larger[float32])
 }
+
 func largestOf64(x []float64) float64 {
 	return extremeOf(x, largest64, largest[float64], larger[float64])
 }
+
 func smallestOf32(x []float32) float32 {
 	return extremeOf(x, smallest32, smallest[float32], smaller[float32])
 }
+
 func smallestOf64(x []float64) float64 {
 	return extremeOf(x, smallest64, smallest[float64], smaller[float64])
 }

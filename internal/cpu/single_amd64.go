@@ -80,13 +80,16 @@ var singleTable = func() (t [71][8]float32) {
 var _ = &singleTable
 
 func exp2_32s(dst, x unsafe.Pointer, n int) { each32(exp2_32AVX512, exp2_32AVX2, exp2F32, dst, x, n) }
+
 func expm1s(dst, x unsafe.Pointer, n int)   { each32(expm1_32AVX512, expm1_32AVX2, expm1F32, dst, x, n) }
 func tanhs(dst, x unsafe.Pointer, n int)    { each32(tanh32AVX512, tanh32AVX2, tanhF32, dst, x, n) }
 func logs(dst, x unsafe.Pointer, n int)     { each32(log32AVX512, log32AVX2, logF32, dst, x, n) }
 func log2_32s(dst, x unsafe.Pointer, n int) { each32(log2_32AVX512, log2_32AVX2, log2F32, dst, x, n) }
+
 func log10_32s(dst, x unsafe.Pointer, n int) {
 	each32(log10_32AVX512, log10_32AVX2, log10F32, dst, x, n)
 }
+
 func log1ps(dst, x unsafe.Pointer, n int) { each32(log1p32AVX512, log1p32AVX2, log1pF32, dst, x, n) }
 
 // singleGroup is the number of elements that the functions compute at a time with AVX-512.
