@@ -40,7 +40,7 @@ func Arange(t dtype.DType, n int, start, step float64, dst unsafe.Pointer) error
 			if t == dtype.Float64 {
 				to = s.p[0]
 			}
-			if lo < 1<<53-blockLen { // the sum is exact
+			if int64(lo) < 1<<53-blockLen { // the sum is exact
 				add.vs(to, unsafe.Pointer(&firstNumbers), unsafe.Pointer(&first), m)
 			} else {
 				numbers := unsafe.Slice((*float64)(to), m)
