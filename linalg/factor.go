@@ -22,7 +22,7 @@ func loops[T number](rows, cols int) bool {
 	return !isComplex[T]() && rows*cols*int(unsafe.Sizeof(T(0))) <= loopBytes
 }
 
-// cholesky replaces the lower triangle of a by L with A = L L^H, and leaves the upper one.
+// cholesky replaces the lower triangle of a by L with A = L L^H. The upper one has other numbers afterwards.
 // It returns the order of the leading minor that is not positive, or 0. The recursion is
 //
 //	L11 L11^H = A11    L21 = A21 L11^-H    L22 L22^H = A22 - L21 L21^H

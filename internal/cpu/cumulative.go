@@ -115,6 +115,10 @@ func CumProd(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []i
 	l := newLines(xt, dt, shape, axis, x, xs, dst, ds)
 	switch xt.ComputeType() {
 	case dtype.Float32:
+		if xt != dtype.Float32 { // the result is rounded to a half type
+			stepwise(1, func(p *float64, v float32) float32 { *p *= float64(v); return roundToOdd(*p) }).run(l, xt, dt)
+			break
+		}
 		factors := stepwise(1, func(p *float64, v float32) float32 { *p *= float64(v); return float32(*p) })
 		factors.line = func(in, out []float32) {
 			p := 1.0

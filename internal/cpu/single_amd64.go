@@ -97,6 +97,9 @@ const singleGroup = 32
 
 // each32 computes dst = f(x) on dense blocks. The last elements are computed in a group with ones behind them.
 func each32(wide, narrow func(dst, x *float32, n int) int, f func(x float32) float32, dst, x unsafe.Pointer, n int) {
+	if n == 0 {
+		return
+	}
 	vector := narrow
 	switch {
 	case smooth64AVX512:
