@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWatch checks the maximum number of bytes in use during a watch, with two watches that
+// TestWatch checks the maximum number of bytes in use that a watch records. Two watches
 // overlap.
 func TestWatch(t *testing.T) {
 	d, _ := gpu(t, 0)

@@ -87,13 +87,14 @@ func (c *Comm) Direct() bool { return c != nil && c.gpu != nil }
 
 // Beside returns a on a stream of the Comm's own: a collective call of it runs beside what the program starts later on
 // a's stream, and after all that it has started there. The result is on the Comm's stream; y.On(a.Stream()) brings it
-// back. Where nothing can run beside each other, Beside returns a: on the CPU, without NCCL, and in a captured sequence.
+// back. Beside returns a itself without NCCL, in a captured sequence, and if the device has no memory for another
+// stream: then the call runs behind the other work.
 func (c *Comm) Beside(a *gpk.Array) *gpk.Array {
 	if c == nil || c.gpu == nil || a.Err() != nil || a.Device() != c.Device() || a.Stream().Capturing() {
 		return a
 	}
 	s, err := c.gpu.ownStream(c.Device())
-	if err != nil { // there is no memory for a stream: the call runs on a's
+	if err != nil {
 		return a
 	}
 	return a.On(s)

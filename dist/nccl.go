@@ -237,8 +237,8 @@ func (g *gpuComm) broken() error {
 	return nil
 }
 
-// fail fails the group with an error of NCCL, and returns the group's error: that of another rank, which may be the
-// cause, if it becomes known in time.
+// fail ends the group because of an error of NCCL, and returns the group's error. The loss of another rank may be the
+// cause. So fail waits up to patience for the error of another rank, which then is the group's.
 func (g *gpuComm) fail(err error) error {
 	select {
 	case <-g.node.Done():

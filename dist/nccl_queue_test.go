@@ -118,8 +118,8 @@ func TestQueuedCollectives(t *testing.T) {
 	}
 }
 
-// TestQueuedSkippedCall has a launch fail on rank 0, so that its queue leaves out the call of AllReduce behind it. Whatever
-// the program does next, all ranks get an error and none hangs.
+// TestQueuedSkippedCall makes a launch fail on rank 0, so rank 0's queue skips the AllReduce behind it. It checks that Run
+// then returns an error and does not hang, for several next steps of the program.
 func TestQueuedSkippedCall(t *testing.T) {
 	for name, next := range map[string]func(ctx context.Context, c *Comm, x, y *gpk.Array) error{
 		"end":     func(context.Context, *Comm, *gpk.Array, *gpk.Array) error { return nil },

@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// choleskyQRLeast is the number of columns from which QR tries Cholesky's factorization before reflectors.
+// choleskyQRLeast is the smallest number of columns for which QR first tries Cholesky's factorization, and then reflectors.
 const choleskyQRLeast = 512
 
 // leavesCholeskyQR reports whether QR uses reflectors without trying Cholesky's factorization. It does so for small, wide

@@ -79,7 +79,7 @@ func sumOfThree32(a, b, small float32) float32 {
 	return h + (((a - h) + b) + small)
 }
 
-// logSpecial32 returns the logarithm of numbers that are not positive and finite, to any base above 1.
+// logSpecial32 returns the logarithm of zero, a negative number, an infinity or NaN. It is the same for every base above 1.
 func logSpecial32(x float32) float32 {
 	switch {
 	case x == 0:

@@ -116,7 +116,7 @@ func (k *planCache) find(p Problem) (*Plan, error) {
 	return plan, nil
 }
 
-// run holds the arguments of gpk_cufft_run: addresses, and the copy that precedes the transform.
+// run holds the arguments of gpk_cufft_run: the stream, the addresses of the arrays, and the copy made before the transform.
 type run struct {
 	stream, src, dst, work uint64
 	scratch, bytes         uint64 // see gpk_cufft_run

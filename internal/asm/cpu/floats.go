@@ -248,7 +248,7 @@ func (v floats) loadFloats(x operand.Mem) vector {
 	return d
 }
 
-// storeFloats rounds x, which it overwrites, and stores it to memory as float32.
+// storeFloats rounds x to float32 in its own registers, and stores the result to memory.
 func (v floats) storeFloats(x vector, to operand.Mem) { v.c.VMOVUPS(v.toFloats(x), to) }
 
 // toFloats rounds x to float32 in the lower half of its register.
