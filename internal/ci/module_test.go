@@ -70,10 +70,6 @@ func TestModule(t *testing.T) {
 			t.Errorf("with %q the program printed %q, want %q", cgo, got, said)
 		}
 	}
-	for _, target := range []string{"windows/amd64", "darwin/arm64", "linux/arm64"} {
-		system, arch, _ := strings.Cut(target, "/")
-		do([]string{"GOOS=" + system, "GOARCH=" + arch}, "go", "build", "-o", "outside-"+system, ".")
-	}
 	t.Log(do(nil, "go", "run", module+"/cmd/gpk@"+version, "info")) // as the README says, whatever the program needs itself
 	foreign := regexp.MustCompile(`(?m)^(gorgonia\.org|gonum\.org|github\.com/prometheus|github\.com/apache|google\.golang\.org|go\.opentelemetry\.io|github\.com/go-logr)/.*`)
 	if list := foreign.FindAllString(do(nil, "go", "list", "-deps", "."), -1); len(list) > 0 {

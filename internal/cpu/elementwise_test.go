@@ -98,6 +98,14 @@ func closeComplex(got, want complex128, scale, tol float64) bool {
 
 var shapes = [][]int{{}, {0}, {1}, {2}, {15}, {600}, {4, 0}, {1, 9}, {17, 1}, {33, 70}, {3, 5, 64}, {2, 3, 2, 3, 2, 2, 2, 3}, {40, 3, 50}}
 
+// repeats is how many random layouts a test takes of each shape.
+func repeats() int {
+	if testing.Short() {
+		return 1
+	}
+	return 3
+}
+
 func TestBinary(t *testing.T) {
 	rng := testrand.New(t)
 	for _, op := range []expr.Op{expr.Add, expr.Sub, expr.Mul, expr.Div} {
@@ -106,7 +114,7 @@ func TestBinary(t *testing.T) {
 				continue
 			}
 			for _, shape := range shapes {
-				for range 3 {
+				for range repeats() {
 					la, lb, ld := arrangements[rng.IntN(len(arrangements))], arrangements[rng.IntN(len(arrangements))], arrangements[rng.IntN(5)]
 					x, y, z := la.make(dt, shape).randomize(rng), lb.make(dt, shape).randomize(rng), ld.make(dt, shape)
 					switch rng.IntN(6) { // in place

@@ -184,7 +184,7 @@ func TestLines(t *testing.T) {
 					if c.last && axis < len(shape)-1 {
 						continue
 					}
-					for range 3 {
+					for range repeats() {
 						lx, lz := arrangements[rng.IntN(len(arrangements))], arrangements[rng.IntN(5)]
 						x, z := lx.make(dt, shape), lz.make(out, shape)
 						x.each(func(_, k int) {
