@@ -28,9 +28,9 @@ func TestModel(t *testing.T) {
 	logged(t, root, env, "go", "test", "-count=1", "-run", "Embed|TestSuitesRun", "./cmd/gpk", "./benchmark")
 	passed(t, root, env, "-run", "^TestPython", "./interop/safetensors", "./interop/dlpack")
 	passed(t, root, with("GPK_GONUM_SUITES=1"), "-timeout", "40m", "-run", "^TestSuites$", "./interop/gonum")
-	passed(t, root, with("GPK_NUMPY_CASES=500"), "-timeout", "30m", "-run", "^TestPrintNumPy$", "./array")
+	passed(t, root, with("GPK_NUMPY_CASES=200"), "-timeout", "30m", "-run", "^TestPrintNumPy$", "./array")
 	passed(t, root, with("GPK_NUMPY_CASES=200"), "-timeout", "30m", "-run", "^TestNumPy(Names|Functions|AccuracySets|Standard)?$", "./gpktest", "./linalg", "./fft")
-	passed(t, root, env, "-timeout", "30m", "-run", "^TestLibrary$/^(wordpiece|gpt2|llama3|qwen2)$", "./nn/tokenizer")
+	passed(t, root, env, "-timeout", "30m", "-run", "^TestLibrary$/^(wordpiece|qwen2)$", "./nn/tokenizer")
 }
 
 // TestExamples: every program runs, and prints what it says.

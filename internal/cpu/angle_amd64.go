@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Each function sets dst[i] = f(x[i]), where f is the Go function of its name, bit for bit, of float64 or of float32 computed
+// Each function sets dst[i] = f(x[i]), where f is the Go function of its name, bit for bit, of float64, and atan2 of float32 computed
 // in float64. It computes a prefix and returns its length, a multiple of 4 with AVX2 and of 8 with AVX-512: as many elements as
 // fit. Only atan2, whose first operand is y of the point (x, y), stops before that: at the first vector where y/x is NaN.
 
@@ -25,15 +25,6 @@ func acos64AVX2(dst, x *float64, n int) int
 func atan2_64AVX2(dst, x, y *float64, n int) int
 
 //go:noescape
-func atan32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func asin32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func acos32AVX2(dst, x *float32, n int) int
-
-//go:noescape
 func atan2_32AVX2(dst, x, y *float32, n int) int
 
 //go:noescape
@@ -47,15 +38,6 @@ func acos64AVX512(dst, x *float64, n int) int
 
 //go:noescape
 func atan2_64AVX512(dst, x, y *float64, n int) int
-
-//go:noescape
-func atan32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func asin32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func acos32AVX512(dst, x *float32, n int) int
 
 //go:noescape
 func atan2_32AVX512(dst, x, y *float32, n int) int
@@ -81,10 +63,6 @@ var _ = &angleTable
 func atan64s(dst, x unsafe.Pointer, n int) { each64(atan64AVX512, atan64AVX2, atanF64, dst, x, n) }
 func asin64s(dst, x unsafe.Pointer, n int) { each64(asin64AVX512, asin64AVX2, asinF64, dst, x, n) }
 func acos64s(dst, x unsafe.Pointer, n int) { each64(acos64AVX512, acos64AVX2, acosF64, dst, x, n) }
-
-func atan32s(dst, x unsafe.Pointer, n int) { each64(atan32AVX512, atan32AVX2, atanF32, dst, x, n) }
-func asin32s(dst, x unsafe.Pointer, n int) { each64(asin32AVX512, asin32AVX2, asinF32, dst, x, n) }
-func acos32s(dst, x unsafe.Pointer, n int) { each64(acos32AVX512, acos32AVX2, acosF32, dst, x, n) }
 
 // atan2_64s and atan2_32s compute the angles of the points (x, y), of which y is the first operand.
 

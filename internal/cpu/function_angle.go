@@ -7,9 +7,6 @@ import "math"
 // tanF64 is the quotient of a sine and a cosine with an error of 1 ulp each.
 func tanF64(x float64) float64 { return sinF64(x) / cosF64(x) }
 
-// tanF32 is the quotient of a sine and a cosine whose error is at most 1/2 + 2^-10 ulp: 1.51 ulp.
-func tanF32(x float32) float32 { return sinF32(x) / cosF32(x) }
-
 // The arctangent is that of the Cephes library (Moshier, 1984 to 2000), as in Go's package math. Every product is rounded
 // before it is added to something, so that all processors give the same bits.
 
@@ -86,10 +83,6 @@ func atan2F64(y, x float64) float64 {
 	}
 	return math.Copysign(turn(atanOf(q), x), y)
 }
-
-func atanF32(x float32) float32 { return float32(atanF64(float64(x))) }
-func asinF32(x float32) float32 { return float32(asinF64(float64(x))) }
-func acosF32(x float32) float32 { return float32(acosF64(float64(x))) }
 
 func atan2F32(y, x float32) float32 { return float32(atan2F64(float64(y), float64(x))) }
 

@@ -38,5 +38,3 @@ func cbrtF64(x float64) float64 {
 	r = (r - t) / (t + t + r)
 	return math.Copysign(t+float64(t*r), x)
 }
-
-func cbrtF32(x float32) float32 { return float32(cbrtF64(float64(x))) }

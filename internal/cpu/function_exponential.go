@@ -151,9 +151,3 @@ func logAddExpF64(x, y float64) float64 {
 		return d // NaN
 	}
 }
-
-func sinhF32(x float32) float32  { return float32(sinhF64(float64(x))) }
-func coshF32(x float32) float32  { return float32(coshF64(float64(x))) }
-func asinhF32(x float32) float32 { return float32(asinhF64(float64(x))) }
-func acoshF32(x float32) float32 { return float32(acoshF64(float64(x))) }
-func atanhF32(x float32) float32 { return float32(atanhF64(float64(x))) }

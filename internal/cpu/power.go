@@ -15,15 +15,7 @@ const (
 	powC8 = 0.107624244195648
 )
 
-// powF32 returns x^y, as powF64 does; special cases are those of C and of math.Pow.
-func powF32(x, y float32) float32 {
-	a, b := float64(x), float64(y)
-	if x == 1 || y == 0 || x == 0 || !(math.Abs(a) <= math.MaxFloat32) || !(math.Abs(b) <= math.MaxFloat32) {
-		return float32(math.Pow(a, b))
-	}
-	return float32(powFinite(a, b))
-}
-
+// powF64 returns x^y; special cases are those of C and of math.Pow.
 func powF64(x, y float64) float64 {
 	if x == 1 || y == 0 || x == 0 || !(math.Abs(x) <= math.MaxFloat64) || !(math.Abs(y) <= math.MaxFloat64) {
 		return math.Pow(x, y)

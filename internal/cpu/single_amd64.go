@@ -8,8 +8,9 @@ import (
 	"unsafe"
 )
 
-// Each function sets dst[i] = f(x[i]), where f is the Go function of its name in exponential32.go or logarithm32.go, bit for bit.
-// It computes a prefix and returns its length: all groups that fit, of 8 elements with AVX2 and of singleGroup with AVX-512.
+// Each function sets dst[i] = f(x[i]), where f is the Go function of its name, bit for bit. It computes a prefix and returns its
+// length: all groups that fit, of 8 elements with AVX2 and of singleGroup with AVX-512. Sin, cos, tan, asinh, acosh and atanh stop
+// before a group with an element that f computes on another path.
 
 //go:noescape
 func exp2_32AVX2(dst, x *float32, n int) int
@@ -53,9 +54,81 @@ func log10_32AVX512(dst, x *float32, n int) int
 //go:noescape
 func log1p32AVX512(dst, x *float32, n int) int
 
+//go:noescape
+func atan32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func asin32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func acos32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func sinh32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func cosh32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func cbrt32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func sin32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func cos32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func tan32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func asinh32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func acosh32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func atanh32AVX2(dst, x *float32, n int) int
+
+//go:noescape
+func atan32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func asin32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func acos32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func sinh32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func cosh32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func cbrt32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func sin32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func cos32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func tan32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func asinh32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func acosh32AVX512(dst, x *float32, n int) int
+
+//go:noescape
+func atanh32AVX512(dst, x *float32, n int) int
+
 // singleTable holds the constants of the assembly, each repeated eight times, in the order of singleConstants in
 // internal/asm/cpu/exponential32.go.
-var singleTable = func() (t [71][8]float32) {
+var singleTable = func() (t [146][8]float32) {
 	b := math.Float32frombits
 	inf := float32(math.Inf(1))
 	constants := slices.Concat(
@@ -67,6 +140,12 @@ var singleTable = func() (t [71][8]float32) {
 		[]float32{tanh32Near, tanh32High, tanh32C5, tanh32C4, tanh32C3, tanh32C2, tanh32C1, tanh32C0},
 		[]float32{b(log32Split), leastNormal32, subnormalScale, 24, log1p32Far}, log32P[:], log2_32P[:],
 		[]float32{log2e32Low, log10e32, log10e32Low, log10Of2High32, log10Of2Low32},
+		[]float32{b(1), trig32Tiny, trig32Limit, twoOverPi32, halfPi32A, halfPi32B, halfPi32C},
+		[]float32{sin32C3, sin32C2, sin32C1, sin32C0, cos32C2, cos32C1, cos32C0}, tan32P[:],
+		[]float32{halfPi32, halfPi32Rest, 2 * halfPi32, 2 * halfPi32Rest, atan32Far}, atan32P[:], asin32P[:],
+		[]float32{b(125), b(250 << 23), sinh32C2, sinh32C1, sinh32C0, cosh32C2, cosh32C1, cosh32C0},
+		[]float32{hyperbolic32High, hyperbolic32Tiny, arc32Far, arc32Least, asinh32Near}, asinh32P[:], atanh32P[:], []float32{-1.0 / 3, 7.0 / 6},
+		[]float32{b(cbrt32Start), third32, twoNinths32, cbrt32Small, cbrt32Up, cbrt32Down},
 	)
 	for i, v := range constants {
 		for j := range t[i] {
@@ -92,29 +171,52 @@ func log10_32s(dst, x unsafe.Pointer, n int) {
 
 func log1ps(dst, x unsafe.Pointer, n int) { each32(log1p32AVX512, log1p32AVX2, log1pF32, dst, x, n) }
 
+func atan32s(dst, x unsafe.Pointer, n int)  { each32(atan32AVX512, atan32AVX2, atanF32, dst, x, n) }
+func asin32s(dst, x unsafe.Pointer, n int)  { each32(asin32AVX512, asin32AVX2, asinF32, dst, x, n) }
+func acos32s(dst, x unsafe.Pointer, n int)  { each32(acos32AVX512, acos32AVX2, acosF32, dst, x, n) }
+func sinh32s(dst, x unsafe.Pointer, n int)  { each32(sinh32AVX512, sinh32AVX2, sinhF32, dst, x, n) }
+func cosh32s(dst, x unsafe.Pointer, n int)  { each32(cosh32AVX512, cosh32AVX2, coshF32, dst, x, n) }
+func cbrt32s(dst, x unsafe.Pointer, n int)  { each32(cbrt32AVX512, cbrt32AVX2, cbrtF32, dst, x, n) }
+func sins(dst, x unsafe.Pointer, n int)     { each32(sin32AVX512, sin32AVX2, sinF32, dst, x, n) }
+func coss(dst, x unsafe.Pointer, n int)     { each32(cos32AVX512, cos32AVX2, cosF32, dst, x, n) }
+func tan32s(dst, x unsafe.Pointer, n int)   { each32(tan32AVX512, tan32AVX2, tanF32, dst, x, n) }
+func asinh32s(dst, x unsafe.Pointer, n int) { each32(asinh32AVX512, asinh32AVX2, asinhF32, dst, x, n) }
+
+func acosh32s(dst, x unsafe.Pointer, n int) { each32(acosh32AVX512, acosh32AVX2, acoshF32, dst, x, n) }
+
+func atanh32s(dst, x unsafe.Pointer, n int) { each32(atanh32AVX512, atanh32AVX2, atanhF32, dst, x, n) }
+
 // singleGroup is the number of elements that the functions compute at a time with AVX-512.
 const singleGroup = 32
 
 // each32 computes dst = f(x) on dense blocks. The last elements are computed in a group with ones behind them.
 func each32(wide, narrow func(dst, x *float32, n int) int, f func(x float32) float32, dst, x unsafe.Pointer, n int) {
-	if n == 0 {
-		return
-	}
-	vector := narrow
+	vector, group := narrow, 8
 	switch {
 	case smooth64AVX512:
-		vector = wide
+		vector, group = wide, singleGroup
 	case !smooth64AVX2:
 		apply(f, dst, x, n)
 		return
 	}
 	d, s := pair[float32, float32](dst, x, n)
-	if done := vector(&d[0], &s[0], n); done < n {
-		var v [singleGroup]float32
-		for i := copy(v[:], s[done:]); i < len(v); i++ {
-			v[i] = 1
+	for len(s) > 0 {
+		done := vector(&d[0], &s[0], len(s))
+		d, s = d[done:], s[done:]
+		m := min(group, len(s))
+		if 0 < m && m < group {
+			var v [singleGroup]float32
+			for i := copy(v[:group], s); i < group; i++ {
+				v[i] = 1
+			}
+			if vector(&v[0], &v[0], group) == group {
+				copy(d, v[:])
+				return
+			}
 		}
-		vector(&v[0], &v[0], len(v))
-		copy(d[done:], v[:])
+		for i, v := range s[:m] {
+			d[i] = f(v)
+		}
+		d, s = d[m:], s[m:]
 	}
 }

@@ -3,13 +3,10 @@ package cpu
 import "math"
 
 // These functions of float32 are computed in float64, by polynomials accurate to 2^-34
-// or better, and rounded once: their error is at most 0.501 ulp. Only exp, which must keep
-// up with memory, is computed in float32, with an error below 1.1 ulp, as are the functions
-// of exponential32.go and logarithm32.go. Every product is rounded before it is added, here
-// and in assembly, so that all machines give the same bits.
-//
-// The assembly stops at arguments that it does not support (those that overflow, are NaN or
-// infinite, or need a long reduction) and leaves them to the functions here.
+// or better, and rounded once: their error is at most 0.501 ulp. Only exp is computed in
+// float32, with an error below 1.1 ulp, as are the functions of exponential32.go,
+// logarithm32.go, trigonometry32.go, hyperbolic32.go and cbrt32.go. Every product is rounded
+// before it is added, here and in assembly, so that all machines give the same bits.
 
 // Coefficients, lowest first, each of a near-minimax polynomial.
 const (
@@ -27,22 +24,6 @@ const (
 	expC4 = 0.001388885403566671
 	expC5 = 0.00019899285575896282
 	expC6 = 2.4859589834589056e-05
-
-	// (sin(r) - r)/r^3 in r^2, |r| <= pi/4, to 2^-35.6
-	sinC0 = -0.16666666663853044
-	sinC1 = 0.008333331873837089
-	sinC2 = -0.00019840086263755443
-	sinC3 = 2.7249864655139585e-06
-
-	// (cos(r) - 1 + r^2/2)/r^4 in r^2, |r| <= pi/4, to 2^-39.5
-	cosC0 = 0.04166666666431933
-	cosC1 = -0.0013888887671288108
-	cosC2 = 2.480059998353171e-05
-	cosC3 = -2.7300908167996537e-07
-
-	twoOverPi  = 0x1.45f306dc9c883p-1
-	halfPiHigh = 0x1.921fb544p+0       // 33 bits: a multiple below 2^20 is exact
-	halfPiLow  = 0x1.0b4611a626331p-34 // the rest
 
 	// erf(x)/x in x^2, |x| <= 1, to 2^-40
 	erfC0 = 1.1283791670946768
@@ -78,8 +59,6 @@ const (
 
 	// Beyond, e^v is 0 or infinite in float32, even when multiplied by a float32.
 	expLimit = 200
-	// Beyond, sin and cos need the Payne-Hanek reduction.
-	trigLimit = 1 << 19
 )
 
 // expParts returns p and s such that e^v = s + s p and e^v - 1 = (s - 1) + s p, with
@@ -189,37 +168,6 @@ const (
 	one64  = 0x3ff << 52
 	half64 = 0x3fe6a09e << 32
 )
-
-// sinF32 returns the sine of any x.
-func sinF32(x float32) float32 { return float32(sinQuarter(float64(x), 0)) }
-
-// cosF32 returns the cosine of any x.
-func cosF32(x float32) float32 { return float32(sinQuarter(float64(x), 1)) }
-
-// sinQuarter returns sin(x + quarter pi/2).
-func sinQuarter(x float64, quarter uint64) float64 {
-	t := float64(x*twoOverPi) + shifter
-	r := x - float64((t-shifter)*halfPiHigh) - float64((t-shifter)*halfPiLow)
-	q := math.Float64bits(t) + quarter
-	if math.Abs(x) > trigLimit {
-		var far uint64
-		r, _, far = reducePayneHanek(x)
-		q = far + quarter
-	}
-	z := r * r
-	var v float64
-	if q&1 == 0 {
-		p := horner3(sinC3, z, sinC2, sinC1, sinC0)
-		v = (float64(p*z) + 1) * r
-	} else {
-		p := horner3(cosC3, z, cosC2, cosC1, cosC0)
-		v = float64(float64(p*z)*z) + (1 - float64(0.5*z))
-	}
-	if q&2 != 0 {
-		return -v
-	}
-	return v
-}
 
 // Constants of expF32, in float32.
 const (

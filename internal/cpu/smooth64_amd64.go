@@ -45,9 +45,6 @@ func log10_64AVX2(dst, x *float64, n int) int
 func cbrt64AVX2(dst, x *float64, n int) int
 
 //go:noescape
-func cbrt32AVX2(dst, x *float32, n int) int
-
-//go:noescape
 func pow64AVX2(dst, x, y *float64, n int) int
 
 //go:noescape
@@ -84,9 +81,6 @@ func log10_64AVX512(dst, x *float64, n int) int
 func cbrt64AVX512(dst, x *float64, n int) int
 
 //go:noescape
-func cbrt32AVX512(dst, x *float32, n int) int
-
-//go:noescape
 func pow64AVX512(dst, x, y *float64, n int) int
 
 //go:noescape
@@ -112,7 +106,7 @@ func tan64AVX512(dst, x *float64, n int) int
 
 // smooth64Table holds the constants of the assembly, each repeated four times, in the order of
 // smooth64Constants in internal/asm/cpu/smooth64.go.
-var smooth64Table = func() (t [132][4]float64) {
+var smooth64Table = func() (t [149][4]float64) {
 	b := math.Float64frombits
 	constants := slices.Concat(
 		[]float64{1, 2, 0.5, b(1<<63 - 1), b(1 << 63), 0, math.Inf(1), b(1023), log2e, shifter, ln2High, ln2Low},
@@ -126,7 +120,8 @@ var smooth64Table = func() (t [132][4]float64) {
 		[]float64{b(cbrtStart), cbrtC, cbrtD, cbrtE, cbrtF, cbrtG, b(cbrtMask), b(cbrtUp), b(1<<31 - 1), b((1<<31 - 2) / 3), b((1<<33 + 1) / 3)},
 		[]float64{hyperbolicTiny, hyperbolicFar, math.Pi / 4, trigLimit, twoOverPi, halfPi1, halfPi2, halfPi3, halfPiCancelled, b(1)},
 		[]float64{sin64C6, sin64C5, sin64C4, sin64C3, sin64C2, sin64C1, sin64C0},
-		[]float64{cos64C6, cos64C5, cos64C4, cos64C3, cos64C2, cos64C1, cos64C0},
+		[]float64{cos64C6, cos64C5, cos64C4, cos64C3, cos64C2, cos64C1, cos64C0, leastNormal32},
+		pow32Log[:], pow32Exp[:], []float64{pow32Limit, -pow32Limit, math.NaN()},
 	)
 	for i, v := range constants {
 		t[i] = [4]float64{v, v, v, v}
@@ -159,14 +154,13 @@ func log10_64s(dst, x unsafe.Pointer, n int) {
 }
 
 func cbrt64s(dst, x unsafe.Pointer, n int) { each64(cbrt64AVX512, cbrt64AVX2, cbrtF64, dst, x, n) }
-func cbrt32s(dst, x unsafe.Pointer, n int) { each64(cbrt32AVX512, cbrt32AVX2, cbrtF32, dst, x, n) }
 
 func sin64s(dst, x unsafe.Pointer, n int) { each64(sin64AVX512, sin64AVX2, sinF64, dst, x, n) }
 func cos64s(dst, x unsafe.Pointer, n int) { each64(cos64AVX512, cos64AVX2, cosF64, dst, x, n) }
 func tan64s(dst, x unsafe.Pointer, n int) { each64(tan64AVX512, tan64AVX2, tanF64, dst, x, n) }
 
 // each64 computes dst = f(x) on dense blocks. It uses the assembly for every vector that it supports. The assembly computes
-// in float64, whatever T is, but for the quotient of tan32.
+// in float64, whatever T is.
 func each64[T float32 | float64](wide, narrow func(dst, x *T, n int) int, f func(x T) T, dst, x unsafe.Pointer, n int) {
 	d, s := pair[T, T](dst, x, n)
 	for len(s) > 0 {

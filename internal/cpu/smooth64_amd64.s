@@ -1639,555 +1639,6 @@ out:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func cbrt32AVX2(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX2
-TEXT ·cbrt32AVX2(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD  (DX), Y0
-	VPAND      96(AX), Y0, Y1
-	VMOVUPD    (AX), Y2
-	VCMPPD     $0x00, 160(AX), Y1, Y3
-	VBLENDVPD  Y3, Y2, Y1, Y2
-	VCMPPD     $0x1d, 832(AX), Y2, Y3
-	VCMPPD     $0x11, 192(AX), Y2, Y4
-	VPAND      Y3, Y4, Y3
-	VMOVMSKPD  Y3, DI
-	CMPL       DI, $0x0f
-	JNE        out
-	VPSRLQ     $0x1f, Y2, Y3
-	VMOVUPD    3424(AX), Y4
-	VPMULUDQ   Y4, Y3, Y4
-	VPSRLQ     $0x21, Y4, Y4
-	VPSUBQ     Y4, Y3, Y3
-	VPADDQ     Y4, Y4, Y5
-	VPSUBQ     Y5, Y3, Y3
-	VPAND      3360(AX), Y2, Y5
-	VPADDQ     Y3, Y3, Y6
-	VPADDQ     Y6, Y5, Y5
-	VMOVUPD    3424(AX), Y6
-	VPMULUDQ   Y6, Y5, Y5
-	VPSRLQ     $0x21, Y5, Y5
-	VPSLLQ     $0x1f, Y4, Y4
-	VMOVUPD    3392(AX), Y6
-	VPMULUDQ   Y6, Y3, Y3
-	VPADDQ     Y3, Y4, Y3
-	VPADDQ     Y5, Y3, Y3
-	VPADDQ     3104(AX), Y3, Y3
-	VMULPD     Y3, Y3, Y4
-	VDIVPD     Y2, Y4, Y4
-	VMULPD     Y3, Y4, Y4
-	VADDPD     3136(AX), Y4, Y4
-	VMOVUPD    3168(AX), Y5
-	VDIVPD     Y4, Y5, Y5
-	VADDPD     3200(AX), Y4, Y4
-	VADDPD     Y5, Y4, Y4
-	VMOVUPD    3232(AX), Y5
-	VDIVPD     Y4, Y5, Y4
-	VADDPD     3264(AX), Y4, Y4
-	VMULPD     Y4, Y3, Y3
-	VPAND      3296(AX), Y3, Y3
-	VPADDQ     3328(AX), Y3, Y3
-	VMULPD     Y3, Y3, Y4
-	VDIVPD     Y4, Y2, Y2
-	VSUBPD     Y3, Y2, Y4
-	VADDPD     Y3, Y3, Y5
-	VADDPD     Y2, Y5, Y2
-	VDIVPD     Y2, Y4, Y2
-	VMULPD     Y2, Y3, Y2
-	VADDPD     Y2, Y3, Y2
-	VCMPPD     $0x00, 160(AX), Y1, Y3
-	VBLENDVPD  Y3, Y1, Y2, Y1
-	VPAND      96(AX), Y1, Y1
-	VPAND      128(AX), Y0, Y0
-	VPOR       Y0, Y1, Y0
-	VCVTPD2PSY Y0, X0
-	VMOVUPS    X0, (CX)
-	ADDQ       $0x10, DX
-	ADDQ       $0x10, CX
-	ADDQ       $0x04, SI
-
-check:
-	SUBQ $0x04, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func sinh32AVX2(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX2, FMA3
-TEXT ·sinh32AVX2(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD    (DX), Y0
-	VPAND        96(AX), Y0, Y1
-	VCMPPD       $0x12, 704(AX), Y1, Y2
-	VMOVMSKPD    Y2, DI
-	CMPL         DI, $0x0f
-	JNE          out
-	VPXOR        Y2, Y2, Y2
-	VMOVUPD      256(AX), Y3
-	VFMADD213PD  288(AX), Y1, Y3
-	VSUBPD       288(AX), Y3, Y4
-	VFNMADD231PD 320(AX), Y4, Y1
-	VFNMADD231PD 352(AX), Y4, Y2
-	VADDPD       Y2, Y1, Y4
-	VSUBPD       Y1, Y4, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMULPD       Y4, Y4, Y2
-	VMOVUPD      384(AX), Y5
-	VMOVUPD      416(AX), Y6
-	VFMADD213PD  448(AX), Y2, Y5
-	VFMADD213PD  480(AX), Y2, Y6
-	VFMADD213PD  512(AX), Y2, Y5
-	VFMADD213PD  544(AX), Y2, Y6
-	VFMADD213PD  576(AX), Y2, Y5
-	VFMADD213PD  608(AX), Y2, Y6
-	VFMADD213PD  640(AX), Y2, Y5
-	VFMADD213PD  672(AX), Y2, Y6
-	VFMADD231PD  Y4, Y5, Y6
-	VMULPD       Y4, Y2, Y2
-	VMOVUPD      224(AX), Y5
-	VPSUBQ       Y3, Y5, Y5
-	VPSLLQ       $0x34, Y5, Y5
-	VMOVUPD      (AX), Y7
-	VSUBPD       Y5, Y7, Y8
-	VSUBPD       Y8, Y7, Y7
-	VSUBPD       Y5, Y7, Y5
-	VMULPD       64(AX), Y4, Y7
-	VMULPD       Y4, Y7, Y9
-	VFMSUB213PD  Y9, Y4, Y7
-	VADDPD       Y4, Y8, Y10
-	VSUBPD       Y10, Y8, Y8
-	VADDPD       Y4, Y8, Y8
-	VADDPD       Y9, Y10, Y11
-	VSUBPD       Y11, Y10, Y10
-	VADDPD       Y9, Y10, Y9
-	VFMADD213PD  Y7, Y2, Y6
-	VFMADD213PD  Y1, Y4, Y1
-	VADDPD       Y9, Y8, Y2
-	VADDPD       Y5, Y2, Y2
-	VADDPD       Y1, Y2, Y1
-	VADDPD       Y1, Y6, Y1
-	VADDPD       Y1, Y11, Y2
-	VSUBPD       Y2, Y11, Y4
-	VADDPD       Y1, Y4, Y1
-	VPADDQ       224(AX), Y3, Y3
-	VPSLLQ       $0x34, Y3, Y3
-	VMULPD       Y3, Y2, Y2
-	VMULPD       Y3, Y1, Y1
-	VADDPD       (AX), Y2, Y1
-	VDIVPD       Y1, Y2, Y1
-	VADDPD       Y1, Y2, Y1
-	VMULPD       64(AX), Y1, Y1
-	VPAND        96(AX), Y1, Y1
-	VPAND        128(AX), Y0, Y2
-	VPOR         Y2, Y1, Y1
-	VPAND        96(AX), Y0, Y2
-	VCMPPD       $0x11, 3456(AX), Y2, Y2
-	VBLENDVPD    Y2, Y0, Y1, Y0
-	VCVTPD2PSY   Y0, X0
-	VMOVUPS      X0, (CX)
-	ADDQ         $0x10, DX
-	ADDQ         $0x10, CX
-	ADDQ         $0x04, SI
-
-check:
-	SUBQ $0x04, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func cosh32AVX2(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX2, FMA3
-TEXT ·cosh32AVX2(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD    (DX), Y0
-	VPAND        96(AX), Y0, Y0
-	VCMPPD       $0x12, 704(AX), Y0, Y1
-	VMOVMSKPD    Y1, DI
-	CMPL         DI, $0x0f
-	JNE          out
-	VPXOR        Y1, Y1, Y1
-	VMOVUPD      256(AX), Y2
-	VFMADD213PD  288(AX), Y0, Y2
-	VSUBPD       288(AX), Y2, Y3
-	VFNMADD231PD 320(AX), Y3, Y0
-	VFNMADD231PD 352(AX), Y3, Y1
-	VADDPD       Y1, Y0, Y3
-	VSUBPD       Y0, Y3, Y0
-	VSUBPD       Y0, Y1, Y0
-	VFMADD213PD  Y0, Y3, Y0
-	VMULPD       Y3, Y3, Y1
-	VMOVUPD      384(AX), Y4
-	VMOVUPD      416(AX), Y5
-	VFMADD213PD  448(AX), Y1, Y4
-	VFMADD213PD  480(AX), Y1, Y5
-	VFMADD213PD  512(AX), Y1, Y4
-	VFMADD213PD  544(AX), Y1, Y5
-	VFMADD213PD  576(AX), Y1, Y4
-	VFMADD213PD  608(AX), Y1, Y5
-	VFMADD213PD  640(AX), Y1, Y4
-	VFMADD213PD  672(AX), Y1, Y5
-	VFMADD231PD  Y3, Y4, Y5
-	VFMADD213PD  64(AX), Y3, Y5
-	VFMADD213PD  Y0, Y1, Y5
-	VPADDQ       224(AX), Y2, Y0
-	VPSLLQ       $0x34, Y0, Y0
-	VADDPD       Y3, Y5, Y1
-	VADDPD       (AX), Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMULPD       64(AX), Y0, Y1
-	VMOVUPD      64(AX), Y2
-	VDIVPD       Y0, Y2, Y0
-	VADDPD       Y0, Y1, Y0
-	VCVTPD2PSY   Y0, X0
-	VMOVUPS      X0, (CX)
-	ADDQ         $0x10, DX
-	ADDQ         $0x10, CX
-	ADDQ         $0x04, SI
-
-check:
-	SUBQ $0x04, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func asinh32AVX2(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX2, FMA3
-TEXT ·asinh32AVX2(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD    (DX), Y0
-	VPAND        96(AX), Y0, Y1
-	VCMPPD       $0x12, 3488(AX), Y1, Y2
-	VMOVMSKPD    Y2, DI
-	CMPL         DI, $0x0f
-	JNE          out
-	VCMPPD       $0x12, 32(AX), Y1, Y2
-	VMOVUPD      (AX), Y3
-	VMULPD       Y1, Y1, Y4
-	VMOVAPD      Y3, Y5
-	VFMADD231PD  Y1, Y1, Y5
-	VADDPD       Y3, Y4, Y6
-	VBLENDVPD    Y2, Y6, Y5, Y5
-	VSQRTPD      Y5, Y5
-	VBLENDVPD    Y2, Y4, Y3, Y4
-	VBLENDVPD    Y2, Y3, Y1, Y3
-	VADDPD       Y3, Y5, Y3
-	VDIVPD       Y3, Y4, Y3
-	VADDPD       Y1, Y1, Y4
-	VBLENDVPD    Y2, Y1, Y4, Y1
-	VADDPD       Y3, Y1, Y1
-	VADDPD       (AX), Y1, Y3
-	VSUBPD       (AX), Y3, Y4
-	VSUBPD       Y4, Y1, Y5
-	VSUBPD       Y4, Y3, Y4
-	VMOVUPD      (AX), Y6
-	VSUBPD       Y4, Y6, Y4
-	VADDPD       Y4, Y5, Y4
-	VBLENDVPD    Y2, Y3, Y1, Y1
-	VPXOR        Y3, Y3, Y3
-	VBLENDVPD    Y2, Y4, Y3, Y2
-	VPADDQ       864(AX), Y1, Y1
-	VPSRLQ       $0x34, Y1, Y3
-	VPOR         896(AX), Y3, Y4
-	VSUBPD       928(AX), Y4, Y4
-	VPAND        1376(AX), Y1, Y1
-	VPADDQ       2880(AX), Y1, Y1
-	VADDPD       (AX), Y1, Y5
-	VSUBPD       (AX), Y1, Y1
-	VMOVUPD      1248(AX), Y6
-	VPSLLQ       $0x34, Y3, Y3
-	VPSUBQ       Y3, Y6, Y3
-	VMULPD       Y3, Y2, Y2
-	VMOVUPD      1280(AX), Y3
-	VFMADD213PD  1312(AX), Y1, Y3
-	VFMADD213PD  1344(AX), Y1, Y3
-	VFMADD213PD  (AX), Y1, Y3
-	VMULPD       Y3, Y2, Y2
-	VDIVPD       Y5, Y1, Y3
-	VMULPD       64(AX), Y1, Y5
-	VMULPD       Y1, Y5, Y6
-	VMULPD       Y3, Y3, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPD      960(AX), Y9
-	VMOVUPD      992(AX), Y10
-	VFMADD213PD  1024(AX), Y8, Y9
-	VFMADD213PD  1056(AX), Y8, Y10
-	VFMADD213PD  1088(AX), Y8, Y9
-	VFMADD213PD  1120(AX), Y8, Y10
-	VFMADD213PD  1152(AX), Y8, Y9
-	VFMADD231PD  Y7, Y10, Y9
-	VFMADD213PD  Y6, Y7, Y9
-	VMOVAPD      Y1, Y6
-	VFNMADD231PD Y1, Y5, Y6
-	VSUBPD       Y6, Y1, Y7
-	VFNMADD231PD Y1, Y5, Y7
-	VMULPD       320(AX), Y4, Y1
-	VADDPD       Y6, Y1, Y5
-	VSUBPD       Y5, Y1, Y1
-	VADDPD       Y6, Y1, Y1
-	VADDPD       Y7, Y1, Y1
-	VFMADD231PD  352(AX), Y4, Y1
-	VADDPD       Y2, Y1, Y1
-	VFMADD231PD  Y9, Y3, Y1
-	VADDPD       Y1, Y5, Y1
-	VPAND        96(AX), Y1, Y1
-	VPAND        128(AX), Y0, Y2
-	VPOR         Y2, Y1, Y1
-	VPAND        96(AX), Y0, Y2
-	VCMPPD       $0x11, 3456(AX), Y2, Y2
-	VBLENDVPD    Y2, Y0, Y1, Y0
-	VCVTPD2PSY   Y0, X0
-	VMOVUPS      X0, (CX)
-	ADDQ         $0x10, DX
-	ADDQ         $0x10, CX
-	ADDQ         $0x04, SI
-
-check:
-	SUBQ $0x04, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func acosh32AVX2(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX2, FMA3
-TEXT ·acosh32AVX2(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD    (DX), Y0
-	VCMPPD       $0x1d, (AX), Y0, Y1
-	VCMPPD       $0x12, 3488(AX), Y0, Y2
-	VPAND        Y1, Y2, Y1
-	VMOVMSKPD    Y1, DI
-	CMPL         DI, $0x0f
-	JNE          out
-	VCMPPD       $0x12, 32(AX), Y0, Y1
-	VSUBPD       (AX), Y0, Y2
-	VADDPD       Y2, Y2, Y3
-	VFMADD231PD  Y2, Y2, Y3
-	VMOVUPD      1184(AX), Y4
-	VFMADD231PD  Y0, Y0, Y4
-	VBLENDVPD    Y1, Y3, Y4, Y3
-	VSQRTPD      Y3, Y3
-	VADDPD       Y0, Y0, Y4
-	VMOVUPD      (AX), Y5
-	VADDPD       Y3, Y0, Y0
-	VDIVPD       Y0, Y5, Y0
-	VSUBPD       Y0, Y4, Y0
-	VADDPD       Y3, Y2, Y2
-	VBLENDVPD    Y1, Y2, Y0, Y0
-	VADDPD       (AX), Y0, Y2
-	VSUBPD       (AX), Y2, Y3
-	VSUBPD       Y3, Y0, Y4
-	VSUBPD       Y3, Y2, Y3
-	VMOVUPD      (AX), Y5
-	VSUBPD       Y3, Y5, Y3
-	VADDPD       Y3, Y4, Y3
-	VBLENDVPD    Y1, Y2, Y0, Y0
-	VPXOR        Y2, Y2, Y2
-	VBLENDVPD    Y1, Y3, Y2, Y1
-	VPADDQ       864(AX), Y0, Y0
-	VPSRLQ       $0x34, Y0, Y2
-	VPOR         896(AX), Y2, Y3
-	VSUBPD       928(AX), Y3, Y3
-	VPAND        1376(AX), Y0, Y0
-	VPADDQ       2880(AX), Y0, Y0
-	VADDPD       (AX), Y0, Y4
-	VSUBPD       (AX), Y0, Y0
-	VMOVUPD      1248(AX), Y5
-	VPSLLQ       $0x34, Y2, Y2
-	VPSUBQ       Y2, Y5, Y2
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      1280(AX), Y2
-	VFMADD213PD  1312(AX), Y0, Y2
-	VFMADD213PD  1344(AX), Y0, Y2
-	VFMADD213PD  (AX), Y0, Y2
-	VMULPD       Y2, Y1, Y1
-	VDIVPD       Y4, Y0, Y2
-	VMULPD       64(AX), Y0, Y4
-	VMULPD       Y0, Y4, Y5
-	VMULPD       Y2, Y2, Y6
-	VMULPD       Y6, Y6, Y7
-	VMOVUPD      960(AX), Y8
-	VMOVUPD      992(AX), Y9
-	VFMADD213PD  1024(AX), Y7, Y8
-	VFMADD213PD  1056(AX), Y7, Y9
-	VFMADD213PD  1088(AX), Y7, Y8
-	VFMADD213PD  1120(AX), Y7, Y9
-	VFMADD213PD  1152(AX), Y7, Y8
-	VFMADD231PD  Y6, Y9, Y8
-	VFMADD213PD  Y5, Y6, Y8
-	VMOVAPD      Y0, Y5
-	VFNMADD231PD Y0, Y4, Y5
-	VSUBPD       Y5, Y0, Y6
-	VFNMADD231PD Y0, Y4, Y6
-	VMULPD       320(AX), Y3, Y0
-	VADDPD       Y5, Y0, Y4
-	VSUBPD       Y4, Y0, Y0
-	VADDPD       Y5, Y0, Y0
-	VADDPD       Y6, Y0, Y0
-	VFMADD231PD  352(AX), Y3, Y0
-	VADDPD       Y1, Y0, Y0
-	VFMADD231PD  Y8, Y2, Y0
-	VADDPD       Y0, Y4, Y0
-	VCVTPD2PSY   Y0, X0
-	VMOVUPS      X0, (CX)
-	ADDQ         $0x10, DX
-	ADDQ         $0x10, CX
-	ADDQ         $0x04, SI
-
-check:
-	SUBQ $0x04, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func atanh32AVX2(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX2, FMA3
-TEXT ·atanh32AVX2(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD    (DX), Y0
-	VPAND        96(AX), Y0, Y1
-	VCMPPD       $0x11, (AX), Y1, Y2
-	VMOVMSKPD    Y2, DI
-	CMPL         DI, $0x0f
-	JNE          out
-	VCMPPD       $0x11, 64(AX), Y1, Y2
-	VADDPD       Y1, Y1, Y3
-	VMULPD       Y1, Y3, Y4
-	VBLENDVPD    Y2, Y4, Y3, Y4
-	VMOVUPD      (AX), Y5
-	VSUBPD       Y1, Y5, Y1
-	VDIVPD       Y1, Y4, Y1
-	VADDPD       Y1, Y3, Y3
-	VBLENDVPD    Y2, Y3, Y1, Y1
-	VADDPD       (AX), Y1, Y2
-	VSUBPD       (AX), Y2, Y3
-	VSUBPD       Y3, Y1, Y1
-	VSUBPD       Y3, Y2, Y3
-	VMOVUPD      (AX), Y4
-	VSUBPD       Y3, Y4, Y3
-	VADDPD       Y3, Y1, Y1
-	VPADDQ       864(AX), Y2, Y2
-	VPSRLQ       $0x34, Y2, Y3
-	VPOR         896(AX), Y3, Y4
-	VSUBPD       928(AX), Y4, Y4
-	VPAND        1376(AX), Y2, Y2
-	VPADDQ       2880(AX), Y2, Y2
-	VADDPD       (AX), Y2, Y5
-	VSUBPD       (AX), Y2, Y2
-	VMOVUPD      1248(AX), Y6
-	VPSLLQ       $0x34, Y3, Y3
-	VPSUBQ       Y3, Y6, Y3
-	VMULPD       Y3, Y1, Y1
-	VMOVUPD      1280(AX), Y3
-	VFMADD213PD  1312(AX), Y2, Y3
-	VFMADD213PD  1344(AX), Y2, Y3
-	VFMADD213PD  (AX), Y2, Y3
-	VMULPD       Y3, Y1, Y1
-	VDIVPD       Y5, Y2, Y3
-	VMULPD       64(AX), Y2, Y5
-	VMULPD       Y2, Y5, Y6
-	VMULPD       Y3, Y3, Y7
-	VMULPD       Y7, Y7, Y8
-	VMOVUPD      960(AX), Y9
-	VMOVUPD      992(AX), Y10
-	VFMADD213PD  1024(AX), Y8, Y9
-	VFMADD213PD  1056(AX), Y8, Y10
-	VFMADD213PD  1088(AX), Y8, Y9
-	VFMADD213PD  1120(AX), Y8, Y10
-	VFMADD213PD  1152(AX), Y8, Y9
-	VFMADD231PD  Y7, Y10, Y9
-	VFMADD213PD  Y6, Y7, Y9
-	VMOVAPD      Y2, Y6
-	VFNMADD231PD Y2, Y5, Y6
-	VSUBPD       Y6, Y2, Y7
-	VFNMADD231PD Y2, Y5, Y7
-	VMULPD       320(AX), Y4, Y2
-	VADDPD       Y6, Y2, Y5
-	VSUBPD       Y5, Y2, Y2
-	VADDPD       Y6, Y2, Y2
-	VADDPD       Y7, Y2, Y2
-	VFMADD231PD  352(AX), Y4, Y2
-	VADDPD       Y1, Y2, Y2
-	VFMADD231PD  Y9, Y3, Y2
-	VADDPD       Y2, Y5, Y1
-	VMULPD       64(AX), Y1, Y1
-	VPAND        96(AX), Y1, Y1
-	VPAND        128(AX), Y0, Y2
-	VPOR         Y2, Y1, Y1
-	VPAND        96(AX), Y0, Y2
-	VCMPPD       $0x11, 3456(AX), Y2, Y2
-	VBLENDVPD    Y2, Y0, Y1, Y0
-	VCVTPD2PSY   Y0, X0
-	VMOVUPS      X0, (CX)
-	ADDQ         $0x10, DX
-	ADDQ         $0x10, CX
-	ADDQ         $0x04, SI
-
-check:
-	SUBQ $0x04, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
 // func pow64AVX2(dst *float64, x *float64, y *float64, n int) int
 // Requires: AVX, AVX2, FMA3
 TEXT ·pow64AVX2(SB), NOSPLIT|NOFRAME, $0-40
@@ -2202,125 +1653,146 @@ TEXT ·pow64AVX2(SB), NOSPLIT|NOFRAME, $0-40
 next:
 	VMOVUPD      (BX), Y0
 	VMOVUPD      (CX), Y1
-	VCMPPD       $0x1d, 832(AX), Y0, Y2
-	VCMPPD       $0x11, 192(AX), Y0, Y3
-	VPAND        Y2, Y3, Y2
+	VPAND        96(AX), Y0, Y2
+	VCMPPD       $0x1d, 832(AX), Y2, Y3
+	VCMPPD       $0x11, 192(AX), Y2, Y4
+	VPAND        Y3, Y4, Y3
+	VMOVMSKPD    Y3, R8
+	CMPL         R8, $0x0f
+	JNE          out
+	VPADDQ       864(AX), Y2, Y2
+	VPSRLQ       $0x34, Y2, Y3
+	VPOR         896(AX), Y3, Y3
+	VSUBPD       928(AX), Y3, Y3
+	VPAND        1376(AX), Y2, Y2
+	VPADDQ       2880(AX), Y2, Y2
+	VADDPD       (AX), Y2, Y4
+	VSUBPD       (AX), Y2, Y2
+	VSUBPD       32(AX), Y4, Y5
+	VSUBPD       Y5, Y2, Y5
+	VMOVUPD      (AX), Y6
+	VDIVPD       Y4, Y6, Y6
+	VMULPD       Y6, Y2, Y7
+	VFNMADD231PD Y4, Y7, Y2
+	VFNMADD231PD Y5, Y7, Y2
+	VMULPD       Y6, Y2, Y2
+	VMULPD       Y7, Y7, Y4
+	VMOVAPD      Y7, Y5
+	VFMSUB213PD  Y4, Y7, Y5
+	VADDPD       Y7, Y7, Y6
+	VFMADD231PD  Y2, Y6, Y5
+	VADDPD       Y2, Y2, Y2
+	VMULPD       Y4, Y4, Y7
+	VMOVUPD      2496(AX), Y8
+	VMOVUPD      2528(AX), Y9
+	VFMADD213PD  2560(AX), Y7, Y8
+	VFMADD213PD  2592(AX), Y7, Y9
+	VFMADD213PD  2624(AX), Y7, Y8
+	VFMADD213PD  2656(AX), Y7, Y9
+	VFMADD213PD  2688(AX), Y7, Y8
+	VFMADD213PD  2720(AX), Y7, Y9
+	VFMADD231PD  Y4, Y8, Y9
+	VMULPD       64(AX), Y4, Y7
+	VMULPD       Y9, Y7, Y7
+	VADDPD       2816(AX), Y7, Y8
+	VMOVUPD      2816(AX), Y9
+	VSUBPD       Y8, Y9, Y9
+	VADDPD       Y7, Y9, Y7
+	VADDPD       2848(AX), Y7, Y7
+	VMULPD       Y8, Y4, Y9
+	VMOVAPD      Y4, Y10
+	VFMSUB213PD  Y9, Y8, Y10
+	VFMADD231PD  Y7, Y4, Y10
+	VFMADD231PD  Y8, Y5, Y10
+	VADDPD       2752(AX), Y9, Y7
+	VMOVUPD      2752(AX), Y8
+	VSUBPD       Y7, Y8, Y8
+	VADDPD       Y9, Y8, Y8
+	VADDPD       2784(AX), Y10, Y9
+	VADDPD       Y9, Y8, Y8
+	VMULPD       Y7, Y4, Y9
+	VMOVAPD      Y4, Y10
+	VFMSUB213PD  Y9, Y7, Y10
+	VFMADD231PD  Y8, Y4, Y10
+	VFMADD231PD  Y7, Y5, Y10
+	VMULPD       Y9, Y6, Y4
+	VMOVAPD      Y6, Y5
+	VFMSUB213PD  Y4, Y9, Y5
+	VFMADD231PD  Y10, Y6, Y5
+	VFMADD231PD  Y9, Y2, Y5
+	VMULPD       320(AX), Y3, Y7
+	VADDPD       Y6, Y7, Y8
+	VSUBPD       Y8, Y7, Y7
+	VADDPD       Y6, Y7, Y6
+	VADDPD       Y4, Y8, Y7
+	VSUBPD       Y7, Y8, Y8
+	VADDPD       Y4, Y8, Y4
+	VADDPD       Y4, Y6, Y4
+	VADDPD       Y2, Y5, Y2
+	VFMADD231PD  352(AX), Y3, Y2
+	VADDPD       Y2, Y4, Y2
+	VMULPD       Y7, Y1, Y3
+	VMOVAPD      Y1, Y4
+	VFMSUB213PD  Y3, Y7, Y4
+	VFMADD231PD  Y2, Y1, Y4
+	VPAND        96(AX), Y3, Y2
+	VCMPPD       $0x12, 704(AX), Y2, Y2
 	VMOVMSKPD    Y2, R8
 	CMPL         R8, $0x0f
 	JNE          out
-	VPADDQ       864(AX), Y0, Y0
-	VPSRLQ       $0x34, Y0, Y2
-	VPOR         896(AX), Y2, Y2
-	VSUBPD       928(AX), Y2, Y2
-	VPAND        1376(AX), Y0, Y0
-	VPADDQ       2880(AX), Y0, Y0
-	VADDPD       (AX), Y0, Y3
-	VSUBPD       (AX), Y0, Y0
-	VSUBPD       32(AX), Y3, Y4
-	VSUBPD       Y4, Y0, Y4
-	VMOVUPD      (AX), Y5
-	VDIVPD       Y3, Y5, Y5
-	VMULPD       Y5, Y0, Y6
-	VFNMADD231PD Y3, Y6, Y0
-	VFNMADD231PD Y4, Y6, Y0
-	VMULPD       Y5, Y0, Y0
-	VMULPD       Y6, Y6, Y3
-	VMOVAPD      Y6, Y4
-	VFMSUB213PD  Y3, Y6, Y4
-	VADDPD       Y6, Y6, Y5
-	VFMADD231PD  Y0, Y5, Y4
-	VADDPD       Y0, Y0, Y0
-	VMULPD       Y3, Y3, Y6
-	VMOVUPD      2496(AX), Y7
-	VMOVUPD      2528(AX), Y8
-	VFMADD213PD  2560(AX), Y6, Y7
-	VFMADD213PD  2592(AX), Y6, Y8
-	VFMADD213PD  2624(AX), Y6, Y7
-	VFMADD213PD  2656(AX), Y6, Y8
-	VFMADD213PD  2688(AX), Y6, Y7
-	VFMADD213PD  2720(AX), Y6, Y8
-	VFMADD231PD  Y3, Y7, Y8
-	VMULPD       64(AX), Y3, Y6
-	VMULPD       Y8, Y6, Y6
-	VADDPD       2816(AX), Y6, Y7
-	VMOVUPD      2816(AX), Y8
-	VSUBPD       Y7, Y8, Y8
-	VADDPD       Y6, Y8, Y6
-	VADDPD       2848(AX), Y6, Y6
-	VMULPD       Y7, Y3, Y8
-	VMOVAPD      Y3, Y9
-	VFMSUB213PD  Y8, Y7, Y9
-	VFMADD231PD  Y6, Y3, Y9
-	VFMADD231PD  Y7, Y4, Y9
-	VADDPD       2752(AX), Y8, Y6
-	VMOVUPD      2752(AX), Y7
-	VSUBPD       Y6, Y7, Y7
-	VADDPD       Y8, Y7, Y7
-	VADDPD       2784(AX), Y9, Y8
-	VADDPD       Y8, Y7, Y7
-	VMULPD       Y6, Y3, Y8
-	VMOVAPD      Y3, Y9
-	VFMSUB213PD  Y8, Y6, Y9
-	VFMADD231PD  Y7, Y3, Y9
-	VFMADD231PD  Y6, Y4, Y9
-	VMULPD       Y8, Y5, Y3
-	VMOVAPD      Y5, Y4
-	VFMSUB213PD  Y3, Y8, Y4
-	VFMADD231PD  Y9, Y5, Y4
-	VFMADD231PD  Y8, Y0, Y4
-	VMULPD       320(AX), Y2, Y6
-	VADDPD       Y5, Y6, Y7
-	VSUBPD       Y7, Y6, Y6
-	VADDPD       Y5, Y6, Y5
-	VADDPD       Y3, Y7, Y6
-	VSUBPD       Y6, Y7, Y7
-	VADDPD       Y3, Y7, Y3
-	VADDPD       Y3, Y5, Y3
-	VADDPD       Y0, Y4, Y0
-	VFMADD231PD  352(AX), Y2, Y0
-	VADDPD       Y0, Y3, Y0
-	VMULPD       Y6, Y1, Y2
-	VMOVAPD      Y1, Y3
-	VFMSUB213PD  Y2, Y6, Y3
-	VFMADD231PD  Y0, Y1, Y3
-	VPAND        96(AX), Y2, Y0
-	VCMPPD       $0x12, 704(AX), Y0, Y0
+	VMOVUPD      256(AX), Y2
+	VFMADD213PD  288(AX), Y3, Y2
+	VSUBPD       288(AX), Y2, Y5
+	VFNMADD231PD 320(AX), Y5, Y3
+	VFNMADD231PD 352(AX), Y5, Y4
+	VADDPD       Y4, Y3, Y5
+	VSUBPD       Y3, Y5, Y3
+	VSUBPD       Y3, Y4, Y3
+	VFMADD213PD  Y3, Y5, Y3
+	VMULPD       Y5, Y5, Y4
+	VMOVUPD      384(AX), Y6
+	VMOVUPD      416(AX), Y7
+	VFMADD213PD  448(AX), Y4, Y6
+	VFMADD213PD  480(AX), Y4, Y7
+	VFMADD213PD  512(AX), Y4, Y6
+	VFMADD213PD  544(AX), Y4, Y7
+	VFMADD213PD  576(AX), Y4, Y6
+	VFMADD213PD  608(AX), Y4, Y7
+	VFMADD213PD  640(AX), Y4, Y6
+	VFMADD213PD  672(AX), Y4, Y7
+	VFMADD231PD  Y5, Y6, Y7
+	VFMADD213PD  64(AX), Y5, Y7
+	VFMADD213PD  Y3, Y4, Y7
+	VPADDQ       224(AX), Y2, Y2
+	VPSLLQ       $0x34, Y2, Y2
+	VADDPD       Y5, Y7, Y3
+	VADDPD       (AX), Y3, Y3
+	VMULPD       Y2, Y3, Y2
 	VMOVMSKPD    Y0, R8
-	CMPL         R8, $0x0f
-	JNE          out
-	VMOVUPD      256(AX), Y0
-	VFMADD213PD  288(AX), Y2, Y0
-	VSUBPD       288(AX), Y0, Y1
-	VFNMADD231PD 320(AX), Y1, Y2
-	VFNMADD231PD 352(AX), Y1, Y3
-	VADDPD       Y3, Y2, Y1
-	VSUBPD       Y2, Y1, Y2
-	VSUBPD       Y2, Y3, Y2
-	VFMADD213PD  Y2, Y1, Y2
-	VMULPD       Y1, Y1, Y3
-	VMOVUPD      384(AX), Y4
-	VMOVUPD      416(AX), Y5
-	VFMADD213PD  448(AX), Y3, Y4
-	VFMADD213PD  480(AX), Y3, Y5
-	VFMADD213PD  512(AX), Y3, Y4
-	VFMADD213PD  544(AX), Y3, Y5
-	VFMADD213PD  576(AX), Y3, Y4
-	VFMADD213PD  608(AX), Y3, Y5
-	VFMADD213PD  640(AX), Y3, Y4
-	VFMADD213PD  672(AX), Y3, Y5
-	VFMADD231PD  Y1, Y4, Y5
-	VFMADD213PD  64(AX), Y1, Y5
-	VFMADD213PD  Y2, Y3, Y5
-	VPADDQ       224(AX), Y0, Y0
-	VPSLLQ       $0x34, Y0, Y0
-	VADDPD       Y1, Y5, Y1
-	VADDPD       (AX), Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (DX)
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, BX
-	ADDQ         $0x20, DX
-	ADDQ         $0x04, DI
+	TESTL        R8, R8
+	JE           positive
+	VMULPD       64(AX), Y1, Y3
+	VROUNDPD     $0x0b, Y3, Y4
+	VSUBPD       Y4, Y3, Y3
+	VCMPPD       $0x00, 160(AX), Y3, Y3
+	VPXOR        Y4, Y4, Y4
+	VMOVUPD      128(AX), Y5
+	VBLENDVPD    Y3, Y4, Y5, Y3
+	VPXOR        Y3, Y2, Y3
+	VROUNDPD     $0x0b, Y1, Y4
+	VSUBPD       Y4, Y1, Y1
+	VCMPPD       $0x00, 160(AX), Y1, Y1
+	VMOVUPD      4736(AX), Y4
+	VBLENDVPD    Y1, Y3, Y4, Y1
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	VMOVAPD      Y0, Y2
+
+positive:
+	VMOVUPD Y2, (DX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, BX
+	ADDQ    $0x20, DX
+	ADDQ    $0x04, DI
 
 check:
 	SUBQ $0x04, SI
@@ -2343,128 +1815,82 @@ TEXT ·pow32AVX2(SB), NOSPLIT|NOFRAME, $0-40
 	JMP  check
 
 next:
-	VCVTPS2PD    (BX), Y0
-	VCVTPS2PD    (CX), Y1
-	VCMPPD       $0x1d, 832(AX), Y0, Y2
-	VCMPPD       $0x11, 192(AX), Y0, Y3
-	VPAND        Y2, Y3, Y2
-	VMOVMSKPD    Y2, R8
-	CMPL         R8, $0x0f
-	JNE          out
-	VPADDQ       864(AX), Y0, Y0
-	VPSRLQ       $0x34, Y0, Y2
-	VPOR         896(AX), Y2, Y2
-	VSUBPD       928(AX), Y2, Y2
-	VPAND        1376(AX), Y0, Y0
-	VPADDQ       2880(AX), Y0, Y0
-	VADDPD       (AX), Y0, Y3
-	VSUBPD       (AX), Y0, Y0
-	VSUBPD       32(AX), Y3, Y4
-	VSUBPD       Y4, Y0, Y4
-	VMOVUPD      (AX), Y5
-	VDIVPD       Y3, Y5, Y5
-	VMULPD       Y5, Y0, Y6
-	VFNMADD231PD Y3, Y6, Y0
-	VFNMADD231PD Y4, Y6, Y0
-	VMULPD       Y5, Y0, Y0
-	VMULPD       Y6, Y6, Y3
-	VMOVAPD      Y6, Y4
-	VFMSUB213PD  Y3, Y6, Y4
-	VADDPD       Y6, Y6, Y5
-	VFMADD231PD  Y0, Y5, Y4
-	VADDPD       Y0, Y0, Y0
-	VMULPD       Y3, Y3, Y6
-	VMOVUPD      2496(AX), Y7
-	VMOVUPD      2528(AX), Y8
-	VFMADD213PD  2560(AX), Y6, Y7
-	VFMADD213PD  2592(AX), Y6, Y8
-	VFMADD213PD  2624(AX), Y6, Y7
-	VFMADD213PD  2656(AX), Y6, Y8
-	VFMADD213PD  2688(AX), Y6, Y7
-	VFMADD213PD  2720(AX), Y6, Y8
-	VFMADD231PD  Y3, Y7, Y8
-	VMULPD       64(AX), Y3, Y6
-	VMULPD       Y8, Y6, Y6
-	VADDPD       2816(AX), Y6, Y7
-	VMOVUPD      2816(AX), Y8
-	VSUBPD       Y7, Y8, Y8
-	VADDPD       Y6, Y8, Y6
-	VADDPD       2848(AX), Y6, Y6
-	VMULPD       Y7, Y3, Y8
-	VMOVAPD      Y3, Y9
-	VFMSUB213PD  Y8, Y7, Y9
-	VFMADD231PD  Y6, Y3, Y9
-	VFMADD231PD  Y7, Y4, Y9
-	VADDPD       2752(AX), Y8, Y6
-	VMOVUPD      2752(AX), Y7
-	VSUBPD       Y6, Y7, Y7
-	VADDPD       Y8, Y7, Y7
-	VADDPD       2784(AX), Y9, Y8
-	VADDPD       Y8, Y7, Y7
-	VMULPD       Y6, Y3, Y8
-	VMOVAPD      Y3, Y9
-	VFMSUB213PD  Y8, Y6, Y9
-	VFMADD231PD  Y7, Y3, Y9
-	VFMADD231PD  Y6, Y4, Y9
-	VMULPD       Y8, Y5, Y3
-	VMOVAPD      Y5, Y4
-	VFMSUB213PD  Y3, Y8, Y4
-	VFMADD231PD  Y9, Y5, Y4
-	VFMADD231PD  Y8, Y0, Y4
-	VMULPD       320(AX), Y2, Y6
-	VADDPD       Y5, Y6, Y7
-	VSUBPD       Y7, Y6, Y6
-	VADDPD       Y5, Y6, Y5
-	VADDPD       Y3, Y7, Y6
-	VSUBPD       Y6, Y7, Y7
-	VADDPD       Y3, Y7, Y3
-	VADDPD       Y3, Y5, Y3
-	VADDPD       Y0, Y4, Y0
-	VFMADD231PD  352(AX), Y2, Y0
-	VADDPD       Y0, Y3, Y0
-	VMULPD       Y6, Y1, Y2
-	VMOVAPD      Y1, Y3
-	VFMSUB213PD  Y2, Y6, Y3
-	VFMADD231PD  Y0, Y1, Y3
-	VPAND        96(AX), Y2, Y0
-	VCMPPD       $0x12, 704(AX), Y0, Y0
-	VMOVMSKPD    Y0, R8
-	CMPL         R8, $0x0f
-	JNE          out
-	VMOVUPD      256(AX), Y0
-	VFMADD213PD  288(AX), Y2, Y0
-	VSUBPD       288(AX), Y0, Y1
-	VFNMADD231PD 320(AX), Y1, Y2
-	VFNMADD231PD 352(AX), Y1, Y3
-	VADDPD       Y3, Y2, Y1
-	VSUBPD       Y2, Y1, Y2
-	VSUBPD       Y2, Y3, Y2
-	VFMADD213PD  Y2, Y1, Y2
-	VMULPD       Y1, Y1, Y3
-	VMOVUPD      384(AX), Y4
-	VMOVUPD      416(AX), Y5
-	VFMADD213PD  448(AX), Y3, Y4
-	VFMADD213PD  480(AX), Y3, Y5
-	VFMADD213PD  512(AX), Y3, Y4
-	VFMADD213PD  544(AX), Y3, Y5
-	VFMADD213PD  576(AX), Y3, Y4
-	VFMADD213PD  608(AX), Y3, Y5
-	VFMADD213PD  640(AX), Y3, Y4
-	VFMADD213PD  672(AX), Y3, Y5
-	VFMADD231PD  Y1, Y4, Y5
-	VFMADD213PD  64(AX), Y1, Y5
-	VFMADD213PD  Y2, Y3, Y5
-	VPADDQ       224(AX), Y0, Y0
-	VPSLLQ       $0x34, Y0, Y0
-	VADDPD       Y1, Y5, Y1
-	VADDPD       (AX), Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VCVTPD2PSY   Y0, X0
-	VMOVUPS      X0, (DX)
-	ADDQ         $0x10, CX
-	ADDQ         $0x10, BX
-	ADDQ         $0x10, DX
-	ADDQ         $0x04, DI
+	VCVTPS2PD   (BX), Y0
+	VCVTPS2PD   (CX), Y1
+	VPAND       96(AX), Y0, Y2
+	VCMPPD      $0x1d, 4224(AX), Y2, Y3
+	VCMPPD      $0x11, 192(AX), Y2, Y4
+	VPAND       Y3, Y4, Y3
+	VMOVMSKPD   Y3, R8
+	CMPL        R8, $0x0f
+	JNE         out
+	VPAND       96(AX), Y1, Y3
+	VCMPPD      $0x11, 192(AX), Y3, Y3
+	VMOVMSKPD   Y3, R8
+	CMPL        R8, $0x0f
+	JNE         out
+	VPADDQ      864(AX), Y2, Y2
+	VPSRLQ      $0x34, Y2, Y3
+	VPOR        896(AX), Y3, Y3
+	VSUBPD      928(AX), Y3, Y3
+	VPAND       1376(AX), Y2, Y2
+	VPADDQ      2880(AX), Y2, Y2
+	VADDPD      (AX), Y2, Y4
+	VSUBPD      (AX), Y2, Y2
+	VDIVPD      Y4, Y2, Y2
+	VMULPD      Y2, Y2, Y4
+	VMOVUPD     4256(AX), Y5
+	VFMADD213PD 4288(AX), Y4, Y5
+	VFMADD213PD 4320(AX), Y4, Y5
+	VFMADD213PD 4352(AX), Y4, Y5
+	VFMADD213PD 4384(AX), Y4, Y5
+	VFMADD213PD 4416(AX), Y4, Y5
+	VFMADD213PD Y3, Y2, Y5
+	VMOVUPD     4704(AX), Y2
+	VMOVUPD     4672(AX), Y3
+	VMULPD      Y1, Y5, Y4
+	VMINPD      Y4, Y3, Y3
+	VMAXPD      Y3, Y2, Y2
+	VADDPD      288(AX), Y2, Y3
+	VSUBPD      288(AX), Y3, Y4
+	VSUBPD      Y4, Y2, Y2
+	VMOVUPD     4448(AX), Y4
+	VFMADD213PD 4480(AX), Y2, Y4
+	VFMADD213PD 4512(AX), Y2, Y4
+	VFMADD213PD 4544(AX), Y2, Y4
+	VFMADD213PD 4576(AX), Y2, Y4
+	VFMADD213PD 4608(AX), Y2, Y4
+	VFMADD213PD 4640(AX), Y2, Y4
+	VFMADD213PD (AX), Y2, Y4
+	VPADDQ      224(AX), Y3, Y2
+	VPSLLQ      $0x34, Y2, Y2
+	VMULPD      Y2, Y4, Y2
+	VMOVMSKPD   Y0, R8
+	TESTL       R8, R8
+	JE          positive
+	VMULPD      64(AX), Y1, Y3
+	VROUNDPD    $0x0b, Y3, Y4
+	VSUBPD      Y4, Y3, Y3
+	VCMPPD      $0x00, 160(AX), Y3, Y3
+	VPXOR       Y4, Y4, Y4
+	VMOVUPD     128(AX), Y5
+	VBLENDVPD   Y3, Y4, Y5, Y3
+	VPXOR       Y3, Y2, Y3
+	VROUNDPD    $0x0b, Y1, Y4
+	VSUBPD      Y4, Y1, Y1
+	VCMPPD      $0x00, 160(AX), Y1, Y1
+	VMOVUPD     4736(AX), Y4
+	VBLENDVPD   Y1, Y3, Y4, Y1
+	VBLENDVPD   Y0, Y1, Y2, Y0
+	VMOVAPD     Y0, Y2
+
+positive:
+	VCVTPD2PSY Y2, X2
+	VMOVUPS    X2, (DX)
+	ADDQ       $0x10, CX
+	ADDQ       $0x10, BX
+	ADDQ       $0x10, DX
+	ADDQ       $0x04, DI
 
 check:
 	SUBQ $0x04, SI
@@ -4107,553 +3533,6 @@ out:
 	MOVQ SI, ret+24(FP)
 	RET
 
-// func cbrt32AVX512(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX512F
-TEXT ·cbrt32AVX512(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD    (DX), Z0
-	VPANDQ.BCST  96(AX), Z0, Z1
-	VBROADCASTSD (AX), Z2
-	VCMPPD.BCST  $0x00, 160(AX), Z1, K1
-	VBLENDMPD    Z2, Z1, K1, Z3
-	VCMPPD.BCST  $0x1d, 832(AX), Z3, K1
-	VCMPPD.BCST  $0x11, 192(AX), Z3, K1, K1
-	KMOVW        K1, DI
-	CMPL         DI, $0xff
-	JNE          out
-	VPSRLQ       $0x1f, Z3, Z2
-	VBROADCASTSD 3424(AX), Z5
-	VPMULUDQ     Z5, Z2, Z5
-	VPSRLQ       $0x21, Z5, Z5
-	VPSUBQ       Z5, Z2, Z2
-	VPADDQ       Z5, Z5, Z6
-	VPSUBQ       Z6, Z2, Z2
-	VPANDQ.BCST  3360(AX), Z3, Z6
-	VPADDQ       Z2, Z2, Z7
-	VPADDQ       Z7, Z6, Z6
-	VBROADCASTSD 3424(AX), Z7
-	VPMULUDQ     Z7, Z6, Z6
-	VPSRLQ       $0x21, Z6, Z6
-	VPSLLQ       $0x1f, Z5, Z5
-	VBROADCASTSD 3392(AX), Z7
-	VPMULUDQ     Z7, Z2, Z2
-	VPADDQ       Z2, Z5, Z2
-	VPADDQ       Z6, Z2, Z2
-	VPADDQ.BCST  3104(AX), Z2, Z2
-	VMULPD       Z2, Z2, Z5
-	VDIVPD       Z3, Z5, Z5
-	VMULPD       Z2, Z5, Z5
-	VADDPD.BCST  3136(AX), Z5, Z5
-	VBROADCASTSD 3168(AX), Z6
-	VDIVPD       Z5, Z6, Z6
-	VADDPD.BCST  3200(AX), Z5, Z5
-	VADDPD       Z6, Z5, Z5
-	VBROADCASTSD 3232(AX), Z6
-	VDIVPD       Z5, Z6, Z5
-	VADDPD.BCST  3264(AX), Z5, Z5
-	VMULPD       Z5, Z2, Z2
-	VPANDQ.BCST  3296(AX), Z2, Z2
-	VPADDQ.BCST  3328(AX), Z2, Z2
-	VMULPD       Z2, Z2, Z5
-	VDIVPD       Z5, Z3, Z5
-	VSUBPD       Z2, Z5, Z6
-	VADDPD       Z2, Z2, Z7
-	VADDPD       Z5, Z7, Z5
-	VDIVPD       Z5, Z6, Z5
-	VMULPD       Z5, Z2, Z5
-	VADDPD       Z5, Z2, Z2
-	VCMPPD.BCST  $0x00, 160(AX), Z1, K1
-	VBLENDMPD    Z1, Z2, K1, Z4
-	VPANDQ.BCST  96(AX), Z4, Z1
-	VPANDQ.BCST  128(AX), Z0, Z0
-	VPORQ        Z0, Z1, Z0
-	VCVTPD2PS    Z0, Y0
-	VMOVUPS      Y0, (CX)
-	ADDQ         $0x20, DX
-	ADDQ         $0x20, CX
-	ADDQ         $0x08, SI
-
-check:
-	SUBQ $0x08, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func sinh32AVX512(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX512F
-TEXT ·sinh32AVX512(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD         (DX), Z0
-	VPANDQ.BCST       96(AX), Z0, Z1
-	VCMPPD.BCST       $0x12, 704(AX), Z1, K1
-	KMOVW             K1, DI
-	CMPL              DI, $0xff
-	JNE               out
-	VPXORQ            Z2, Z2, Z2
-	VBROADCASTSD      256(AX), Z3
-	VFMADD213PD.BCST  288(AX), Z1, Z3
-	VSUBPD.BCST       288(AX), Z3, Z4
-	VFNMADD231PD.BCST 320(AX), Z4, Z1
-	VFNMADD231PD.BCST 352(AX), Z4, Z2
-	VADDPD            Z2, Z1, Z4
-	VSUBPD            Z1, Z4, Z1
-	VSUBPD            Z1, Z2, Z1
-	VMULPD            Z4, Z4, Z6
-	VBROADCASTSD      384(AX), Z7
-	VBROADCASTSD      416(AX), Z8
-	VFMADD213PD.BCST  448(AX), Z6, Z7
-	VFMADD213PD.BCST  480(AX), Z6, Z8
-	VFMADD213PD.BCST  512(AX), Z6, Z7
-	VFMADD213PD.BCST  544(AX), Z6, Z8
-	VFMADD213PD.BCST  576(AX), Z6, Z7
-	VFMADD213PD.BCST  608(AX), Z6, Z8
-	VFMADD213PD.BCST  640(AX), Z6, Z7
-	VFMADD213PD.BCST  672(AX), Z6, Z8
-	VFMADD231PD       Z4, Z7, Z8
-	VMULPD            Z4, Z6, Z6
-	VBROADCASTSD      224(AX), Z7
-	VPSUBQ            Z3, Z7, Z7
-	VPSLLQ            $0x34, Z7, Z7
-	VBROADCASTSD      (AX), Z9
-	VSUBPD            Z7, Z9, Z10
-	VSUBPD            Z10, Z9, Z9
-	VSUBPD            Z7, Z9, Z7
-	VMULPD.BCST       64(AX), Z4, Z9
-	VMULPD            Z4, Z9, Z11
-	VFMSUB213PD       Z11, Z4, Z9
-	VADDPD            Z4, Z10, Z12
-	VSUBPD            Z12, Z10, Z10
-	VADDPD            Z4, Z10, Z10
-	VADDPD            Z11, Z12, Z13
-	VSUBPD            Z13, Z12, Z12
-	VADDPD            Z11, Z12, Z11
-	VFMADD213PD       Z9, Z6, Z8
-	VFMADD213PD       Z1, Z4, Z1
-	VADDPD            Z11, Z10, Z4
-	VADDPD            Z7, Z4, Z4
-	VADDPD            Z1, Z4, Z1
-	VADDPD            Z1, Z8, Z1
-	VADDPD            Z1, Z13, Z4
-	VSUBPD            Z4, Z13, Z6
-	VADDPD            Z1, Z6, Z1
-	VPADDQ.BCST       224(AX), Z3, Z3
-	VPSLLQ            $0x34, Z3, Z3
-	VMULPD            Z3, Z4, Z4
-	VMULPD            Z3, Z1, Z1
-	VADDPD.BCST       (AX), Z4, Z1
-	VDIVPD            Z1, Z4, Z1
-	VADDPD            Z1, Z4, Z1
-	VMULPD.BCST       64(AX), Z1, Z1
-	VPANDQ.BCST       96(AX), Z1, Z1
-	VPANDQ.BCST       128(AX), Z0, Z3
-	VPORQ             Z3, Z1, Z1
-	VPANDQ.BCST       96(AX), Z0, Z3
-	VCMPPD.BCST       $0x11, 3456(AX), Z3, K1
-	VBLENDMPD         Z0, Z1, K1, Z5
-	VCVTPD2PS         Z5, Y5
-	VMOVUPS           Y5, (CX)
-	ADDQ              $0x20, DX
-	ADDQ              $0x20, CX
-	ADDQ              $0x08, SI
-
-check:
-	SUBQ $0x08, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func cosh32AVX512(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX512F
-TEXT ·cosh32AVX512(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD         (DX), Z0
-	VPANDQ.BCST       96(AX), Z0, Z0
-	VCMPPD.BCST       $0x12, 704(AX), Z0, K1
-	KMOVW             K1, DI
-	CMPL              DI, $0xff
-	JNE               out
-	VPXORQ            Z1, Z1, Z1
-	VBROADCASTSD      256(AX), Z2
-	VFMADD213PD.BCST  288(AX), Z0, Z2
-	VSUBPD.BCST       288(AX), Z2, Z3
-	VFNMADD231PD.BCST 320(AX), Z3, Z0
-	VFNMADD231PD.BCST 352(AX), Z3, Z1
-	VADDPD            Z1, Z0, Z3
-	VSUBPD            Z0, Z3, Z0
-	VSUBPD            Z0, Z1, Z0
-	VFMADD213PD       Z0, Z3, Z0
-	VMULPD            Z3, Z3, Z4
-	VBROADCASTSD      384(AX), Z5
-	VBROADCASTSD      416(AX), Z6
-	VFMADD213PD.BCST  448(AX), Z4, Z5
-	VFMADD213PD.BCST  480(AX), Z4, Z6
-	VFMADD213PD.BCST  512(AX), Z4, Z5
-	VFMADD213PD.BCST  544(AX), Z4, Z6
-	VFMADD213PD.BCST  576(AX), Z4, Z5
-	VFMADD213PD.BCST  608(AX), Z4, Z6
-	VFMADD213PD.BCST  640(AX), Z4, Z5
-	VFMADD213PD.BCST  672(AX), Z4, Z6
-	VFMADD231PD       Z3, Z5, Z6
-	VFMADD213PD.BCST  64(AX), Z3, Z6
-	VFMADD213PD       Z0, Z4, Z6
-	VPADDQ.BCST       224(AX), Z2, Z0
-	VPSLLQ            $0x34, Z0, Z0
-	VADDPD            Z3, Z6, Z2
-	VADDPD.BCST       (AX), Z2, Z2
-	VMULPD            Z0, Z2, Z0
-	VMULPD.BCST       64(AX), Z0, Z2
-	VBROADCASTSD      64(AX), Z3
-	VDIVPD            Z0, Z3, Z0
-	VADDPD            Z0, Z2, Z0
-	VCVTPD2PS         Z0, Y0
-	VMOVUPS           Y0, (CX)
-	ADDQ              $0x20, DX
-	ADDQ              $0x20, CX
-	ADDQ              $0x08, SI
-
-check:
-	SUBQ $0x08, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func asinh32AVX512(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX512F
-TEXT ·asinh32AVX512(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD        (DX), Z0
-	VPANDQ.BCST      96(AX), Z0, Z1
-	VCMPPD.BCST      $0x12, 3488(AX), Z1, K1
-	KMOVW            K1, DI
-	CMPL             DI, $0xff
-	JNE              out
-	VCMPPD.BCST      $0x12, 32(AX), Z1, K1
-	VBROADCASTSD     (AX), Z2
-	VMULPD           Z1, Z1, Z3
-	VMOVAPD          Z2, Z4
-	VFMADD231PD      Z1, Z1, Z4
-	VADDPD           Z2, Z3, Z5
-	VBLENDMPD        Z5, Z4, K1, Z6
-	VSQRTPD          Z6, Z4
-	VBLENDMPD        Z3, Z2, K1, Z7
-	VBLENDMPD        Z2, Z1, K1, Z8
-	VADDPD           Z8, Z4, Z2
-	VDIVPD           Z2, Z7, Z2
-	VADDPD           Z1, Z1, Z3
-	VBLENDMPD        Z1, Z3, K1, Z9
-	VADDPD           Z2, Z9, Z1
-	VADDPD.BCST      (AX), Z1, Z2
-	VSUBPD.BCST      (AX), Z2, Z3
-	VSUBPD           Z3, Z1, Z4
-	VSUBPD           Z3, Z2, Z3
-	VBROADCASTSD     (AX), Z5
-	VSUBPD           Z3, Z5, Z3
-	VADDPD           Z3, Z4, Z3
-	VBLENDMPD        Z2, Z1, K1, Z10
-	VPXORQ           Z11, Z11, Z11
-	VBLENDMPD        Z3, Z11, K1, Z12
-	VPADDQ.BCST      864(AX), Z10, Z1
-	VPSRLQ           $0x34, Z1, Z2
-	VPORQ.BCST       896(AX), Z2, Z3
-	VSUBPD.BCST      928(AX), Z3, Z3
-	VPANDQ.BCST      1376(AX), Z1, Z1
-	VPADDQ.BCST      2880(AX), Z1, Z1
-	VADDPD.BCST      (AX), Z1, Z4
-	VSUBPD.BCST      (AX), Z1, Z1
-	VBROADCASTSD     1248(AX), Z5
-	VPSLLQ           $0x34, Z2, Z2
-	VPSUBQ           Z2, Z5, Z2
-	VMULPD           Z2, Z12, Z2
-	VBROADCASTSD     1280(AX), Z5
-	VFMADD213PD.BCST 1312(AX), Z1, Z5
-	VFMADD213PD.BCST 1344(AX), Z1, Z5
-	VFMADD213PD.BCST (AX), Z1, Z5
-	VMULPD           Z5, Z2, Z2
-	VDIVPD           Z4, Z1, Z4
-	VMULPD.BCST      64(AX), Z1, Z5
-	VMULPD           Z1, Z5, Z14
-	VMULPD           Z4, Z4, Z15
-	VMULPD           Z15, Z15, Z16
-	VBROADCASTSD     960(AX), Z17
-	VBROADCASTSD     992(AX), Z18
-	VFMADD213PD.BCST 1024(AX), Z16, Z17
-	VFMADD213PD.BCST 1056(AX), Z16, Z18
-	VFMADD213PD.BCST 1088(AX), Z16, Z17
-	VFMADD213PD.BCST 1120(AX), Z16, Z18
-	VFMADD213PD.BCST 1152(AX), Z16, Z17
-	VFMADD231PD      Z15, Z18, Z17
-	VFMADD213PD      Z14, Z15, Z17
-	VMOVAPD          Z1, Z14
-	VFNMADD231PD     Z1, Z5, Z14
-	VSUBPD           Z14, Z1, Z15
-	VFNMADD231PD     Z1, Z5, Z15
-	VMULPD.BCST      320(AX), Z3, Z1
-	VADDPD           Z14, Z1, Z5
-	VSUBPD           Z5, Z1, Z1
-	VADDPD           Z14, Z1, Z1
-	VADDPD           Z15, Z1, Z1
-	VFMADD231PD.BCST 352(AX), Z3, Z1
-	VADDPD           Z2, Z1, Z1
-	VFMADD231PD      Z17, Z4, Z1
-	VADDPD           Z1, Z5, Z1
-	VPANDQ.BCST      96(AX), Z1, Z1
-	VPANDQ.BCST      128(AX), Z0, Z2
-	VPORQ            Z2, Z1, Z1
-	VPANDQ.BCST      96(AX), Z0, Z2
-	VCMPPD.BCST      $0x11, 3456(AX), Z2, K1
-	VBLENDMPD        Z0, Z1, K1, Z13
-	VCVTPD2PS        Z13, Y13
-	VMOVUPS          Y13, (CX)
-	ADDQ             $0x20, DX
-	ADDQ             $0x20, CX
-	ADDQ             $0x08, SI
-
-check:
-	SUBQ $0x08, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func acosh32AVX512(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX512F
-TEXT ·acosh32AVX512(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD        (DX), Z0
-	VCMPPD.BCST      $0x1d, (AX), Z0, K1
-	VCMPPD.BCST      $0x12, 3488(AX), Z0, K1, K1
-	KMOVW            K1, DI
-	CMPL             DI, $0xff
-	JNE              out
-	VCMPPD.BCST      $0x12, 32(AX), Z0, K1
-	VSUBPD.BCST      (AX), Z0, Z1
-	VADDPD           Z1, Z1, Z2
-	VFMADD231PD      Z1, Z1, Z2
-	VBROADCASTSD     1184(AX), Z3
-	VFMADD231PD      Z0, Z0, Z3
-	VBLENDMPD        Z2, Z3, K1, Z4
-	VSQRTPD          Z4, Z2
-	VADDPD           Z0, Z0, Z3
-	VBROADCASTSD     (AX), Z9
-	VADDPD           Z2, Z0, Z0
-	VDIVPD           Z0, Z9, Z0
-	VSUBPD           Z0, Z3, Z0
-	VADDPD           Z2, Z1, Z1
-	VBLENDMPD        Z1, Z0, K1, Z5
-	VADDPD.BCST      (AX), Z5, Z0
-	VSUBPD.BCST      (AX), Z0, Z1
-	VSUBPD           Z1, Z5, Z2
-	VSUBPD           Z1, Z0, Z1
-	VBROADCASTSD     (AX), Z3
-	VSUBPD           Z1, Z3, Z1
-	VADDPD           Z1, Z2, Z1
-	VBLENDMPD        Z0, Z5, K1, Z6
-	VPXORQ           Z7, Z7, Z7
-	VBLENDMPD        Z1, Z7, K1, Z8
-	VPADDQ.BCST      864(AX), Z6, Z0
-	VPSRLQ           $0x34, Z0, Z1
-	VPORQ.BCST       896(AX), Z1, Z2
-	VSUBPD.BCST      928(AX), Z2, Z2
-	VPANDQ.BCST      1376(AX), Z0, Z0
-	VPADDQ.BCST      2880(AX), Z0, Z0
-	VADDPD.BCST      (AX), Z0, Z3
-	VSUBPD.BCST      (AX), Z0, Z0
-	VBROADCASTSD     1248(AX), Z9
-	VPSLLQ           $0x34, Z1, Z1
-	VPSUBQ           Z1, Z9, Z1
-	VMULPD           Z1, Z8, Z1
-	VBROADCASTSD     1280(AX), Z9
-	VFMADD213PD.BCST 1312(AX), Z0, Z9
-	VFMADD213PD.BCST 1344(AX), Z0, Z9
-	VFMADD213PD.BCST (AX), Z0, Z9
-	VMULPD           Z9, Z1, Z1
-	VDIVPD           Z3, Z0, Z3
-	VMULPD.BCST      64(AX), Z0, Z9
-	VMULPD           Z0, Z9, Z10
-	VMULPD           Z3, Z3, Z11
-	VMULPD           Z11, Z11, Z12
-	VBROADCASTSD     960(AX), Z13
-	VBROADCASTSD     992(AX), Z14
-	VFMADD213PD.BCST 1024(AX), Z12, Z13
-	VFMADD213PD.BCST 1056(AX), Z12, Z14
-	VFMADD213PD.BCST 1088(AX), Z12, Z13
-	VFMADD213PD.BCST 1120(AX), Z12, Z14
-	VFMADD213PD.BCST 1152(AX), Z12, Z13
-	VFMADD231PD      Z11, Z14, Z13
-	VFMADD213PD      Z10, Z11, Z13
-	VMOVAPD          Z0, Z10
-	VFNMADD231PD     Z0, Z9, Z10
-	VSUBPD           Z10, Z0, Z11
-	VFNMADD231PD     Z0, Z9, Z11
-	VMULPD.BCST      320(AX), Z2, Z0
-	VADDPD           Z10, Z0, Z9
-	VSUBPD           Z9, Z0, Z0
-	VADDPD           Z10, Z0, Z0
-	VADDPD           Z11, Z0, Z0
-	VFMADD231PD.BCST 352(AX), Z2, Z0
-	VADDPD           Z1, Z0, Z0
-	VFMADD231PD      Z13, Z3, Z0
-	VADDPD           Z0, Z9, Z0
-	VCVTPD2PS        Z0, Y0
-	VMOVUPS          Y0, (CX)
-	ADDQ             $0x20, DX
-	ADDQ             $0x20, CX
-	ADDQ             $0x08, SI
-
-check:
-	SUBQ $0x08, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
-// func atanh32AVX512(dst *float32, x *float32, n int) int
-// Requires: AVX, AVX512F
-TEXT ·atanh32AVX512(SB), NOSPLIT|NOFRAME, $0-32
-	LEAQ ·smooth64Table+0(SB), AX
-	MOVQ dst+0(FP), CX
-	MOVQ x+8(FP), DX
-	MOVQ n+16(FP), BX
-	XORQ SI, SI
-	JMP  check
-
-next:
-	VCVTPS2PD        (DX), Z0
-	VPANDQ.BCST      96(AX), Z0, Z1
-	VCMPPD.BCST      $0x11, (AX), Z1, K1
-	KMOVW            K1, DI
-	CMPL             DI, $0xff
-	JNE              out
-	VCMPPD.BCST      $0x11, 64(AX), Z1, K1
-	VADDPD           Z1, Z1, Z2
-	VMULPD           Z1, Z2, Z3
-	VBLENDMPD        Z3, Z2, K1, Z4
-	VBROADCASTSD     (AX), Z3
-	VSUBPD           Z1, Z3, Z1
-	VDIVPD           Z1, Z4, Z1
-	VADDPD           Z1, Z2, Z2
-	VBLENDMPD        Z2, Z1, K1, Z5
-	VADDPD.BCST      (AX), Z5, Z1
-	VSUBPD.BCST      (AX), Z1, Z2
-	VSUBPD           Z2, Z5, Z3
-	VSUBPD           Z2, Z1, Z2
-	VBROADCASTSD     (AX), Z7
-	VSUBPD           Z2, Z7, Z2
-	VADDPD           Z2, Z3, Z2
-	VPADDQ.BCST      864(AX), Z1, Z1
-	VPSRLQ           $0x34, Z1, Z3
-	VPORQ.BCST       896(AX), Z3, Z7
-	VSUBPD.BCST      928(AX), Z7, Z7
-	VPANDQ.BCST      1376(AX), Z1, Z1
-	VPADDQ.BCST      2880(AX), Z1, Z1
-	VADDPD.BCST      (AX), Z1, Z8
-	VSUBPD.BCST      (AX), Z1, Z1
-	VBROADCASTSD     1248(AX), Z9
-	VPSLLQ           $0x34, Z3, Z3
-	VPSUBQ           Z3, Z9, Z3
-	VMULPD           Z3, Z2, Z2
-	VBROADCASTSD     1280(AX), Z3
-	VFMADD213PD.BCST 1312(AX), Z1, Z3
-	VFMADD213PD.BCST 1344(AX), Z1, Z3
-	VFMADD213PD.BCST (AX), Z1, Z3
-	VMULPD           Z3, Z2, Z2
-	VDIVPD           Z8, Z1, Z3
-	VMULPD.BCST      64(AX), Z1, Z8
-	VMULPD           Z1, Z8, Z9
-	VMULPD           Z3, Z3, Z10
-	VMULPD           Z10, Z10, Z11
-	VBROADCASTSD     960(AX), Z12
-	VBROADCASTSD     992(AX), Z13
-	VFMADD213PD.BCST 1024(AX), Z11, Z12
-	VFMADD213PD.BCST 1056(AX), Z11, Z13
-	VFMADD213PD.BCST 1088(AX), Z11, Z12
-	VFMADD213PD.BCST 1120(AX), Z11, Z13
-	VFMADD213PD.BCST 1152(AX), Z11, Z12
-	VFMADD231PD      Z10, Z13, Z12
-	VFMADD213PD      Z9, Z10, Z12
-	VMOVAPD          Z1, Z9
-	VFNMADD231PD     Z1, Z8, Z9
-	VSUBPD           Z9, Z1, Z10
-	VFNMADD231PD     Z1, Z8, Z10
-	VMULPD.BCST      320(AX), Z7, Z1
-	VADDPD           Z9, Z1, Z8
-	VSUBPD           Z8, Z1, Z1
-	VADDPD           Z9, Z1, Z1
-	VADDPD           Z10, Z1, Z1
-	VFMADD231PD.BCST 352(AX), Z7, Z1
-	VADDPD           Z2, Z1, Z1
-	VFMADD231PD      Z12, Z3, Z1
-	VADDPD           Z1, Z8, Z1
-	VMULPD.BCST      64(AX), Z1, Z1
-	VPANDQ.BCST      96(AX), Z1, Z1
-	VPANDQ.BCST      128(AX), Z0, Z2
-	VPORQ            Z2, Z1, Z1
-	VPANDQ.BCST      96(AX), Z0, Z2
-	VCMPPD.BCST      $0x11, 3456(AX), Z2, K1
-	VBLENDMPD        Z0, Z1, K1, Z6
-	VCVTPD2PS        Z6, Y6
-	VMOVUPS          Y6, (CX)
-	ADDQ             $0x20, DX
-	ADDQ             $0x20, CX
-	ADDQ             $0x08, SI
-
-check:
-	SUBQ $0x08, BX
-	JGE  next
-
-out:
-	VZEROUPPER
-	MOVQ SI, ret+24(FP)
-	RET
-
 // func pow64AVX512(dst *float64, x *float64, y *float64, n int) int
 // Requires: AVX, AVX512F
 TEXT ·pow64AVX512(SB), NOSPLIT|NOFRAME, $0-40
@@ -4668,124 +3547,146 @@ TEXT ·pow64AVX512(SB), NOSPLIT|NOFRAME, $0-40
 next:
 	VMOVUPD           (BX), Z0
 	VMOVUPD           (CX), Z1
-	VCMPPD.BCST       $0x1d, 832(AX), Z0, K1
-	VCMPPD.BCST       $0x11, 192(AX), Z0, K1, K1
+	VPANDQ.BCST       96(AX), Z0, Z2
+	VCMPPD.BCST       $0x1d, 832(AX), Z2, K1
+	VCMPPD.BCST       $0x11, 192(AX), Z2, K1, K1
 	KMOVW             K1, R8
 	CMPL              R8, $0xff
 	JNE               out
-	VPADDQ.BCST       864(AX), Z0, Z0
-	VPSRLQ            $0x34, Z0, Z2
-	VPORQ.BCST        896(AX), Z2, Z2
-	VSUBPD.BCST       928(AX), Z2, Z2
-	VPANDQ.BCST       1376(AX), Z0, Z0
-	VPADDQ.BCST       2880(AX), Z0, Z0
-	VADDPD.BCST       (AX), Z0, Z3
-	VSUBPD.BCST       (AX), Z0, Z0
-	VSUBPD.BCST       32(AX), Z3, Z4
-	VSUBPD            Z4, Z0, Z4
-	VBROADCASTSD      (AX), Z5
-	VDIVPD            Z3, Z5, Z5
-	VMULPD            Z5, Z0, Z6
-	VFNMADD231PD      Z3, Z6, Z0
-	VFNMADD231PD      Z4, Z6, Z0
-	VMULPD            Z5, Z0, Z0
-	VMULPD            Z6, Z6, Z3
-	VMOVAPD           Z6, Z4
-	VFMSUB213PD       Z3, Z6, Z4
-	VADDPD            Z6, Z6, Z5
-	VFMADD231PD       Z0, Z5, Z4
-	VADDPD            Z0, Z0, Z0
-	VMULPD            Z3, Z3, Z6
-	VBROADCASTSD      2496(AX), Z7
-	VBROADCASTSD      2528(AX), Z8
-	VFMADD213PD.BCST  2560(AX), Z6, Z7
-	VFMADD213PD.BCST  2592(AX), Z6, Z8
-	VFMADD213PD.BCST  2624(AX), Z6, Z7
-	VFMADD213PD.BCST  2656(AX), Z6, Z8
-	VFMADD213PD.BCST  2688(AX), Z6, Z7
-	VFMADD213PD.BCST  2720(AX), Z6, Z8
-	VFMADD231PD       Z3, Z7, Z8
-	VMULPD.BCST       64(AX), Z3, Z6
-	VMULPD            Z8, Z6, Z6
-	VADDPD.BCST       2816(AX), Z6, Z7
-	VBROADCASTSD      2816(AX), Z8
-	VSUBPD            Z7, Z8, Z8
-	VADDPD            Z6, Z8, Z6
-	VADDPD.BCST       2848(AX), Z6, Z6
-	VMULPD            Z7, Z3, Z8
-	VMOVAPD           Z3, Z9
-	VFMSUB213PD       Z8, Z7, Z9
-	VFMADD231PD       Z6, Z3, Z9
-	VFMADD231PD       Z7, Z4, Z9
-	VADDPD.BCST       2752(AX), Z8, Z6
-	VBROADCASTSD      2752(AX), Z7
-	VSUBPD            Z6, Z7, Z7
-	VADDPD            Z8, Z7, Z7
-	VADDPD.BCST       2784(AX), Z9, Z8
-	VADDPD            Z8, Z7, Z7
-	VMULPD            Z6, Z3, Z8
-	VMOVAPD           Z3, Z9
-	VFMSUB213PD       Z8, Z6, Z9
-	VFMADD231PD       Z7, Z3, Z9
-	VFMADD231PD       Z6, Z4, Z9
-	VMULPD            Z8, Z5, Z3
-	VMOVAPD           Z5, Z4
-	VFMSUB213PD       Z3, Z8, Z4
-	VFMADD231PD       Z9, Z5, Z4
-	VFMADD231PD       Z8, Z0, Z4
-	VMULPD.BCST       320(AX), Z2, Z6
-	VADDPD            Z5, Z6, Z7
-	VSUBPD            Z7, Z6, Z6
-	VADDPD            Z5, Z6, Z5
-	VADDPD            Z3, Z7, Z6
-	VSUBPD            Z6, Z7, Z7
-	VADDPD            Z3, Z7, Z3
-	VADDPD            Z3, Z5, Z3
-	VADDPD            Z0, Z4, Z0
-	VFMADD231PD.BCST  352(AX), Z2, Z0
-	VADDPD            Z0, Z3, Z0
-	VMULPD            Z6, Z1, Z2
-	VMOVAPD           Z1, Z3
-	VFMSUB213PD       Z2, Z6, Z3
-	VFMADD231PD       Z0, Z1, Z3
-	VPANDQ.BCST       96(AX), Z2, Z0
-	VCMPPD.BCST       $0x12, 704(AX), Z0, K1
+	VPADDQ.BCST       864(AX), Z2, Z2
+	VPSRLQ            $0x34, Z2, Z7
+	VPORQ.BCST        896(AX), Z7, Z7
+	VSUBPD.BCST       928(AX), Z7, Z7
+	VPANDQ.BCST       1376(AX), Z2, Z2
+	VPADDQ.BCST       2880(AX), Z2, Z2
+	VADDPD.BCST       (AX), Z2, Z8
+	VSUBPD.BCST       (AX), Z2, Z2
+	VSUBPD.BCST       32(AX), Z8, Z9
+	VSUBPD            Z9, Z2, Z9
+	VBROADCASTSD      (AX), Z10
+	VDIVPD            Z8, Z10, Z10
+	VMULPD            Z10, Z2, Z11
+	VFNMADD231PD      Z8, Z11, Z2
+	VFNMADD231PD      Z9, Z11, Z2
+	VMULPD            Z10, Z2, Z2
+	VMULPD            Z11, Z11, Z8
+	VMOVAPD           Z11, Z9
+	VFMSUB213PD       Z8, Z11, Z9
+	VADDPD            Z11, Z11, Z10
+	VFMADD231PD       Z2, Z10, Z9
+	VADDPD            Z2, Z2, Z2
+	VMULPD            Z8, Z8, Z11
+	VBROADCASTSD      2496(AX), Z12
+	VBROADCASTSD      2528(AX), Z13
+	VFMADD213PD.BCST  2560(AX), Z11, Z12
+	VFMADD213PD.BCST  2592(AX), Z11, Z13
+	VFMADD213PD.BCST  2624(AX), Z11, Z12
+	VFMADD213PD.BCST  2656(AX), Z11, Z13
+	VFMADD213PD.BCST  2688(AX), Z11, Z12
+	VFMADD213PD.BCST  2720(AX), Z11, Z13
+	VFMADD231PD       Z8, Z12, Z13
+	VMULPD.BCST       64(AX), Z8, Z11
+	VMULPD            Z13, Z11, Z11
+	VADDPD.BCST       2816(AX), Z11, Z12
+	VBROADCASTSD      2816(AX), Z13
+	VSUBPD            Z12, Z13, Z13
+	VADDPD            Z11, Z13, Z11
+	VADDPD.BCST       2848(AX), Z11, Z11
+	VMULPD            Z12, Z8, Z13
+	VMOVAPD           Z8, Z14
+	VFMSUB213PD       Z13, Z12, Z14
+	VFMADD231PD       Z11, Z8, Z14
+	VFMADD231PD       Z12, Z9, Z14
+	VADDPD.BCST       2752(AX), Z13, Z11
+	VBROADCASTSD      2752(AX), Z12
+	VSUBPD            Z11, Z12, Z12
+	VADDPD            Z13, Z12, Z12
+	VADDPD.BCST       2784(AX), Z14, Z13
+	VADDPD            Z13, Z12, Z12
+	VMULPD            Z11, Z8, Z13
+	VMOVAPD           Z8, Z14
+	VFMSUB213PD       Z13, Z11, Z14
+	VFMADD231PD       Z12, Z8, Z14
+	VFMADD231PD       Z11, Z9, Z14
+	VMULPD            Z13, Z10, Z8
+	VMOVAPD           Z10, Z9
+	VFMSUB213PD       Z8, Z13, Z9
+	VFMADD231PD       Z14, Z10, Z9
+	VFMADD231PD       Z13, Z2, Z9
+	VMULPD.BCST       320(AX), Z7, Z11
+	VADDPD            Z10, Z11, Z12
+	VSUBPD            Z12, Z11, Z11
+	VADDPD            Z10, Z11, Z10
+	VADDPD            Z8, Z12, Z11
+	VSUBPD            Z11, Z12, Z12
+	VADDPD            Z8, Z12, Z8
+	VADDPD            Z8, Z10, Z8
+	VADDPD            Z2, Z9, Z2
+	VFMADD231PD.BCST  352(AX), Z7, Z2
+	VADDPD            Z2, Z8, Z2
+	VMULPD            Z11, Z1, Z7
+	VMOVAPD           Z1, Z8
+	VFMSUB213PD       Z7, Z11, Z8
+	VFMADD231PD       Z2, Z1, Z8
+	VPANDQ.BCST       96(AX), Z7, Z2
+	VCMPPD.BCST       $0x12, 704(AX), Z2, K1
 	KMOVW             K1, R8
 	CMPL              R8, $0xff
 	JNE               out
-	VBROADCASTSD      256(AX), Z0
-	VFMADD213PD.BCST  288(AX), Z2, Z0
-	VSUBPD.BCST       288(AX), Z0, Z1
-	VFNMADD231PD.BCST 320(AX), Z1, Z2
-	VFNMADD231PD.BCST 352(AX), Z1, Z3
-	VADDPD            Z3, Z2, Z1
-	VSUBPD            Z2, Z1, Z2
-	VSUBPD            Z2, Z3, Z2
-	VFMADD213PD       Z2, Z1, Z2
-	VMULPD            Z1, Z1, Z3
-	VBROADCASTSD      384(AX), Z4
-	VBROADCASTSD      416(AX), Z5
-	VFMADD213PD.BCST  448(AX), Z3, Z4
-	VFMADD213PD.BCST  480(AX), Z3, Z5
-	VFMADD213PD.BCST  512(AX), Z3, Z4
-	VFMADD213PD.BCST  544(AX), Z3, Z5
-	VFMADD213PD.BCST  576(AX), Z3, Z4
-	VFMADD213PD.BCST  608(AX), Z3, Z5
-	VFMADD213PD.BCST  640(AX), Z3, Z4
-	VFMADD213PD.BCST  672(AX), Z3, Z5
-	VFMADD231PD       Z1, Z4, Z5
-	VFMADD213PD.BCST  64(AX), Z1, Z5
-	VFMADD213PD       Z2, Z3, Z5
-	VPADDQ.BCST       224(AX), Z0, Z0
-	VPSLLQ            $0x34, Z0, Z0
-	VADDPD            Z1, Z5, Z1
-	VADDPD.BCST       (AX), Z1, Z1
-	VMULPD            Z0, Z1, Z0
-	VMOVUPD           Z0, (DX)
-	ADDQ              $0x40, CX
-	ADDQ              $0x40, BX
-	ADDQ              $0x40, DX
-	ADDQ              $0x08, DI
+	VBROADCASTSD      256(AX), Z2
+	VFMADD213PD.BCST  288(AX), Z7, Z2
+	VSUBPD.BCST       288(AX), Z2, Z9
+	VFNMADD231PD.BCST 320(AX), Z9, Z7
+	VFNMADD231PD.BCST 352(AX), Z9, Z8
+	VADDPD            Z8, Z7, Z9
+	VSUBPD            Z7, Z9, Z7
+	VSUBPD            Z7, Z8, Z7
+	VFMADD213PD       Z7, Z9, Z7
+	VMULPD            Z9, Z9, Z8
+	VBROADCASTSD      384(AX), Z10
+	VBROADCASTSD      416(AX), Z11
+	VFMADD213PD.BCST  448(AX), Z8, Z10
+	VFMADD213PD.BCST  480(AX), Z8, Z11
+	VFMADD213PD.BCST  512(AX), Z8, Z10
+	VFMADD213PD.BCST  544(AX), Z8, Z11
+	VFMADD213PD.BCST  576(AX), Z8, Z10
+	VFMADD213PD.BCST  608(AX), Z8, Z11
+	VFMADD213PD.BCST  640(AX), Z8, Z10
+	VFMADD213PD.BCST  672(AX), Z8, Z11
+	VFMADD231PD       Z9, Z10, Z11
+	VFMADD213PD.BCST  64(AX), Z9, Z11
+	VFMADD213PD       Z7, Z8, Z11
+	VPADDQ.BCST       224(AX), Z2, Z2
+	VPSLLQ            $0x34, Z2, Z2
+	VADDPD            Z9, Z11, Z7
+	VADDPD.BCST       (AX), Z7, Z7
+	VMULPD            Z2, Z7, Z2
+	VPTESTMQ.BCST     128(AX), Z0, K1
+	KMOVW             K1, R8
+	TESTL             R8, R8
+	JE                positive
+	VMULPD.BCST       64(AX), Z1, Z0
+	VRNDSCALEPD       $0x0b, Z0, Z7
+	VSUBPD            Z7, Z0, Z0
+	VCMPPD.BCST       $0x00, 160(AX), Z0, K2
+	VPXORQ            Z3, Z3, Z3
+	VBROADCASTSD      128(AX), Z0
+	VBLENDMPD         Z3, Z0, K2, Z4
+	VPXORQ            Z4, Z2, Z0
+	VRNDSCALEPD       $0x0b, Z1, Z7
+	VSUBPD            Z7, Z1, Z1
+	VCMPPD.BCST       $0x00, 160(AX), Z1, K2
+	VBROADCASTSD      4736(AX), Z1
+	VBLENDMPD         Z0, Z1, K2, Z5
+	VBLENDMPD         Z5, Z2, K1, Z6
+	VMOVAPD           Z6, Z2
+
+positive:
+	VMOVUPD Z2, (DX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, BX
+	ADDQ    $0x40, DX
+	ADDQ    $0x08, DI
 
 check:
 	SUBQ $0x08, SI
@@ -4808,127 +3709,82 @@ TEXT ·pow32AVX512(SB), NOSPLIT|NOFRAME, $0-40
 	JMP  check
 
 next:
-	VCVTPS2PD         (BX), Z0
-	VCVTPS2PD         (CX), Z1
-	VCMPPD.BCST       $0x1d, 832(AX), Z0, K1
-	VCMPPD.BCST       $0x11, 192(AX), Z0, K1, K1
-	KMOVW             K1, R8
-	CMPL              R8, $0xff
-	JNE               out
-	VPADDQ.BCST       864(AX), Z0, Z0
-	VPSRLQ            $0x34, Z0, Z2
-	VPORQ.BCST        896(AX), Z2, Z2
-	VSUBPD.BCST       928(AX), Z2, Z2
-	VPANDQ.BCST       1376(AX), Z0, Z0
-	VPADDQ.BCST       2880(AX), Z0, Z0
-	VADDPD.BCST       (AX), Z0, Z3
-	VSUBPD.BCST       (AX), Z0, Z0
-	VSUBPD.BCST       32(AX), Z3, Z4
-	VSUBPD            Z4, Z0, Z4
-	VBROADCASTSD      (AX), Z5
-	VDIVPD            Z3, Z5, Z5
-	VMULPD            Z5, Z0, Z6
-	VFNMADD231PD      Z3, Z6, Z0
-	VFNMADD231PD      Z4, Z6, Z0
-	VMULPD            Z5, Z0, Z0
-	VMULPD            Z6, Z6, Z3
-	VMOVAPD           Z6, Z4
-	VFMSUB213PD       Z3, Z6, Z4
-	VADDPD            Z6, Z6, Z5
-	VFMADD231PD       Z0, Z5, Z4
-	VADDPD            Z0, Z0, Z0
-	VMULPD            Z3, Z3, Z6
-	VBROADCASTSD      2496(AX), Z7
-	VBROADCASTSD      2528(AX), Z8
-	VFMADD213PD.BCST  2560(AX), Z6, Z7
-	VFMADD213PD.BCST  2592(AX), Z6, Z8
-	VFMADD213PD.BCST  2624(AX), Z6, Z7
-	VFMADD213PD.BCST  2656(AX), Z6, Z8
-	VFMADD213PD.BCST  2688(AX), Z6, Z7
-	VFMADD213PD.BCST  2720(AX), Z6, Z8
-	VFMADD231PD       Z3, Z7, Z8
-	VMULPD.BCST       64(AX), Z3, Z6
-	VMULPD            Z8, Z6, Z6
-	VADDPD.BCST       2816(AX), Z6, Z7
-	VBROADCASTSD      2816(AX), Z8
-	VSUBPD            Z7, Z8, Z8
-	VADDPD            Z6, Z8, Z6
-	VADDPD.BCST       2848(AX), Z6, Z6
-	VMULPD            Z7, Z3, Z8
-	VMOVAPD           Z3, Z9
-	VFMSUB213PD       Z8, Z7, Z9
-	VFMADD231PD       Z6, Z3, Z9
-	VFMADD231PD       Z7, Z4, Z9
-	VADDPD.BCST       2752(AX), Z8, Z6
-	VBROADCASTSD      2752(AX), Z7
-	VSUBPD            Z6, Z7, Z7
-	VADDPD            Z8, Z7, Z7
-	VADDPD.BCST       2784(AX), Z9, Z8
-	VADDPD            Z8, Z7, Z7
-	VMULPD            Z6, Z3, Z8
-	VMOVAPD           Z3, Z9
-	VFMSUB213PD       Z8, Z6, Z9
-	VFMADD231PD       Z7, Z3, Z9
-	VFMADD231PD       Z6, Z4, Z9
-	VMULPD            Z8, Z5, Z3
-	VMOVAPD           Z5, Z4
-	VFMSUB213PD       Z3, Z8, Z4
-	VFMADD231PD       Z9, Z5, Z4
-	VFMADD231PD       Z8, Z0, Z4
-	VMULPD.BCST       320(AX), Z2, Z6
-	VADDPD            Z5, Z6, Z7
-	VSUBPD            Z7, Z6, Z6
-	VADDPD            Z5, Z6, Z5
-	VADDPD            Z3, Z7, Z6
-	VSUBPD            Z6, Z7, Z7
-	VADDPD            Z3, Z7, Z3
-	VADDPD            Z3, Z5, Z3
-	VADDPD            Z0, Z4, Z0
-	VFMADD231PD.BCST  352(AX), Z2, Z0
-	VADDPD            Z0, Z3, Z0
-	VMULPD            Z6, Z1, Z2
-	VMOVAPD           Z1, Z3
-	VFMSUB213PD       Z2, Z6, Z3
-	VFMADD231PD       Z0, Z1, Z3
-	VPANDQ.BCST       96(AX), Z2, Z0
-	VCMPPD.BCST       $0x12, 704(AX), Z0, K1
-	KMOVW             K1, R8
-	CMPL              R8, $0xff
-	JNE               out
-	VBROADCASTSD      256(AX), Z0
-	VFMADD213PD.BCST  288(AX), Z2, Z0
-	VSUBPD.BCST       288(AX), Z0, Z1
-	VFNMADD231PD.BCST 320(AX), Z1, Z2
-	VFNMADD231PD.BCST 352(AX), Z1, Z3
-	VADDPD            Z3, Z2, Z1
-	VSUBPD            Z2, Z1, Z2
-	VSUBPD            Z2, Z3, Z2
-	VFMADD213PD       Z2, Z1, Z2
-	VMULPD            Z1, Z1, Z3
-	VBROADCASTSD      384(AX), Z4
-	VBROADCASTSD      416(AX), Z5
-	VFMADD213PD.BCST  448(AX), Z3, Z4
-	VFMADD213PD.BCST  480(AX), Z3, Z5
-	VFMADD213PD.BCST  512(AX), Z3, Z4
-	VFMADD213PD.BCST  544(AX), Z3, Z5
-	VFMADD213PD.BCST  576(AX), Z3, Z4
-	VFMADD213PD.BCST  608(AX), Z3, Z5
-	VFMADD213PD.BCST  640(AX), Z3, Z4
-	VFMADD213PD.BCST  672(AX), Z3, Z5
-	VFMADD231PD       Z1, Z4, Z5
-	VFMADD213PD.BCST  64(AX), Z1, Z5
-	VFMADD213PD       Z2, Z3, Z5
-	VPADDQ.BCST       224(AX), Z0, Z0
-	VPSLLQ            $0x34, Z0, Z0
-	VADDPD            Z1, Z5, Z1
-	VADDPD.BCST       (AX), Z1, Z1
-	VMULPD            Z0, Z1, Z0
-	VCVTPD2PS         Z0, Y0
-	VMOVUPS           Y0, (DX)
-	ADDQ              $0x20, CX
-	ADDQ              $0x20, BX
-	ADDQ              $0x20, DX
-	ADDQ              $0x08, DI
+	VCVTPS2PD        (BX), Z0
+	VCVTPS2PD        (CX), Z1
+	VPANDQ.BCST      96(AX), Z0, Z2
+	VCMPPD.BCST      $0x1d, 4224(AX), Z2, K1
+	VCMPPD.BCST      $0x11, 192(AX), Z2, K1, K1
+	KMOVW            K1, R8
+	CMPL             R8, $0xff
+	JNE              out
+	VPANDQ.BCST      96(AX), Z1, Z3
+	VCMPPD.BCST      $0x11, 192(AX), Z3, K1
+	KMOVW            K1, R8
+	CMPL             R8, $0xff
+	JNE              out
+	VPADDQ.BCST      864(AX), Z2, Z2
+	VPSRLQ           $0x34, Z2, Z3
+	VPORQ.BCST       896(AX), Z3, Z3
+	VSUBPD.BCST      928(AX), Z3, Z3
+	VPANDQ.BCST      1376(AX), Z2, Z2
+	VPADDQ.BCST      2880(AX), Z2, Z2
+	VADDPD.BCST      (AX), Z2, Z8
+	VSUBPD.BCST      (AX), Z2, Z2
+	VDIVPD           Z8, Z2, Z2
+	VMULPD           Z2, Z2, Z8
+	VBROADCASTSD     4256(AX), Z9
+	VFMADD213PD.BCST 4288(AX), Z8, Z9
+	VFMADD213PD.BCST 4320(AX), Z8, Z9
+	VFMADD213PD.BCST 4352(AX), Z8, Z9
+	VFMADD213PD.BCST 4384(AX), Z8, Z9
+	VFMADD213PD.BCST 4416(AX), Z8, Z9
+	VFMADD213PD      Z3, Z2, Z9
+	VBROADCASTSD     4704(AX), Z2
+	VBROADCASTSD     4672(AX), Z3
+	VMULPD           Z1, Z9, Z8
+	VMINPD           Z8, Z3, Z3
+	VMAXPD           Z3, Z2, Z2
+	VADDPD.BCST      288(AX), Z2, Z3
+	VSUBPD.BCST      288(AX), Z3, Z8
+	VSUBPD           Z8, Z2, Z2
+	VBROADCASTSD     4448(AX), Z8
+	VFMADD213PD.BCST 4480(AX), Z2, Z8
+	VFMADD213PD.BCST 4512(AX), Z2, Z8
+	VFMADD213PD.BCST 4544(AX), Z2, Z8
+	VFMADD213PD.BCST 4576(AX), Z2, Z8
+	VFMADD213PD.BCST 4608(AX), Z2, Z8
+	VFMADD213PD.BCST 4640(AX), Z2, Z8
+	VFMADD213PD.BCST (AX), Z2, Z8
+	VPADDQ.BCST      224(AX), Z3, Z2
+	VPSLLQ           $0x34, Z2, Z2
+	VMULPD           Z2, Z8, Z2
+	VPTESTMQ.BCST    128(AX), Z0, K1
+	KMOVW            K1, R8
+	TESTL            R8, R8
+	JE               positive
+	VMULPD.BCST      64(AX), Z1, Z0
+	VRNDSCALEPD      $0x0b, Z0, Z3
+	VSUBPD           Z3, Z0, Z0
+	VCMPPD.BCST      $0x00, 160(AX), Z0, K2
+	VPXORQ           Z4, Z4, Z4
+	VBROADCASTSD     128(AX), Z0
+	VBLENDMPD        Z4, Z0, K2, Z5
+	VPXORQ           Z5, Z2, Z0
+	VRNDSCALEPD      $0x0b, Z1, Z3
+	VSUBPD           Z3, Z1, Z1
+	VCMPPD.BCST      $0x00, 160(AX), Z1, K2
+	VBROADCASTSD     4736(AX), Z1
+	VBLENDMPD        Z0, Z1, K2, Z6
+	VBLENDMPD        Z6, Z2, K1, Z7
+	VMOVAPD          Z7, Z2
+
+positive:
+	VCVTPD2PS Z2, Y2
+	VMOVUPS   Y2, (DX)
+	ADDQ      $0x20, CX
+	ADDQ      $0x20, BX
+	ADDQ      $0x20, DX
+	ADDQ      $0x08, DI
 
 check:
 	SUBQ $0x08, SI

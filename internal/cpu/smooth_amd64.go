@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Each function sets dst[i] = f(x[i]) for f of smooth.go, and tanF32, bit for bit. It computes a prefix and returns its
+// Each function sets dst[i] = f(x[i]) for f of smooth.go, bit for bit. It computes a prefix and returns its
 // length, a multiple of 4 with AVX2 and of 8 with AVX-512. It stops at the first vector with an element that f computes on
 // another path.
 
@@ -29,15 +29,6 @@ func gelu32AVX2(dst, x *float32, n int) int
 func erf32AVX2(dst, x *float32, n int) int
 
 //go:noescape
-func sin32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func cos32AVX2(dst, x *float32, n int) int
-
-//go:noescape
-func tan32AVX2(dst, x *float32, n int) int
-
-//go:noescape
 func sigmoid32AVX512(dst, x *float32, n int) int
 
 //go:noescape
@@ -52,15 +43,6 @@ func gelu32AVX512(dst, x *float32, n int) int
 //go:noescape
 func erf32AVX512(dst, x *float32, n int) int
 
-//go:noescape
-func sin32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func cos32AVX512(dst, x *float32, n int) int
-
-//go:noescape
-func tan32AVX512(dst, x *float32, n int) int
-
 // expAVX computes eight elements at a time and never stops early.
 //
 //go:noescape
@@ -74,16 +56,14 @@ func expAVX512(dst, x *float32, n int) int
 
 // smoothTable holds the constants of the assembly, each repeated four times, in the order
 // of smoothConstants in internal/asm/cpu/smooth.go.
-var smoothTable = func() (t [61][4]float64) {
+var smoothTable = func() (t [47][4]float64) {
 	b := math.Float64frombits
 	for i, v := range []float64{
 		-expLimit, expLimit, log2e, shifter, ln2, expC6, expC5, expC4, expC3, expC2, expC1, expC0,
 		b(1023), 1, b(1<<63 - 1), b(1 << 63),
-		trigLimit, twoOverPi, halfPiHigh, halfPiLow, sinC3, sinC2, sinC1, sinC0, cosC3, cosC2, cosC1, cosC0, 0.5,
 		erfC8, erfC7, erfC6, erfC5, erfC4, erfC3, erfC2, erfC1, erfC0,
 		erfcMax, 3, erfcC13, erfcC12, erfcC11, erfcC10, erfcC9, erfcC8, erfcC7, erfcC6, erfcC5, erfcC4, erfcC3, erfcC2, erfcC1, erfcC0,
-		sqrt1_2, gateOuter, gateInner,
-		0, b(1),
+		sqrt1_2, gateOuter, gateInner, 0,
 	} {
 		t[i] = [4]float64{v, v, v, v}
 	}
@@ -131,8 +111,6 @@ func expVector(dst, x *float32, n int) int {
 	return done
 }
 
-func sins(dst, x unsafe.Pointer, n int) { each64(sin32AVX512, sin32AVX2, sinF32, dst, x, n) }
-func coss(dst, x unsafe.Pointer, n int) { each64(cos32AVX512, cos32AVX2, cosF32, dst, x, n) }
 func erfs(dst, x unsafe.Pointer, n int) { each64(erf32AVX512, erf32AVX2, erfF32, dst, x, n) }
 func sigmoids(dst, x unsafe.Pointer, n int) {
 	each64(sigmoid32AVX512, sigmoid32AVX2, sigmoidF32, dst, x, n)
@@ -141,8 +119,7 @@ func gelus(dst, x unsafe.Pointer, n int) { each64(gelu32AVX512, gelu32AVX2, gelu
 func geluTanhs(dst, x unsafe.Pointer, n int) {
 	each64(geluTanh32AVX512, geluTanh32AVX2, geluTanhF32, dst, x, n)
 }
-func tan32s(dst, x unsafe.Pointer, n int) { each64(tan32AVX512, tan32AVX2, tanF32, dst, x, n) }
-func silus(dst, x unsafe.Pointer, n int)  { each64(silu32AVX512, silu32AVX2, siluF32, dst, x, n) }
+func silus(dst, x unsafe.Pointer, n int) { each64(silu32AVX512, silu32AVX2, siluF32, dst, x, n) }
 
 // exps computes exponentials with the assembly for every vector that it supports.
 func exps(dst, x unsafe.Pointer, n int) {

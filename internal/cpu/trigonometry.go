@@ -95,6 +95,9 @@ const (
 	halfPi2 = 0x1.0b4611a6p-34
 	halfPi3 = 0x1.3198a2e037073p-69
 
+	twoOverPi = 0x1.45f306dc9c883p-1
+	trigLimit = 1 << 19 // beyond, the Payne-Hanek reduction is needed
+
 	halfPiCancelled = 0x1p-30 // a smaller difference from a multiple of pi/2 has too few bits
 )
 

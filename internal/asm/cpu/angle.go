@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// angle writes the inverse trigonometric functions of float64 and float32. Both are computed in float64. Each method performs
+// angle writes the inverse trigonometric functions of float64, and atan2 of float32 too, computed in float64. Each method performs
 // the operations of the Go function with its name, in the same order. The results therefore have the same bits.
 type angle struct{ fused }
 
@@ -28,8 +28,6 @@ func anglesOf(c *build.Context, wide bool, suffix string) {
 	for _, f := range []mapping[angle]{{"atan", angle.atan}, {"asin", angle.asin}, {"acos", angle.acos}} {
 		v := begin(f.name + "64")
 		prefix(v.floats, 8, 1, func(dst, x operand.Mem) { c.VMOVUPD(f.of(v, v.load(x)), dst) })
-		v = begin(f.name + "32")
-		prefix(v.floats, 4, 1, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
 	}
 	v := begin("atan2_64")
 	prefix2(v.floats, 8, func(dst, y, x operand.Mem) { c.VMOVUPD(v.atan2(v.load(y), v.load(x)), dst) })

@@ -111,9 +111,13 @@ func (v floats) signs(x vector) operand.Op {
 	return mask
 }
 
-// outIf jumps to "out" if the condition holds for an element of x.
-func (v floats) outIf(c condition, x vector) {
-	bits := v.bits(v.compare(c, x))
-	v.c.TESTL(bits, bits)
-	v.c.JNE(operand.LabelRef("out"))
+// odd returns the mask of the elements whose lowest bit is set.
+func (v floats) odd(x vector) operand.Op { return v.signs(v.shiftLeft(x, v.signBit())) }
+
+// signBit is the number of the sign bit.
+func (v floats) signBit() uint64 {
+	if v.single {
+		return 31
+	}
+	return 63
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// single writes the functions of exponential32.go and logarithm32.go of internal/cpu on 8 or 16 float32 at a time. Each method
+// single writes the functions of exponential32.go, logarithm32.go, trigonometry32.go, hyperbolic32.go and cbrt32.go of internal/cpu on 8 or 16 float32 at a time. Each method
 // performs the operations of the Go function of its name in the same order. The results therefore have the same bits.
 type single struct{ fused }
 
@@ -14,7 +14,11 @@ type single struct{ fused }
 var singleConstants = constantsOf(`abs sign zero half one two inf minusInf nan minusOne bias126 bias190 scale64
 	log2e shifter ln2High ln2Low exp2High exp2Low exp2Normal exp2*6 expm1High expm1Low expm1Tiny expm1*6
 	tanhNear tanhHigh tanh*6
-	split normal up24 bits24 log1pFar log*9 log2*9 log2eLow log10e log10eLow log10Of2High log10Of2Low`)
+	split normal up24 bits24 log1pFar log*9 log2*9 log2eLow log10e log10eLow log10Of2High log10Of2Low
+	unit trigTiny trigLimit twoOverPi halfPiA halfPiB halfPiC sin*4 cos*3 tan*7
+	halfPi halfPiRest pi piRest atanFar atan*9 asin*5
+	bias125 bits250 sinh*3 cosh*3 hyperbolicHigh hyperbolicTiny arcFar arcLeast asinhNear asinh*8 atanh*6 minusThird sevenSixths
+	cbrtStart third twoNinths cbrtSmall cbrtUp cbrtDown`)
 
 // singles writes the functions with AVX2 and with AVX-512.
 func singles(c *build.Context) {
@@ -32,8 +36,24 @@ func singleFunctions(c *build.Context, wide bool, suffix string) {
 		{"exp2_32", single.exp2},
 		{"expm1_32", single.expm1},
 		{"tanh32", single.tanh},
+		{"atan32", single.atan},
+		{"asin32", single.asin},
+		{"acos32", single.acos},
+		{"sinh32", single.sinh},
+		{"cosh32", single.cosh},
+		{"cbrt32", single.cbrt},
 	} {
 		begin(f.name).several(f.of)
+	}
+	for _, f := range []partial{
+		{"sin32", condition{}, condition{lessEqual, "trigLimit"}, single.sin},
+		{"cos32", condition{}, condition{lessEqual, "trigLimit"}, single.cos},
+		{"tan32", condition{}, condition{lessEqual, "trigLimit"}, single.tan},
+		{"asinh32", condition{}, condition{less, "inf"}, single.asinh},
+		{"acosh32", condition{greaterEqual, "one"}, condition{less, "inf"}, single.acosh},
+		{"atanh32", condition{}, condition{less, "one"}, single.atanh},
+	} {
+		begin(f.name).partly(f)
 	}
 	for _, f := range []logarithm{
 		{"log32", condition{greaterEqual, "normal"}, condition{less, "inf"}, single.log},
@@ -61,6 +81,31 @@ func (v single) several(of func(v single, x vector) vector) {
 			at := i * v.bytes()
 			v.c.VMOVUPS(of(v, v.load(x.Offset(at))), dst.Offset(at))
 		})
+	})
+}
+
+// partial is a function of the numbers for which low holds, or all if it is empty, and high holds for the absolute value.
+type partial struct {
+	name      string
+	low, high condition
+	of        func(v single, x vector) vector
+}
+
+// partly writes a function that stops before a group with an element for which a condition does not hold.
+func (v single) partly(f partial) {
+	n := v.group()
+	x := make([]vector, n)
+	prefix(v.floats, 4, n, func(dst, from operand.Mem) {
+		var inside []operand.Op
+		for i := range n {
+			x[i] = v.load(from.Offset(i * v.bytes()))
+			inside = append(inside, v.compare(f.high, v.and(x[i], v.k("abs"))))
+			if f.low.constant != "" {
+				inside = append(inside, v.compare(f.low, x[i]))
+			}
+		}
+		v.outUnlessAll(v.all(inside))
+		asm.Interleave(v.c, n, func(i int) { v.c.VMOVUPS(f.of(v, x[i]), dst.Offset(i*v.bytes())) })
 	})
 }
 

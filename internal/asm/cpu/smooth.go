@@ -12,9 +12,7 @@ type smooth32 struct{ floats }
 
 // smoothConstants are those of smoothTable, polynomials highest coefficient first.
 var smoothConstants = constantsOf(`low high log2e shifter ln2 exp*7 bias one abs sign
-	trigLimit twoOverPi halfPiHigh halfPiLow sin*4 cos*4 half
-	erf*9 erfcMax three erfc*14 sqrt1_2 outer inner
-	zero unit`)
+	erf*9 erfcMax three erfc*14 sqrt1_2 outer inner zero`)
 
 // smooth writes the smooth functions of float32, with AVX2 and with AVX-512.
 func smooth(c *build.Context) {
@@ -35,14 +33,10 @@ func smooth32Functions(c *build.Context, wide bool, suffix string) {
 		{"geluTanh32", smooth32.geluTanh},
 		{"gelu32", smooth32.gelu},
 		{"erf32", smooth32.erf},
-		{"sin32", smooth32.sin},
-		{"cos32", smooth32.cos},
 	} {
 		v := begin(f.name)
 		prefix(v.floats, 4, 1, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
 	}
-	v := begin("tan32")
-	prefix(v.floats, 4, 1, func(dst, x operand.Mem) { v.tan(v.loadFloats(x), dst) })
 }
 
 // prefix writes the rest of a function (dst, x pointer, n int) int that computes some vectors of elements of that size at a time
@@ -153,41 +147,4 @@ func (v smooth32) gelu(x vector) vector {
 	low := v.mul(e, v.mul(a, v.k("sqrt1_2")))
 	high := v.max(v.load(v.k("zero")), x) // keeps x = -0
 	return v.nanAtMinusInf(v.sub(high, low), x)
-}
-
-func (v smooth32) sin(x vector) vector {
-	sin, cos, quarter := v.sinAndCos(x)
-	return v.inQuarter(sin, cos, quarter)
-}
-
-func (v smooth32) cos(x vector) vector {
-	sin, cos, quarter := v.sinAndCos(x)
-	return v.inQuarter(sin, cos, v.addInt(quarter, v.k("unit")))
-}
-
-// tan stores the quotient of sine and cosine, both rounded to float32.
-func (v smooth32) tan(x vector, dst operand.Mem) {
-	sin, cos, quarter := v.sinAndCos(x)
-	odd := v.shiftLeft(quarter, 63)
-	mask := v.signs(odd)
-	a := v.toFloats(v.xor(v.blend(mask, cos, sin), odd))
-	b := v.toFloats(v.blend(mask, sin, cos))
-	v.c.VDIVPS(b, a, a)
-	v.c.VMOVUPS(a, dst)
-}
-
-// sinAndCos returns sine and cosine of x minus a multiple of pi/2, whose number's low bits are those of quarter. It jumps to
-// "out" if x is too large.
-func (v smooth32) sinAndCos(x vector) (sin, cos, quarter vector) {
-	v.outIf(condition{greater, "trigLimit"}, v.and(x, v.k("abs")))
-	quarter = v.add(v.mul(x, v.k("twoOverPi")), v.k("shifter"))
-	n := v.sub(quarter, v.k("shifter"))
-	r := v.sub(x, v.mul(n, v.k("halfPiHigh")))
-	r = v.sub(r, v.mul(n, v.k("halfPiLow")))
-	z := v.mul(r, r)
-	sin = v.mul(v.polynomial("sin", 4, z), z)
-	sin = v.mul(v.add(sin, v.k("one")), r)
-	cos = v.mul(v.mul(v.polynomial("cos", 4, z), z), z)
-	cos = v.add(cos, v.sub(v.load(v.k("one")), v.mul(z, v.k("half"))))
-	return sin, cos, quarter
 }

@@ -17,7 +17,8 @@ var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e s
 	pow*8 third thirdRest fifth fifthRest rootHalf
 	ln2 ln2Rest inverseLn2 inverseLn2Rest inverseLn10 inverseLn10Rest
 	cbrtStart cbrtC cbrtD cbrtE cbrtF cbrtG cbrtMask cbrtUp low31 thirdOf31 thirdOf33
-	tiny hyperbolicFar quarterPi trigLimit twoOverPi halfPi*3 cancelled unit sin*7 cos*7`)
+	tiny hyperbolicFar quarterPi trigLimit twoOverPi halfPi*3 cancelled unit sin*7 cos*7
+	normal32 pow32Log*6 pow32Exp*7 pow32High pow32Low nan`)
 
 // smooth64Loops writes the functions with AVX2 and with AVX-512.
 func smooth64Loops(c *build.Context) {
@@ -53,21 +54,10 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 		v := begin(f.name)
 		prefix(v.floats, 8, 1, func(dst, x operand.Mem) { v.c.VMOVUPD(f.of(v, v.load(x)), dst) })
 	}
-	for _, f := range []mapping[smooth64]{
-		{"cbrt32", smooth64.cbrt},
-		{"sinh32", smooth64.sinh},
-		{"cosh32", smooth64.cosh},
-		{"asinh32", smooth64.asinh},
-		{"acosh32", smooth64.acosh},
-		{"atanh32", smooth64.atanh},
-	} {
-		v := begin(f.name)
-		prefix(v.floats, 4, 1, func(dst, x operand.Mem) { v.storeFloats(f.of(v, v.loadFloats(x)), dst) })
-	}
 	v := begin("pow64")
 	prefix2(v.floats, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.pow(v.load(x), v.load(y)), dst) })
 	v = begin("pow32")
-	prefix2(v.floats, 4, func(dst, x, y operand.Mem) { v.storeFloats(v.pow(v.loadFloats(x), v.loadFloats(y)), dst) })
+	prefix2(v.floats, 4, func(dst, x, y operand.Mem) { v.storeFloats(v.pow32(v.loadFloats(x), v.loadFloats(y)), dst) })
 }
 
 func (v smooth64) exp(x vector) vector {

@@ -14,7 +14,7 @@ func (v smooth64) cos(x vector) vector {
 
 func (v smooth64) tan(x vector) vector {
 	sin, cos, quarter := v.sinAndCos(x)
-	odd := v.shiftLeft(quarter, 63)
+	odd := v.shiftLeft(quarter, v.signBit())
 	mask := v.signs(odd)
 	return v.xor(v.div(v.blend(mask, cos, sin), v.blend(mask, sin, cos)), odd)
 }
@@ -36,8 +36,8 @@ func (v smooth64) sinAndCos(x vector) (sin, cos, quarter vector) {
 
 // inQuarter returns the sine of an angle in a quarter of the circle, from sine and cosine of the angle minus a multiple of pi/2.
 func (v floats) inQuarter(sin, cos, quarter vector) vector {
-	y := v.blend(v.signs(v.shiftLeft(quarter, 63)), cos, sin)
-	return v.xor(y, v.shiftLeft(v.shiftRight(quarter, 1), 63))
+	y := v.blend(v.odd(quarter), cos, sin)
+	return v.xor(y, v.shiftLeft(v.shiftRight(quarter, 1), v.signBit()))
 }
 
 // reduceHalfPi jumps to "out" where the Go function needs more bits of pi/2.
