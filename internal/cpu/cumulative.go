@@ -62,6 +62,10 @@ func CumSum(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []in
 	l := newLines(xt, dt, shape, axis, x, xs, dst, ds)
 	switch xt.ComputeType() {
 	case dtype.Float32:
+		if xt != dtype.Float32 { // the result is rounded to a half type
+			stepwise(0, func(s *float64, v float32) float32 { *s += float64(v); return roundToOdd(*s) }).run(l, xt, dt)
+			break
+		}
 		sums := stepwise(0, func(s *float64, v float32) float32 { *s += float64(v); return float32(*s) })
 		sums.line = func(in, out []float32) {
 			s := 0.0

@@ -58,21 +58,32 @@ func TestCumulativeAxes(t *testing.T) {
 	}
 }
 
-// TestCumProdRounding multiplies float16 numbers, of a line and of lines side by side, whose product is near the middle
-// of two of them: 1.8383789286 is 1.8388671875 (0x3f5b), and 1.837890625 (0x3f5a) where it is rounded to float32 before.
-func TestCumProdRounding(t *testing.T) {
-	factors := []uint16{0x3ca7, 0x3d18, 0x3cf7}
-	for _, width := range []int{1, 100} {
-		x, got := make([]uint16, 3*width), make([]uint16, 3*width)
-		for i := range x {
-			x[i], got[i] = factors[i/width], 0x7e01
-		}
-		if err := CumProd(dtype.Float16, dtype.Float16, []int{3, width}, 0, at0(x), []int{width, 1}, at0(got), []int{width, 1}); err != nil {
-			t.Fatal(err)
-		}
-		for j, v := range got[2*width:] {
-			if v != 0x3f5b {
-				t.Fatalf("%d lines: product %d is %#x", width, j, v)
+// TestCumulativeRounding multiplies and adds float16 numbers, of a line and of lines side by side, whose result is near the
+// middle of two of them. The product 1.8383789286 is 1.8388671875 (0x3f5b), and 1.837890625 (0x3f5a) where it is rounded to
+// float32 before. The sum 2049 + 2^-24 is 2050 (0x6801), and 2048 (0x6800) where it
+// is rounded before.
+func TestCumulativeRounding(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   func(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, dst unsafe.Pointer, ds []int) error
+		in   [3]uint16
+		want uint16
+	}{
+		{"product", CumProd, [3]uint16{0x3ca7, 0x3d18, 0x3cf7}, 0x3f5b},
+		{"sum", CumSum, [3]uint16{0x6800, 0x3c00, 0x0001}, 0x6801}, // 2048 + 1 + 2^-24
+	} {
+		for _, width := range []int{1, 100} {
+			x, got := make([]uint16, 3*width), make([]uint16, 3*width)
+			for i := range x {
+				x[i], got[i] = c.in[i/width], 0x7e01
+			}
+			if err := c.of(dtype.Float16, dtype.Float16, []int{3, width}, 0, at0(x), []int{width, 1}, at0(got), []int{width, 1}); err != nil {
+				t.Fatal(err)
+			}
+			for j, v := range got[2*width:] {
+				if v != c.want {
+					t.Fatalf("%d lines: %s %d is %#x", width, c.name, j, v)
+				}
 			}
 		}
 	}
