@@ -8,9 +8,9 @@ import (
 	"unsafe"
 )
 
-// Each function sets dst[i] = f(x[i]), where f is the Go function of its name, bit for bit, of float64, and atan2 of float32 computed
-// in float64. It computes a prefix and returns its length, a multiple of 4 with AVX2 and of 8 with AVX-512: as many elements as
-// fit. Only atan2, whose first operand is y of the point (x, y), stops before that: at the first vector where y/x is NaN.
+// Each function sets dst[i] = f(x[i]), where f is the Go function of its name, bit for bit, of float64. It computes a prefix and
+// returns its length, a multiple of 4 with AVX2 and of 8 with AVX-512: as many elements as fit. Only atan2, whose first operand is
+// y of the point (x, y), stops before that: at the first vector where y/x is NaN.
 
 //go:noescape
 func atan64AVX2(dst, x *float64, n int) int
@@ -25,9 +25,6 @@ func acos64AVX2(dst, x *float64, n int) int
 func atan2_64AVX2(dst, x, y *float64, n int) int
 
 //go:noescape
-func atan2_32AVX2(dst, x, y *float32, n int) int
-
-//go:noescape
 func atan64AVX512(dst, x *float64, n int) int
 
 //go:noescape
@@ -38,9 +35,6 @@ func acos64AVX512(dst, x *float64, n int) int
 
 //go:noescape
 func atan2_64AVX512(dst, x, y *float64, n int) int
-
-//go:noescape
-func atan2_32AVX512(dst, x, y *float32, n int) int
 
 // angleTable holds the constants of the assembly, each repeated four times, in the order of angleConstants in
 // internal/asm/cpu/angle.go.
@@ -64,12 +58,7 @@ func atan64s(dst, x unsafe.Pointer, n int) { each64(atan64AVX512, atan64AVX2, at
 func asin64s(dst, x unsafe.Pointer, n int) { each64(asin64AVX512, asin64AVX2, asinF64, dst, x, n) }
 func acos64s(dst, x unsafe.Pointer, n int) { each64(acos64AVX512, acos64AVX2, acosF64, dst, x, n) }
 
-// atan2_64s and atan2_32s compute the angles of the points (x, y), of which y is the first operand.
-
+// atan2_64s computes the angles of the points (x, y), of which y is the first operand.
 func atan2_64s(dst, y, x unsafe.Pointer, n int) {
 	both64(atan2_64AVX512, atan2_64AVX2, atan2F64, dst, y, x, n)
-}
-
-func atan2_32s(dst, y, x unsafe.Pointer, n int) {
-	both64(atan2_32AVX512, atan2_32AVX2, atan2F32, dst, y, x, n)
 }

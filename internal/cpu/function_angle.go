@@ -84,8 +84,6 @@ func atan2F64(y, x float64) float64 {
 	return math.Copysign(turn(atanOf(q), x), y)
 }
 
-func atan2F32(y, x float32) float32 { return float32(atan2F64(float64(y), float64(x))) }
-
 // hypotF64 returns sqrt(x^2 + y^2). The result is infinite if either operand is, even if
 // the other is NaN. Operands at the ends of the range are scaled by a power of two.
 func hypotF64(x, y float64) float64 {
@@ -97,6 +95,15 @@ func hypotF64(x, y float64) float64 {
 		return modulus(a*0x1p200, b*0x1p200) * 0x1p-200
 	}
 	return modulus(a, b)
+}
+
+// hypotF32 is hypotF64 of float32, whose squares neither overflow nor underflow in float64.
+func hypotF32(x, y float32) float32 {
+	a, b := float64(x), float64(y)
+	if v := math.Sqrt(float64(a*a) + float64(b*b)); v == v {
+		return float32(v)
+	}
+	return float32(hypotF64(a, b))
 }
 
 // angleF64 is 0 or pi, NaN for NaN.

@@ -106,6 +106,8 @@ func functionBinary(op expr.Op, t dtype.DType) binary {
 		k = spread[uint32](copySigns[uint32])
 	case op == expr.CopySign && t == dtype.Float64:
 		k = spread[uint64](copySigns[uint64])
+	case op == expr.Hypot && t == dtype.Float32:
+		k = mapped(hypotF32)
 	case op == expr.Atan2 && t == dtype.Float32:
 		k = spread[float32](atan2_32s)
 	case op == expr.Atan2 && t == dtype.Float64:

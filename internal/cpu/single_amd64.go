@@ -126,6 +126,12 @@ func acosh32AVX512(dst, x *float32, n int) int
 //go:noescape
 func atanh32AVX512(dst, x *float32, n int) int
 
+//go:noescape
+func atan2_32AVX2(dst, x, y *float32, n int) int
+
+//go:noescape
+func atan2_32AVX512(dst, x, y *float32, n int) int
+
 // singleTable holds the constants of the assembly, each repeated eight times, in the order of singleConstants in
 // internal/asm/cpu/exponential32.go.
 var singleTable = func() (t [146][8]float32) {
@@ -185,6 +191,11 @@ func asinh32s(dst, x unsafe.Pointer, n int) { each32(asinh32AVX512, asinh32AVX2,
 func acosh32s(dst, x unsafe.Pointer, n int) { each32(acosh32AVX512, acosh32AVX2, acoshF32, dst, x, n) }
 
 func atanh32s(dst, x unsafe.Pointer, n int) { each32(atanh32AVX512, atanh32AVX2, atanhF32, dst, x, n) }
+
+// atan2_32s computes the angles of the points (x, y), of which y is the first operand.
+func atan2_32s(dst, y, x unsafe.Pointer, n int) {
+	both64(atan2_32AVX512, atan2_32AVX2, atan2F32, dst, y, x, n)
+}
 
 // singleGroup is the number of elements that the functions compute at a time with AVX-512.
 const singleGroup = 32

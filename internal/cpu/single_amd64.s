@@ -1042,6 +1042,83 @@ out:
 	MOVQ SI, ret+24(FP)
 	RET
 
+// func atan2_32AVX2(dst *float32, x *float32, y *float32, n int) int
+// Requires: AVX, AVX2, FMA3
+TEXT ·atan2_32AVX2(SB), NOSPLIT|NOFRAME, $0-40
+	LEAQ ·singleTable+0(SB), AX
+	MOVQ y+16(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), BX
+	MOVQ n+24(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VMOVUPS     (BX), Y0
+	VMOVUPS     (CX), Y1
+	VPAND       (AX), Y1, Y2
+	VPAND       (AX), Y0, Y3
+	VADDPS      Y3, Y2, Y4
+	VCMPPS      $0x1e, 64(AX), Y4, Y5
+	VCMPPS      $0x11, 192(AX), Y4, Y4
+	VPAND       Y5, Y4, Y4
+	VMOVMSKPS   Y4, R8
+	CMPL        R8, $0xff
+	JNE         out
+	VMINPS      Y3, Y2, Y4
+	VMAXPS      Y3, Y2, Y5
+	VDIVPS      Y5, Y4, Y4
+	VSUBPS      Y2, Y3, Y2
+	VCMPPS      $0x1e, 64(AX), Y2, Y2
+	VPXOR       Y3, Y3, Y3
+	VMOVUPS     2944(AX), Y5
+	VMOVUPS     3008(AX), Y6
+	VBLENDVPS   Y1, Y6, Y3, Y6
+	VBLENDVPS   Y2, Y5, Y6, Y5
+	VMOVUPS     2976(AX), Y6
+	VMOVUPS     3040(AX), Y7
+	VBLENDVPS   Y1, Y7, Y3, Y7
+	VBLENDVPS   Y2, Y6, Y7, Y6
+	VPAND       32(AX), Y1, Y1
+	VMOVUPS     32(AX), Y7
+	VBLENDVPS   Y2, Y7, Y3, Y2
+	VPXOR       Y2, Y1, Y1
+	VPXOR       Y1, Y4, Y1
+	VMULPS      Y1, Y1, Y2
+	VMOVUPS     3104(AX), Y3
+	VFMADD213PS 3136(AX), Y2, Y3
+	VFMADD213PS 3168(AX), Y2, Y3
+	VFMADD213PS 3200(AX), Y2, Y3
+	VFMADD213PS 3232(AX), Y2, Y3
+	VFMADD213PS 3264(AX), Y2, Y3
+	VFMADD213PS 3296(AX), Y2, Y3
+	VFMADD213PS 3328(AX), Y2, Y3
+	VFMADD213PS 3360(AX), Y2, Y3
+	VMULPS      Y1, Y2, Y2
+	VFMADD213PS Y6, Y2, Y3
+	VADDPS      Y1, Y5, Y2
+	VSUBPS      Y2, Y5, Y4
+	VADDPS      Y1, Y4, Y1
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y1, Y2, Y1
+	VPAND       (AX), Y1, Y1
+	VPAND       32(AX), Y0, Y0
+	VPOR        Y0, Y1, Y0
+	VMOVUPS     Y0, (DX)
+	ADDQ        $0x20, CX
+	ADDQ        $0x20, BX
+	ADDQ        $0x20, DX
+	ADDQ        $0x08, DI
+
+check:
+	SUBQ $0x08, SI
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ DI, ret+32(FP)
+	RET
+
 // func log32AVX2(dst *float32, x *float32, n int) int
 // Requires: AVX, AVX2, FMA3
 TEXT ·log32AVX2(SB), NOSPLIT|NOFRAME, $0-32
@@ -3182,6 +3259,83 @@ check:
 out:
 	VZEROUPPER
 	MOVQ SI, ret+24(FP)
+	RET
+
+// func atan2_32AVX512(dst *float32, x *float32, y *float32, n int) int
+// Requires: AVX, AVX512F
+TEXT ·atan2_32AVX512(SB), NOSPLIT|NOFRAME, $0-40
+	LEAQ ·singleTable+0(SB), AX
+	MOVQ y+16(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), BX
+	MOVQ n+24(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VMOVUPS          (BX), Z0
+	VMOVUPS          (CX), Z1
+	VPANDD.BCST      (AX), Z1, Z2
+	VPANDD.BCST      (AX), Z0, Z3
+	VADDPS           Z3, Z2, Z4
+	VCMPPS.BCST      $0x1e, 64(AX), Z4, K1
+	VCMPPS.BCST      $0x11, 192(AX), Z4, K1, K1
+	KMOVW            K1, R8
+	CMPL             R8, $0x0000ffff
+	JNE              out
+	VMINPS           Z3, Z2, Z4
+	VMAXPS           Z3, Z2, Z11
+	VDIVPS           Z11, Z4, Z4
+	VPTESTMD.BCST    32(AX), Z1, K1
+	VSUBPS           Z2, Z3, Z2
+	VCMPPS.BCST      $0x1e, 64(AX), Z2, K2
+	VPXORQ           Z5, Z5, Z5
+	VBROADCASTSS     2944(AX), Z2
+	VBROADCASTSS     3008(AX), Z3
+	VBLENDMPS        Z3, Z5, K1, Z6
+	VBLENDMPS        Z2, Z6, K2, Z7
+	VBROADCASTSS     2976(AX), Z2
+	VBROADCASTSS     3040(AX), Z3
+	VBLENDMPS        Z3, Z5, K1, Z8
+	VBLENDMPS        Z2, Z8, K2, Z9
+	VPANDD.BCST      32(AX), Z1, Z1
+	VBROADCASTSS     32(AX), Z2
+	VBLENDMPS        Z2, Z5, K2, Z10
+	VPXORD           Z10, Z1, Z1
+	VPXORD           Z1, Z4, Z1
+	VMULPS           Z1, Z1, Z2
+	VBROADCASTSS     3104(AX), Z3
+	VFMADD213PS.BCST 3136(AX), Z2, Z3
+	VFMADD213PS.BCST 3168(AX), Z2, Z3
+	VFMADD213PS.BCST 3200(AX), Z2, Z3
+	VFMADD213PS.BCST 3232(AX), Z2, Z3
+	VFMADD213PS.BCST 3264(AX), Z2, Z3
+	VFMADD213PS.BCST 3296(AX), Z2, Z3
+	VFMADD213PS.BCST 3328(AX), Z2, Z3
+	VFMADD213PS.BCST 3360(AX), Z2, Z3
+	VMULPS           Z1, Z2, Z2
+	VFMADD213PS      Z9, Z2, Z3
+	VADDPS           Z1, Z7, Z2
+	VSUBPS           Z2, Z7, Z4
+	VADDPS           Z1, Z4, Z1
+	VADDPS           Z3, Z1, Z1
+	VADDPS           Z1, Z2, Z1
+	VPANDD.BCST      (AX), Z1, Z1
+	VPANDD.BCST      32(AX), Z0, Z0
+	VPORD            Z0, Z1, Z0
+	VMOVUPS          Z0, (DX)
+	ADDQ             $0x40, CX
+	ADDQ             $0x40, BX
+	ADDQ             $0x40, DX
+	ADDQ             $0x10, DI
+
+check:
+	SUBQ $0x10, SI
+	JGE  next
+
+out:
+	VZEROUPPER
+	MOVQ DI, ret+32(FP)
 	RET
 
 // func log32AVX512(dst *float32, x *float32, n int) int

@@ -168,6 +168,28 @@ func atanF32(x float32) float32 {
 	return copySign32(sumOfThree32(base, y, fma32(horner32(atan32P[:], z), float32(z*y), rest)), x)
 }
 
+// atan2F32 is the angle of the point (x, y) with the sign of y. The arctangent of the smaller coordinate over the larger one
+// is its distance from the nearest axis.
+func atan2F32(y, x float32) float32 {
+	a, b := abs32(x), abs32(y)
+	if s := a + b; !(s > 0 && s <= math.MaxFloat32) {
+		return float32(atan2F64(float64(y), float64(x)))
+	}
+	t := min(a, b) / max(a, b)
+	left, base, rest := math.Signbit(float64(x)), float32(0), float32(0)
+	if left {
+		base, rest = 2*halfPi32, 2*halfPi32Rest
+	}
+	if b > a {
+		base, rest = halfPi32, halfPi32Rest
+	}
+	if left != (b > a) {
+		t = -t
+	}
+	z := float32(t * t)
+	return copySign32(sumOfThree32(base, t, fma32(horner32(atan32P[:], z), float32(z*t), rest)), y)
+}
+
 // asinF32 returns the arcsine. Above 1/2 it is pi/2 - 2 asin(sqrt((1 - |x|)/2)).
 func asinF32(x float32) float32 {
 	a := abs32(x)

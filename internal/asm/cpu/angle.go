@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// angle writes the inverse trigonometric functions of float64, and atan2 of float32 too, computed in float64. Each method performs
-// the operations of the Go function with its name, in the same order. The results therefore have the same bits.
+// angle writes the inverse trigonometric functions of float64. Each method performs the operations of the Go function with its name,
+// in the same order. The results therefore have the same bits.
 type angle struct{ fused }
 
 // angleConstants are those of angleTable, polynomials highest coefficient first.
@@ -31,8 +31,6 @@ func anglesOf(c *build.Context, wide bool, suffix string) {
 	}
 	v := begin("atan2_64")
 	prefix2(v.floats, 8, func(dst, y, x operand.Mem) { c.VMOVUPD(v.atan2(v.load(y), v.load(x)), dst) })
-	v = begin("atan2_32")
-	prefix2(v.floats, 4, func(dst, y, x operand.Mem) { v.storeFloats(v.atan2(v.loadFloats(y), v.loadFloats(x)), dst) })
 }
 
 func (v angle) atan(x vector) vector {

@@ -55,6 +55,8 @@ func singleFunctions(c *build.Context, wide bool, suffix string) {
 	} {
 		begin(f.name).partly(f)
 	}
+	v := begin("atan2_32")
+	prefix2(v.floats, 4, func(dst, y, x operand.Mem) { v.c.VMOVUPS(v.atan2(v.load(y), v.load(x)), dst) })
 	for _, f := range []logarithm{
 		{"log32", condition{greaterEqual, "normal"}, condition{less, "inf"}, single.log},
 		{"log2_32", condition{greaterEqual, "normal"}, condition{less, "inf"}, single.log2},

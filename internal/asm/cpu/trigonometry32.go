@@ -81,6 +81,20 @@ func (v single) atan(x vector) vector {
 	return v.copySign(v.aboveBase("atan", 9, v.mul(y, y), base, y, rest), x)
 }
 
+// atan2 is for points other than (0, 0) whose coordinates have a finite sum.
+func (v single) atan2(y, x vector) vector {
+	a, b := v.and(x, v.k("abs")), v.and(y, v.k("abs"))
+	v.outUnlessBoth(condition{greater, "zero"}, condition{less, "inf"}, v.add(a, b))
+	t := v.div(v.min(a, b), v.max(a, b))
+	left, above := v.signs(x), v.compare(condition{greater, "zero"}, v.sub(b, a))
+	zero := v.zero()
+	base := v.blend(above, v.load(v.k("halfPi")), v.blend(left, v.load(v.k("pi")), zero))
+	rest := v.blend(above, v.load(v.k("halfPiRest")), v.blend(left, v.load(v.k("piRest")), zero))
+	turned := v.xor(v.and(x, v.k("sign")), v.blend(above, v.load(v.k("sign")), zero))
+	t = v.xor(t, turned)
+	return v.copySign(v.aboveBase("atan", 9, v.mul(t, t), base, t, rest), y)
+}
+
 // aboveBase returns base + y + rest + z y P(z), where P is a polynomial with n coefficients.
 func (v single) aboveBase(coefficients string, n int, z, base, y, rest vector) vector {
 	p := v.horner(coefficients, n, z)
