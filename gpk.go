@@ -80,8 +80,8 @@ type DType = dtype.DType
 // Elem is the set of Go types that an array's elements can have.
 type Elem = dtype.Elem
 
-// HostElem is Elem and Go's int and uint, which slices may have on their way in and out. An
-// array stores them as Int64 and Uint64.
+// HostElem is the set of Go types that a slice's elements can have when it is copied to or from an
+// array: Elem, int and uint. An array stores int as Int64 and uint as Uint64.
 type HostElem = dtype.HostElem
 
 // The element types.
@@ -125,8 +125,8 @@ const (
 // Float16 or BFloat16, whose sums are float32 in any case.
 func WithOutput(dt DType) MatMulOption { return matmul.WithOutput(dt) }
 
-// Options among the axes of a reduction: x.Mean(1, gpk.KeepDims), x.Std(gpk.DDof(1)). They
-// are numbers that no axis has. Options without an axis mean all axes.
+// Options of a reduction, passed among its axes: x.Mean(1, gpk.KeepDims), x.Std(gpk.DDof(1)). Their
+// values are never valid axes. If only options are given, the reduction is over all axes.
 const (
 	KeepDims = layout.KeepDims // the result keeps the axes, with length 1
 	AllAxes  = layout.AllAxes  // all axes, where a method takes one: x.ArgMax(gpk.AllAxes)
@@ -139,10 +139,10 @@ func DDof(n int) int { return layout.DDof(n) }
 // End is an open end of a Range.
 const End = layout.End
 
-// Range returns an index of Index: start, start + step, … before stop, as Python's
-// start:stop:step. No step means 1. Negative start and stop count from the end of the axis, and
-// what lies outside is clipped. Range(2, End) is 2:, Range(End, End, -1) is ::-1. More than one
-// step is the step 0, which Index refuses.
+// Range returns an index of Index: start, start + step, … before stop, as Python's start:stop:step. No
+// step means 1. Negative start and stop count from the end of the axis, and bounds outside the axis are
+// clipped. Range(2, End) is 2:, Range(End, End, -1) is ::-1. A call with several steps gives the step
+// 0, which Index rejects.
 func Range(start, stop int, step ...int) layout.Range {
 	r := layout.Range{Start: start, Stop: stop, Step: 1}
 	if len(step) > 0 {
@@ -154,7 +154,7 @@ func Range(start, stop int, step ...int) layout.Range {
 	return r
 }
 
-// The causes that errors.Is finds in what gpk returns.
+// The errors that errors.Is finds in the errors that gpk returns.
 var (
 	ErrShape       = layout.ErrShape
 	ErrDType       = dtype.ErrDType
@@ -166,9 +166,9 @@ var (
 	ErrNonFinite   = array.ErrNonFinite
 )
 
-// SetPrecision sets the precision of float32 and complex64 products that name
-// none, and returns what was set before. An option on the call beats it, and
-// it beats GPK_NO_TF32. With what is no precision such products are ErrDType.
+// SetPrecision sets the precision of float32 and complex64 products that name none, and returns the
+// previous setting. An option on the call takes precedence over it, and it takes precedence over
+// GPK_NO_TF32. If p is not a valid precision, such products are ErrDType.
 func SetPrecision(p matmul.Precision) (old matmul.Precision) { return matmul.SetPrecision(p) }
 
 // FromSlice returns an array on the default device with a copy of data, which
@@ -181,32 +181,29 @@ func FromSliceOn[T HostElem](d *device.Device, data []T, shape ...int) *Array {
 	return array.FromSliceOn(d, data, shape...)
 }
 
-// ToSlice waits and returns the elements in row-major order. T must be the
-// array's exact element type, else ErrDType. The slice is as long as the shape says, also
-// that of a broadcast array; more than the machine's memory is ErrOutOfMemory.
+// ToSlice waits and returns the elements in row-major order. T must be the array's exact element type,
+// else ErrDType. The length of the slice is the product of the shape, even for a broadcast array. A
+// slice larger than the machine's memory is ErrOutOfMemory.
 func ToSlice[T HostElem](a *Array) ([]T, error) { return array.ToSlice[T](a) }
 
 // ToSliceInto waits and writes the elements in row-major order into dst, whose
 // length must be the array's size.
 func ToSliceInto[T HostElem](dst []T, a *Array) error { return array.ToSliceInto(dst, a) }
 
-// FromSliceInto copies data into the array's memory; data may be reused when
-// it returns.
+// FromSliceInto copies data into the array's memory; the caller may reuse data afterwards.
 func FromSliceInto[T HostElem](dst *Array, data []T) error { return array.FromSliceInto(dst, data) }
 
 // Item waits and returns the one element of an array of size 1.
 func Item[T HostElem](a *Array) (T, error) { return array.Item[T](a) }
 
-// Into evaluates src straight into dst's memory, which has its shape and type,
-// and does not wait.
+// Into computes src into the memory of dst, which must have src's shape and type, and does not wait.
 func Into(dst, src *Array) error { return array.Into(dst, src) }
 
 // Eval starts the computation of arrays and does not wait.
 func Eval(as ...*Array) error { return array.Eval(as...) }
 
-// Synchronize waits for everything that was started on any device. It returns the first
-// error that the work has found and that no boundary has returned before. A nil context is
-// ErrUnsupported.
+// Synchronize waits for everything that was started on any device. It returns the first error of this
+// work that has not been returned yet. A nil context is ErrUnsupported.
 func Synchronize(ctx context.Context) error { return array.Synchronize(ctx) }
 
 // Pack returns a snapshot of w in the form that products read without a
@@ -223,22 +220,22 @@ func Linear(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.Linear(x, w, bias, matmul.NoActivation, opts...)
 }
 
-// LinearBiasGELU is GELU, in the erf form, of Linear.
+// LinearBiasGELU returns GELU(Linear(x, w, bias)), with GELU in the erf form.
 func LinearBiasGELU(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.Linear(x, w, bias, matmul.GELU, opts...)
 }
 
-// LinearBiasGELUTanh is GELU, in the tanh form, of Linear.
+// LinearBiasGELUTanh returns GELU(Linear(x, w, bias)), with GELU in the tanh form.
 func LinearBiasGELUTanh(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.Linear(x, w, bias, matmul.GELUTanh, opts...)
 }
 
-// LinearBiasReLU is ReLU of Linear.
+// LinearBiasReLU returns ReLU(Linear(x, w, bias)).
 func LinearBiasReLU(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.Linear(x, w, bias, matmul.ReLU, opts...)
 }
 
-// LinearBiasSiLU is SiLU of Linear.
+// LinearBiasSiLU returns SiLU(Linear(x, w, bias)).
 func LinearBiasSiLU(x, w, bias *Array, opts ...MatMulOption) *Array {
 	return array.Linear(x, w, bias, matmul.SiLU, opts...)
 }
@@ -249,30 +246,30 @@ func BiasAddInPlace(a, bias *Array) error { return array.BiasAddInPlace(a, bias)
 // Clamp returns min(max(a, lo), hi); lo and hi are arrays of a's type or numbers.
 func Clamp(a *Array, lo, hi any) *Array { return a.Clamp(lo, hi) }
 
-// LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis;
-// gamma and beta, of that axis' length, may be nil.
+// LayerNorm returns (x - mean) / sqrt(var + eps) gamma + beta along the last axis; gamma and beta have
+// the length of that axis; nil stands for 1 and 0.
 func LayerNorm(x, gamma, beta *Array, eps float64) *Array {
 	return array.Norm(expr.LayerNorm, x, gamma, beta, eps)
 }
 
-// RMSNorm returns x / sqrt(mean x^2 + eps) gamma along the last axis; gamma, of
-// that axis' length, may be nil.
+// RMSNorm returns x / sqrt(mean x^2 + eps) gamma along the last axis; gamma has the length of that
+// axis; nil stands for 1.
 func RMSNorm(x, gamma *Array, eps float64) *Array {
 	return array.Norm(expr.RMSNorm, x, gamma, nil, eps)
 }
 
-// RMSNormResidual returns sum = x + residual, two arrays of one shape, and normed =
-// RMSNorm(sum, gamma, eps), with the bits of the two operations. The work starts on this
-// line. It is one pass over the lines on the CPU, and on a GPU one kernel for lines of whole
-// vectors of 16 bytes.
+// RMSNormResidual returns sum = x + residual and normed = RMSNorm(sum, gamma, eps). x and residual have
+// one shape. The results have the same bits as with the two separate operations. The work starts
+// immediately. The CPU makes one pass over the lines. A GPU runs one kernel if the bytes of a line are
+// a multiple of 16.
 func RMSNormResidual(x, residual, gamma *Array, eps float64) (sum, normed *Array) {
 	return layers.RMSNormResidual(x, residual, gamma, eps)
 }
 
-// EmbeddingNorm returns LayerNorm(tables[0][ids[0]] + tables[1][ids[1]] + …, gamma, beta, eps),
-// [..., width], with the bits of the single operations, as one kernel. Tables, one to four, are
-// [rows, width]; ids are Int32 or Int64 [...], of one shape, and a nil one stands for row 0
-// everywhere. gamma and beta may be nil. An id outside its table is ErrShape.
+// EmbeddingNorm returns LayerNorm(tables[0][ids[0]] + tables[1][ids[1]] + …, gamma, beta, eps), [...,
+// width]. It is one kernel, and the result has the same bits as with separate operations. There are one
+// to four tables, each [rows, width]. The ids are Int32 or Int64 [...], of one shape; nil ids select
+// row 0 everywhere. gamma and beta may be nil. An id outside its table is ErrShape.
 func EmbeddingNorm(tables, ids []*Array, gamma, beta *Array, eps float64) *Array {
 	return layers.EmbeddingNorm(tables, ids, gamma, beta, eps)
 }
@@ -280,36 +277,36 @@ func EmbeddingNorm(tables, ids []*Array, gamma, beta *Array, eps float64) *Array
 // RaggedPoolOptions are the options of RaggedPool: First and Normalize.
 type RaggedPoolOptions = layers.RaggedPoolOptions
 
-// RaggedPool returns the mean of the rows of each sequence of a ragged batch, Float32 (Float64
-// of Float64) [batch, width], or the first row of each, divided by its length where opts says so.
-// x is [total, width], and offsets Int32 [batch+1] as for Attention.
+// RaggedPool returns one row for each sequence of a ragged batch, [batch, width]: the mean of its rows,
+// or with opts.First its first row. With opts.Normalize each result row is divided by its Euclidean
+// length. x is [total, width], and offsets is Int32 [batch+1] as for Attention. The result is Float64
+// if x is, else Float32.
 func RaggedPool(x, offsets *Array, opts RaggedPoolOptions) *Array {
 	return layers.RaggedPool(x, offsets, opts)
 }
 
-// SwiGLU returns SiLU(gate) up, broadcast, with the bits of the two operations.
+// SwiGLU returns SiLU(gate) up, broadcast, with the same bits as the two separate operations.
 func SwiGLU(gate, up *Array) *Array { return layers.SwiGLU(gate, up) }
 
-// GEGLU returns GELU(gate) up, with GELU in the erf form, broadcast, with the bits of the
-// two operations.
+// GEGLU returns GELU(gate) up, broadcast, with GELU in the erf form and the same bits as the two
+// separate operations.
 func GEGLU(gate, up *Array) *Array { return layers.GEGLU(gate, up) }
 
-// RoPEOptions are the options of RoPEWith: Base, Interleaved, Dim and Scaling. The zero value
-// turns all features, in halves, with base 10,000.
+// RoPEOptions are the options of RoPEWith: Base, Interleaved, Dim and Scaling. The zero value rotates
+// all features, with pairs in halves and base 10,000.
 type RoPEOptions = fused.RoPEOptions
 
-// RoPEScaling is the scaling of the frequencies of Llama 3.
+// RoPEScaling is Llama 3's scaling of the frequencies.
 type RoPEScaling = fused.RoPEScaling
 
-// RoPE returns x with the rotary position embedding of Llama and GPT-NeoX, with features in
-// halves: pair i, the features i and i + dim/2, of a line at position p is turned by p
-// base^(-2i/dim) radians. x is [batch, heads, seq, dim] with positions [seq] or [batch, seq],
-// or [heads, total, dim] with positions [total]. Positions are Int32 or Int64, and may be
-// negative; nil stands for 0, 1, … along seq or total. A base of 0 stands for 10,000. Angles
-// are computed in float64.
+// RoPE applies the rotary position embedding of Llama and GPT-NeoX to x. Pair i consists of the
+// features i and i + dim/2. At position p it is rotated by p base^(-2i/dim) radians. x is [batch,
+// heads, seq, dim] with positions [seq] or [batch, seq], or [heads, total, dim] with positions [total].
+// Positions are Int32 or Int64, and may be negative; nil stands for 0, 1, … along seq or total. A base
+// of 0 stands for 10,000. Angles are computed in float64.
 func RoPE(x, positions *Array, base float64) *Array { return layers.RoPE(x, positions, base) }
 
-// RoPEWith is RoPE with options: interleaved pairs, a part of the features, scaled
+// RoPEWith is RoPE with options, for example interleaved pairs, a part of the features, or scaled
 // frequencies.
 func RoPEWith(x, positions *Array, opts RoPEOptions) *Array {
 	return layers.RoPEWith(x, positions, opts)
@@ -343,7 +340,8 @@ func Slice(a *Array, axis, start, stop int, step ...int) *Array {
 	return a.Slice(axis, start, stop, step...)
 }
 
-// Squeeze returns a view without the axes named, or all, of length 1.
+// Squeeze returns a view without the given axes, each of length 1; no axes removes all axes of length
+// 1.
 func Squeeze(a *Array, axes ...int) *Array { return a.Squeeze(axes...) }
 
 // Unsqueeze returns a view with a new axis of length 1.
@@ -352,7 +350,7 @@ func Unsqueeze(a *Array, axis int) *Array { return a.Unsqueeze(axis) }
 // BroadcastTo returns a view stretched to shape.
 func BroadcastTo(a *Array, shape ...int) *Array { return a.BroadcastTo(shape...) }
 
-// Contiguous returns a where it is dense, else a dense copy.
+// Contiguous returns a itself if it is dense, else a dense copy.
 func Contiguous(a *Array) *Array { return a.Contiguous() }
 
 // Clone returns a dense copy.
@@ -370,32 +368,32 @@ func MulInPlace(a *Array, b any) error { return a.MulInPlace(b) }
 // DivInPlace divides a's elements by b's.
 func DivInPlace(a *Array, b any) error { return a.DivInPlace(b) }
 
-// RNG makes arrays of random numbers: a function of the seed and of the calls
-// before, with the same bits on every device.
+// RNG makes arrays of random numbers. The numbers depend only on the seed and on the earlier calls, and
+// have the same bits on every device.
 type RNG = random.RNG
 
-// NewRNG returns the sequence of random numbers of a seed.
+// NewRNG returns a random number generator with a seed.
 func NewRNG(seed uint64) *RNG { return random.NewRNG(seed) }
 
-// UserKernel is a kernel of the program's own, compiled from CUDA C++ by Kernel.
+// UserKernel is a kernel that the program supplies as CUDA C++ source; see Kernel.
 type UserKernel = userkernel.UserKernel
 
-// LaunchOptions says how a UserKernel starts; the zero value is good for a kernel
-// that computes an element a thread.
+// LaunchOptions are the launch options of a UserKernel. The zero value suits a kernel that computes one
+// element a thread.
 type LaunchOptions = userkernel.LaunchOptions
 
-// Kernel compiles CUDA C++ and returns its __global__ function of that name, to be
-// launched on Arrays. A source that does not compile is a *device.CompileError,
-// with the compiler's log; without a GPU the error is ErrNoGPU, without a run-time
-// compiler ErrUnsupported, each with the reasons.
+// Kernel compiles CUDA C++ source and returns its __global__ function with the given name, which can be
+// launched on Arrays. If the source does not compile, the error is a *device.CompileError with the
+// compiler's log. Without a GPU it is ErrNoGPU, and without NVRTC ErrUnsupported; both state the
+// reasons.
 func Kernel(source, name string) (*UserKernel, error) { return userkernel.Kernel(source, name) }
 
 // Graph is a recorded sequence of operations: see Capture.
 type Graph = array.Graph
 
-// Capture records what f computes from the arrays that it is handed, which show
-// the elements of in, without computing it. (*Graph).Replay runs it on what the
-// inputs then hold; Outputs are what f returned, overwritten by each Replay.
+// Capture records the operations of f without running them. f is called once, with arrays that show the
+// elements of in. (*Graph).Replay runs the operations on the inputs' current elements. Outputs returns
+// the arrays that f returned; each Replay overwrites them.
 func Capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
 	return array.Capture(in, f)
 }
@@ -406,6 +404,6 @@ type Scope = array.Scope
 // NewScope opens a scope; close it when its arrays are no longer needed.
 func NewScope() *Scope { return array.NewScope() }
 
-// Scoped calls f with a new scope and closes it, also where f panics. It returns the
-// error of f joined with that of Close.
+// Scoped calls f with a new scope and closes it, even if f panics. It returns the error of f joined
+// with that of Close.
 func Scoped(f func(s *Scope) error) error { return array.Scoped(f) }

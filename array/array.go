@@ -28,7 +28,7 @@ type Array struct {
 	packed *packed
 	in     *Scope // results that are computed from the array belong to this scope
 
-	own storage // allocated together with the array: st of an array that newArray made points here
+	own storage // allocated together with the array; st of an array from newArray points here
 }
 
 // errNil is the cause of operations on arrays that no constructor made.
@@ -270,9 +270,9 @@ func open(s *device.Stream) *device.Stream {
 	return s
 }
 
-// Synchronize waits for everything that was started on any device. It returns the
-// first error that the work has found, such as an index of Take outside its axis,
-// unless a boundary has returned it before. A nil context is ErrUnsupported.
+// Synchronize waits for everything that was started on any device. It returns the first
+// error of this work that has not been returned yet, such as an index of Take outside its
+// axis. A nil context is ErrUnsupported.
 func Synchronize(ctx context.Context) error {
 	if ctx == nil {
 		c := call{"Synchronize", here()}

@@ -15,9 +15,9 @@ import (
 
 // ToSlice waits and returns the elements in row-major order. T must be the array's exact
 // element type, else ErrDType; int reads Int64. Where int has 32 bits, an element that it
-// cannot hold is ErrDType. The slice is as long as the shape says, even for a broadcast
-// array, which itself takes no memory. A slice larger than the machine's memory is
-// ErrOutOfMemory.
+// cannot hold is ErrDType. The length of the slice is the product of the shape, even for a
+// broadcast array, which itself takes no memory. A slice larger than the machine's memory
+// is ErrOutOfMemory.
 func ToSlice[T dtype.HostElem](a *Array) ([]T, error) {
 	c, err := ofType[T]("ToSlice", here(), a)
 	if err != nil {
@@ -149,8 +149,8 @@ func Eval(as ...*Array) error {
 	return nil
 }
 
-// FromSliceInto copies data, in row-major order, into the array's memory. data
-// may be reused when it returns.
+// FromSliceInto copies data, in row-major order, into the array's memory. The caller may
+// reuse data afterwards.
 func FromSliceInto[T dtype.HostElem](dst *Array, data []T) error {
 	c, err := ofType[T]("FromSliceInto", here(), dst)
 	if err == nil {

@@ -16,7 +16,7 @@ type fusion uint8
 
 const (
 	single    fusion = iota
-	pointwise        // element-wise: it can have steps, and can be a step
+	pointwise        // element-wise: it can read the results of steps, and can be a step
 	reduction        // a chain ends with it
 	rowwise          // softmax or a norm: on a GPU it can end the chain that computes its first operand
 	gemm             // a product: a chain begins with it
@@ -29,7 +29,7 @@ type planner struct {
 	seen  []planned
 	root  *node      // the product that is the chain's Head
 	room  [2]planned // the first elements of seen, to save an allocation
-	steps [2]*node   // those of the job's steps
+	steps [2]*node   // the first elements of steps
 }
 
 // planned is a step that is already in the program, viewed through a layout.

@@ -9,17 +9,17 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// contents is what an array shows from one write to the next: a node that has not run, or
-// one version of a memory. Its elements never change.
+// contents are the elements of an array between two writes: a node that has not run, or one version of a memory. Its
+// elements never change.
 //
-// Invariant: it has a memory exactly when it is stored, and counts as readers at
-// least the pending and running nodes that refer to it.
+// Invariant: it has a memory exactly when it is stored, and counts as readers at least the pending and running nodes
+// that refer to it.
 //
 // The scheduler's mutex guards it.
 type contents struct {
 	node *node // the operation that computes it; nil for data from elsewhere
 	mem  *memory
-	// version is the version of mem that it shows.
+	// version is the version of mem that has these contents.
 	version int
 
 	origin *origin // of contents without a node
@@ -58,7 +58,7 @@ func (c *contents) dropReader(s *Scope) {
 	}
 }
 
-// needed reports whether more than own nodes may still read the contents. Nodes of a closed scope cannot.
+// needed reports whether the contents have more than own readers. Nodes of a closed scope do not count.
 func (c *contents) needed(own int) bool { return c.readers.Len() > own }
 
 // err returns the reason why the contents cannot be read, as far as it is known without waiting.
@@ -100,8 +100,7 @@ func storedContents(buf *device.Buffer, lay layout.Layout, dt dtype.DType, by ca
 // nothing was written to the array between them. A Version keeps no memory alive.
 type Version struct{ of weak.Pointer[contents] }
 
-// Version identifies the contents that the array shows now. It is the zero Version if the
-// array carries an error.
+// Version identifies the array's current contents. It is the zero Version if the array carries an error.
 func (a *Array) Version() Version {
 	if a.check() != nil {
 		return Version{}

@@ -39,7 +39,7 @@ func isQueued(err error) bool {
 // isData reports whether an error is caused by the elements, such as an index of Take.
 func isData(err error) bool { return isPermanent(err) && !isFreed(err) && !isQueued(err) }
 
-// freedBy is the cause of using an array that a call has freed.
+// freedBy returns the error of using an array that a call has freed.
 func freedBy(c *call) error {
 	return fmt.Errorf("%w: freed by %s at %v", device.ErrFreed, c.name, c.site)
 }

@@ -33,7 +33,7 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 		}
 		c := st.cur
 		left := s.startReaders(c, c.mem)
-		if st.cur != c || st.ended != nil || st.inUse() { // by another goroutine, meanwhile
+		if st.cur != c || st.ended != nil || st.inUse() { // another goroutine has changed it meanwhile
 			continue
 		}
 		m := c.mem

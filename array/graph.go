@@ -100,7 +100,7 @@ func (c *call) capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error
 }
 
 // Outputs returns the arrays that the sequence computes. Each Replay overwrites them.
-// Before the first Replay they are ErrUnsupported. They outlive the graph.
+// Reading them before the first Replay is ErrUnsupported. They outlive the graph.
 func (g *Graph) Outputs() []*Array {
 	if g == nil {
 		return nil

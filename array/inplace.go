@@ -12,20 +12,20 @@ import (
 
 // AddInPlace adds b to a's elements. b is an *Array of a's type and device that broadcasts
 // to a's shape, or a number. Views of a show the sum; arrays that were computed from a
-// before keep their values. If an error is known when AddInPlace is called, AddInPlace
+// earlier keep their values. If an error is known when AddInPlace is called, AddInPlace
 // returns it and writes nothing. An error that only the device finds, such as an index of
 // Take, is returned too, unless the whole array is written: then the array carries the
 // error until it is overwritten.
 func (a *Array) AddInPlace(b any) error { return inPlace(expr.Add, call{"AddInPlace", here()}, a, b) }
 
-// SubInPlace subtracts b from a's elements, as AddInPlace adds it.
+// SubInPlace subtracts b from a's elements. Operands and errors are as for AddInPlace.
 func (a *Array) SubInPlace(b any) error { return inPlace(expr.Sub, call{"SubInPlace", here()}, a, b) }
 
-// MulInPlace multiplies a's elements by b's, as AddInPlace adds them.
+// MulInPlace multiplies a's elements by b's. Operands and errors are as for AddInPlace.
 func (a *Array) MulInPlace(b any) error { return inPlace(expr.Mul, call{"MulInPlace", here()}, a, b) }
 
-// DivInPlace divides a's elements by b's, as AddInPlace adds them. Integers are
-// ErrDType.
+// DivInPlace divides a's elements by b's. Operands and errors are as for AddInPlace.
+// Integers are ErrDType.
 func (a *Array) DivInPlace(b any) error { return inPlace(expr.Div, call{"DivInPlace", here()}, a, b) }
 
 func inPlace(code expr.Op, c call, a *Array, b any) error {

@@ -36,7 +36,7 @@ func (a *Array) encoded(c call, form func(dt dtype.DType, shape []int, raw []byt
 
 // UnmarshalJSON implements json.Unmarshaler. It replaces *a by the array that MarshalJSON
 // wrote, on the default device, with the same bits except for those of a NaN. Arrays that
-// shared a's elements keep them. Text that is no such array is ErrDType or ErrShape.
+// shared a's elements keep them. Invalid text is ErrDType or ErrShape.
 func (a *Array) UnmarshalJSON(text []byte) error {
 	if a != nil && string(text) == "null" { // changes nothing, as in package encoding/json
 		return nil

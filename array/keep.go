@@ -2,9 +2,9 @@ package array
 
 import "github.com/gpk-go/gpk/device"
 
-// saveFirst returns the step that must come before a write to a place whose storage shows
-// the newest version of its memory: running readers must end, and memory for the saved
-// elements must be allocated. own is the number of the write's own readers.
+// saveFirst returns the step that must come before a write to a place whose storage shows the newest version of
+// its memory: running readers must end, and memory for the saved elements must be allocated. own of the readers
+// belong to the write.
 func (p *place) saveFirst(own int, stream *device.Stream) error {
 	m := p.old.mem
 	if m.inUse() {
@@ -33,8 +33,9 @@ func (p *place) saveFirst(own int, stream *device.Stream) error {
 	}}
 }
 
-// cheaperReader returns a pending node that is the only reader of c beside the write's own readers and that moves
-// fewer bytes than saving would: running it makes saving unnecessary. It returns nil if there is no such node.
+// cheaperReader returns a pending node that is the only reader of c beside the write's own readers, and that
+// moves fewer bytes than saving c would. Running it makes saving unnecessary. It returns nil if there is no such
+// node.
 func (s *scheduler) cheaperReader(c *contents, own int, bytes int64) *node {
 	if len(c.mem.olds) > 0 || c.readers.Len() != own+1 {
 		return nil

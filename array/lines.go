@@ -10,7 +10,7 @@ import (
 
 const oneLine = "one kernel along an axis"
 
-// along holds the parameters of an operation along an axis.
+// along holds the parameters of an operation along one axis.
 type along struct {
 	axis        int
 	gamma, beta int // operand indices, 0 for none

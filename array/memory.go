@@ -46,7 +46,7 @@ func newMemory(buf *device.Buffer, lay layout.Layout, dt dtype.DType) *memory {
 	return &memory{sched: schedulerOf(buf.Device()), buf: buf, Part: undo.Part{Layout: lay, DType: dt}, current: true}
 }
 
-// lost reports whether a write has overwritten some of the elements of c that a view reads.
+// lost reports whether a write has overwritten an element of c that v reads.
 func (c *contents) lost(v *device.View) bool {
 	m := c.mem
 	return c.version != m.version && m.log.Lost(c.version, undo.PartOf(v), &m.Layout)
@@ -110,8 +110,8 @@ func (m *memory) unpin() {
 	}
 }
 
-// needs reports whether a write to part p of the memory must save the elements that it
-// overwrites. The memory shows c, and own of c's readers belong to the write itself.
+// needs reports whether a write to part p of the memory must save the elements that it overwrites. c are the memory's
+// newest contents, and own of c's readers belong to the write.
 func (m *memory) needs(c *contents, own int, p *undo.Part) bool {
 	if c.needed(own) && c.readers.Read(p, &m.Layout) {
 		return true
@@ -125,8 +125,7 @@ func (m *memory) needs(c *contents, own int, p *undo.Part) bool {
 	return false
 }
 
-// commit makes the next version of the memory, which showed c. k holds the saved elements,
-// and is nil if nothing was saved.
+// commit makes the next version of the memory, whose newest contents were c. k holds the saved elements, nil for none.
 func (m *memory) commit(c *contents, k *undo.Keep) {
 	m.remember(c)
 	m.prune() // contents for which elements were saved may have been garbage collected
@@ -158,7 +157,7 @@ func (m *memory) remember(c *contents) {
 	}
 	m.olds.Add(c)
 	for s := range c.readers.Scopes() {
-		s.register(m) // closing the scope may leave saved elements that nothing reads any more
+		s.register(m) // closing the scope may make saved elements unnecessary
 	}
 }
 

@@ -68,7 +68,7 @@ type node struct {
 
 	rule
 	how     string
-	apart   string // why an operand is not a step
+	apart   string // the reason why an operand is not a step
 	product *product.Product
 	fused   *chain.Plan
 }
@@ -221,7 +221,7 @@ func (o *node) begins() bool { return o.fusion == gemm || o.headed }
 // fuses reports whether an operand is a step.
 func (o *node) fuses() bool { return o.depth > 0 }
 
-// Why an operand is stored, and is no step; see Explain.
+// Reasons why an operand is stored instead of being a step; see Explain.
 const (
 	notAStep    = "it is not element-wise"
 	readTwice   = "something else reads it too"

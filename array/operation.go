@@ -12,16 +12,15 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// Operation is a call of an operation that a package above this one exports, such as
-// Attention.
+// Operation is a call of an exported operation of another package, such as Attention.
 type Operation struct {
 	call
 	operands []*Array
 }
 
-// NewOperation begins an operation on operands and on optional operands, which may be nil.
-// Its errors name the operation and the line of the program, as those of this package do.
-// The caller must be one of the packages that internal/callsite counts as gpk's own.
+// NewOperation begins an operation on operands and on optional operands, which may be nil. Its
+// errors name the operation and the line of the program. The caller must be one of the
+// packages that internal/callsite counts as gpk's own.
 func NewOperation(name string, operands []*Array, optional ...*Array) *Operation {
 	o := &Operation{call: call{name, here()}, operands: operands}
 	for _, a := range optional {
@@ -77,7 +76,7 @@ func (o *Operation) Stream() (*device.Stream, error) {
 // operation, for Device.NewDeferredError. The function may be called after the operands
 // were freed.
 func (o *Operation) Failure() func(error) error {
-	c, shown := o.call, make([]device.View, 0, len(o.operands)) // only an error pays for its text
+	c, shown := o.call, make([]device.View, 0, len(o.operands)) // the text of the operands is made only for an error
 	for _, a := range o.operands {
 		if a != nil && a.err == nil {
 			shown = append(shown, Shown(a))

@@ -127,9 +127,9 @@ func (s *scheduler) writePlaces(c *call, stream *device.Stream, list []*place, r
 	return nil
 }
 
-// Write starts work on s that writes some operands of o in place and reads the others. f is given
-// the buffers of all operands, in their order, and those that it writes. Arrays that were computed
-// from the written ones before keep their values. With an error of f nothing was written.
+// Write starts work on s that writes some operands of o in place and reads the others. f is given the buffers of all
+// operands, in their order, and those that it writes. Arrays that were computed from the written ones before keep
+// their values. If f returns an error, nothing was written.
 func (o *Operation) Write(s *device.Stream, writes, reads []*Array, f func(all, written []*device.Buffer) error) error {
 	list := placesOf(writes)
 	return schedulerOf(s.Device()).writePlaces(&o.call, s, list, reads, func(views []device.View) error {

@@ -11,10 +11,9 @@ import (
 	"github.com/gpk-go/gpk/internal/undo"
 )
 
-// recording is a capture under way. Nothing is computed during the capture, so a storage
-// shows two contents: within the capture the ones that the sequence will have written, and
-// outside of it the current ones. A recording therefore has contents and memories of its
-// own over the same buffers.
+// recording is a capture under way. Nothing is computed during the capture, so a storage has two contents: within
+// the capture those that the sequence will write, and outside of it the current ones. A recording therefore has
+// contents and memories of its own over the same buffers.
 //
 // The scheduler's mutex guards cur, written, fixed and ended.
 type recording struct {

@@ -33,7 +33,7 @@ func (o *Operation) OnReplay(s *device.Stream, r Replayed) error {
 	return nil
 }
 
-// launch starts the graph's work and calls the methods of what OnReplay has registered. If err is not nil, no work was
+// launch starts the graph's work and calls the methods of the registered Replayed. If err is not nil, no work was
 // started. If late is not nil, a method failed after the work was started. mu is held, and the places in written are
 // marked as being written.
 func (g *Graph) launch(s *device.Stream) (late, err error) {
@@ -49,7 +49,7 @@ func (g *Graph) launch(s *device.Stream) (late, err error) {
 		err = g.told[begun].Before(s)
 	}
 	if err != nil {
-		begun-- // the one that refuses is not told
+		begun-- // Before failed for this one: After is not called
 	} else {
 		err = g.run.Launch(s)
 	}

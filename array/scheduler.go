@@ -33,7 +33,7 @@ type scheduler struct {
 	copied int64         // number of bytes that writes have saved and that were rebuilt
 }
 
-// maxReread is the largest number of lines in reread.
+// maxReread is the maximum length of reread.
 const maxReread = 1024
 
 var schedulers sync.Map // *device.Device -> *scheduler
@@ -206,10 +206,10 @@ func (n *node) result(s *device.Stream, dt dtype.DType, lay layout.Layout, steps
 	r := newArray(n.out, lay, dt, s)
 	n.out.scope, r.st.scope, r.st.rec = n.scope, n.scope, n.rec
 	if eager.Load() {
-		_ = sched.start(n) // the node keeps the error for its readers
+		_ = sched.start(n) // the node keeps the error and gives it to its readers
 		sched.pending.Restore(n)
 	} else if oldest := sched.pending.Add(n); oldest != nil {
-		_ = sched.start(oldest) // as above
+		_ = sched.start(oldest) // the node keeps the error
 	}
 	return r
 }

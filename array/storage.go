@@ -110,7 +110,7 @@ func (a *Array) usable() error {
 // scopeOf returns the scope of results that are computed from the array. The mutex is held.
 func (a *Array) scopeOf() *Scope { return newer(a.in, a.st.scope) }
 
-// scopeNow is scopeOf where the mutex is not held.
+// scopeNow is scopeOf for callers that do not hold the mutex.
 func (a *Array) scopeNow() *Scope {
 	defer a.lock().mu.Unlock()
 	return a.scopeOf()

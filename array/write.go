@@ -111,8 +111,8 @@ func (w *write) readEarlier() bool {
 	return n != nil && (w.sched.start(n) == nil || n.state != pending)
 }
 
-// pendingReader returns a pending node that reads the memory, if possible a step of the write's
-// own operation. It returns nil if there is none.
+// pendingReader returns a pending node that reads the memory, preferably a step of the write's own operation. It
+// returns nil if there is none.
 func (w *write) pendingReader() *node {
 	if n := w.producer; n != nil && n.state == pending {
 		for i := range n.n {
@@ -251,7 +251,7 @@ func (w *write) aside() error {
 	return &unready{node: n}
 }
 
-// own returns the number of references to the old contents that end with the write.
+// own returns the number of references to the old contents that the write drops when it ends.
 func (w *write) own() int {
 	n := 0
 	if w.from.of == w.old {

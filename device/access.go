@@ -2,7 +2,7 @@ package device
 
 import "slices"
 
-// access is the use of one allocation's contents.
+// access is the use of one allocation's contents by a piece of work.
 type access struct {
 	a     *allocation
 	write bool

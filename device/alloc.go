@@ -7,8 +7,9 @@ import (
 
 // Alloc returns a buffer of n bytes, aligned to 256 bytes (64 on the CPU), whose contents
 // are undefined. The memory is ready for work on s (nil: the default stream); Launch orders
-// work on other streams after it. If the limit or the device leaves no room, even after
-// returning idle memory and collecting dropped buffers, Alloc returns an *OutOfMemoryError.
+// work on other streams after it. If there is no room within the limit or on the device,
+// Alloc returns idle memory and collects dropped buffers. If there is still no room, the
+// error is an *OutOfMemoryError.
 func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
 	s, err := d.own(s)
 	if err != nil {
@@ -34,8 +35,8 @@ func (d *Device) Alloc(n int64, s *Stream) (*Buffer, error) {
 	return d.newBuffer(&allocation{dev: d, block: b, mem: b.mem, size: n}), nil
 }
 
-// block finds size bytes. It tries, in this order, an idle block, new memory, and memory
-// that trimming and collecting free.
+// block finds size bytes. It tries an idle block, new memory, and the memory that trimming
+// and collecting free, in this order.
 func (d *Device) block(size int64, s *Stream) (*block, error) {
 	for attempt := 0; ; attempt++ {
 		b, err := d.tryBlock(size, s, attempt == 0, true)
@@ -64,7 +65,7 @@ func (d *Device) block(size int64, s *Stream) (*block, error) {
 }
 
 // tryBlock finds size bytes without waiting for the device. If there is no room, it returns
-// ErrOutOfMemory or the driver's error that wraps it. The first attempt also respects the
+// ErrOutOfMemory or the driver's error, which wraps it. The first attempt also respects the
 // ceilings of the watches. Only a patient call waits, and only for a collection: see
 // collectLater.
 func (d *Device) tryBlock(size int64, s *Stream, first, patient bool) (*block, error) {
@@ -102,7 +103,7 @@ func (d *Device) tryBlock(size int64, s *Stream, first, patient bool) (*block, e
 	t.coming -= size
 	if err != nil {
 		d.pool.unuse(size, born)
-		d.asked = answer{} // it is outdated
+		d.asked = answer{} // the answer is outdated
 		return nil, err
 	}
 	d.pool.stats.Allocs++

@@ -43,7 +43,8 @@ func (f *Function) Arguments(args []any) ([]byte, error) {
 	return params, nil
 }
 
-// appendNumber appends the bytes of a number, and nothing for a type that C does not have.
+// appendNumber appends the bytes of a number. It appends nothing if the type does not exist
+// in C.
 func appendNumber(b []byte, v any) []byte {
 	if _, ok := dtype.OfValue(v); !ok {
 		switch v.(type) {

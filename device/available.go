@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// askEvery is how long a GPU's answer about free memory is reused: a query takes its driver
-// 5 us, and 35 us after a pause.
+// askEvery is how long a GPU's answer about free memory is reused. A query takes the driver 5 us,
+// and 35 us after a pause.
 const askEvery = 100 * time.Millisecond
 
-// answer is a GPU's answer about its free memory. A timer marks it as expired, because to read the
-// clock takes longer than all else that Available does.
+// answer is a GPU's answer about its free memory. A timer marks it as expired, because reading the
+// clock takes longer than the rest of Available.
 type answer struct {
 	room    int64        // bytes that are free or held by the pool
 	expired *atomic.Bool // nil: no valid answer
@@ -56,7 +56,7 @@ func (d *Device) Available() (int64, error) {
 	return max(room, 1), nil
 }
 
-// unknownRoom is the answer where the system does not report free memory.
+// unknownRoom is the answer if the system does not report free memory.
 const unknownRoom = math.MinInt64
 
 // askFree queries the backend for the bytes that are free or held by the pool. mu is held, but

@@ -20,17 +20,18 @@ type Buffer struct {
 // in the pool.
 type allocation struct {
 	dev     *Device
-	block   *block // nil for foreign memory and for an empty buffer
+	block   *block // nil for foreign memory and an empty buffer
 	mem     memory
 	size    int64
 	release func() // releases foreign memory
 
 	state deferred.State // state of the contents
 	freed atomic.Bool
-	// content excludes readers and writers of the contents from each other on the CPU,
-	// where work runs in the calling goroutine. Several are locked in the order of id.
+	// content is the lock between readers and writers of the contents on the CPU, where
+	// work runs in the calling goroutine. Several allocations are locked in the order of
+	// id.
 	content sync.RWMutex
-	touched atomic.Bool // on the CPU: work may have written the contents, or Ptr has shown them
+	touched atomic.Bool // on the CPU: work may have written the contents, or Ptr has given their address away
 	id      uint64
 
 	// Guarded by dev.mu.
@@ -111,8 +112,8 @@ func Wrap(d *Device, addr uint64, n int64, release func()) (*Buffer, error) {
 	return d.wrap(memory{addr: addr}, n, release)
 }
 
-// WrapHost is Wrap for n bytes of the host's memory at p and the CPU device d. The buffer
-// keeps memory of Go alive.
+// WrapHost is Wrap for n bytes of host memory at p and the CPU device d. The buffer keeps
+// memory of Go's heap alive.
 func WrapHost(d *Device, p unsafe.Pointer, n int64, release func()) (*Buffer, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -170,8 +171,9 @@ func (b *Buffer) Ptr() unsafe.Pointer {
 	return b.a.mem.host
 }
 
-// touch records that the contents may have been written. The load keeps a pointer that many
-// goroutines ask for from moving the cache line between their processors.
+// touch records that the contents may have been written. It stores only after a load, so
+// that goroutines that ask for the pointer do not move the cache line between their
+// processors.
 func (a *allocation) touch() {
 	if !a.touched.Load() {
 		a.touched.Store(true)
@@ -189,18 +191,19 @@ func (b *Buffer) Err() error {
 // Freed reports whether Free was called.
 func (b *Buffer) Freed() bool { return !b.none() && b.a.freed.Load() }
 
-// Free releases the memory, after the work on it that was started. It does not wait, except
-// for foreign memory, whose owner must not reuse it while work uses it. Freeing twice, or
-// freeing nil, does nothing.
+// Free releases the memory after the work on it that has been started. It does not wait,
+// except for foreign memory: its owner must not reuse it while work uses it. Freeing twice,
+// or freeing nil, does nothing.
 func (b *Buffer) Free() {
 	if handOver := b.free(); handOver != nil {
 		handOver()
 	}
 }
 
-// free is Free except for what may wait: it returns what is left to do for foreign memory,
-// nil for nothing. That waits for the work on the memory and calls the owner's release,
-// which may take locks or use the device. The caller holds no mutex then.
+// free is Free without the part that may wait. For foreign memory it returns that part as a
+// function, otherwise nil. The function waits for the work on the memory and calls the
+// owner's release, which may take locks or use the device, so the caller must hold no
+// mutex.
 func (b *Buffer) free() (handOver func()) {
 	if b.none() {
 		return nil
@@ -224,7 +227,7 @@ func (b *Buffer) free() (handOver func()) {
 	if g.foreign == nil {
 		return nil
 	}
-	foreign := g.foreign // not g, which would then be in Go's heap at every call
+	foreign := g.foreign // a copy: if the closure referred to g, g would be allocated in Go's heap at every call
 	return func() { d.dispose(garbage{foreign: foreign}) }
 }
 

@@ -1,8 +1,8 @@
 package device
 
-// call runs f, which may wait for the device, as a piece of work of s (nil: the default stream) that uses
-// the buffers, with the ordering of LaunchWork. Unlike LaunchWork, it does not hold the device's mutex while f
-// runs, because some libraries iterate on the host. f receives the driver's handle of the stream.
+// call runs f as a piece of work on s (nil: the default stream) that uses the buffers, with the ordering of
+// LaunchWork. f may wait for the device. Unlike LaunchWork, it does not hold the device's mutex while f runs,
+// because some libraries iterate on the host. f receives the driver's handle of the stream.
 func (d *Device) call(s *Stream, reads, writes []*Buffer, f func(stream uint64) error) error {
 	s, err := d.own(s)
 	if err != nil {

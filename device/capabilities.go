@@ -21,8 +21,8 @@ type Capabilities struct {
 	L2Bytes              int64 // 0 in the table
 }
 
-// CapabilitiesOf returns the table's row for a compute capability (90 is 9.0). An unknown
-// one gives the zero value: never a guess.
+// CapabilitiesOf returns the table's row for a compute capability (90 is 9.0). For an
+// unknown one it returns the zero value.
 func CapabilitiesOf(sm int) Capabilities {
 	// Shared memory: "Technical specifications per compute capability" of the CUDA
 	// programming guide, minus the 1 KiB that the system reserves from SM 80 on.

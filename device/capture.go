@@ -115,8 +115,8 @@ func (s *Stream) BeginCapture() error {
 			d.left.Wait()
 		}
 	}
-	// Other streams may have to wait for earlier work. Record its event now: during the
-	// capture the event would become part of the sequence.
+	// Other streams may have to wait for earlier work. Record the event for that now.
+	// During the capture it would become part of the sequence.
 	if s.seq > s.marked {
 		if err := s.markUpTo(s.seq); err != nil {
 			return err
@@ -245,7 +245,7 @@ func (g *Graph) launchHost(m *Measurement, s *Stream) error {
 
 // Update makes g launch the sequence of from, and closes from. It is cheaper than a new
 // graph. On the CPU it waits for a launch in progress. If the sequences differ in more than
-// addresses and sizes, the driver refuses, and both graphs remain as they were.
+// addresses and sizes, the driver returns an error, and both graphs remain unchanged.
 func (g *Graph) Update(from *Graph) error {
 	if g == nil || g.dev == nil {
 		return errNoGraph
@@ -270,7 +270,7 @@ func (g *Graph) Update(from *Graph) error {
 	if err := d.backend.updateExec(g.exec, from.graph); err != nil {
 		return err
 	}
-	// Closing from releases its executable, and g's old sequence and memory.
+	// Closing `from` releases its old executable, and the old sequence and memory of g.
 	was := *g.graphState
 	*g.graphState = *from.graphState
 	g.exec, g.last = was.exec, append(was.last, from.last...)

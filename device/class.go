@@ -10,8 +10,7 @@ const (
 	maxBytes = 1 << 56
 )
 
-// blockSize returns the size of the pool's block for n bytes, which is the size that counts
-// as in use.
+// blockSize returns the size of the pool's block for n bytes. PoolStats.InUse counts this size.
 func blockSize(n int64) int64 {
 	if n <= 0 {
 		return 0

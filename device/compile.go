@@ -40,7 +40,7 @@ type compilation struct {
 	f    *Function // set when done
 	err  error
 
-	asked atomic.Uint32 // the number of questions since a failure; see Again
+	asked atomic.Uint32 // number of calls of Again
 }
 
 // Function returns the function without waiting. ready reports whether it is available; err
@@ -91,17 +91,18 @@ func (c *compilation) Now(ctx context.Context) (*Function, error) {
 	return c.wait(ctx)
 }
 
-// Again is asked whether to retry loading a function, which may have failed for lack of
-// memory. It returns true once in askAgain calls.
+// Again reports whether the caller should retry loading a function, which may have failed
+// for lack of memory. It is true once in askAgain calls.
 func (c *compilation) Again() bool {
 	return c != nil && c.passing() && c.asked.Add(1)%askAgain == 0
 }
 
-// askAgain is the number of uses of a function that could not be loaded before the next try.
+// askAgain is the number of uses of a function that could not be loaded before it is loaded
+// again.
 const askAgain = 64
 
-// passing reports whether the compilation ended with an error that may not recur: one that
-// is due neither to the source nor to the compiler.
+// passing reports whether the compilation ended with an error that may not recur, because it
+// was caused neither by the source nor by the compiler.
 func (c *compilation) passing() bool {
 	_, _, err := c.Function()
 	if err == nil || c.of == nil {

@@ -51,7 +51,7 @@ func cacheKey(c *Code, options []string, headers string, version int, driver str
 func hashHeaders(h hash.Hash, dir string) {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil //nolint:nilerr // a file that cannot be read cannot be included
+			return nil //nolint:nilerr // a compilation cannot include a file that cannot be read
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 			fmt.Fprintf(h, "%s %d %d\n", path, info.Size(), info.ModTime().UnixNano())

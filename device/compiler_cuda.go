@@ -33,8 +33,8 @@ typedef struct {
 // gpk_nvrtc_preload loads a part that NVRTC opens by its name alone.
 static void gpk_nvrtc_preload(const char* path) { dlopen(path, RTLD_NOW | RTLD_LOCAL); }
 
-// gpk_nvrtc_load binds every function of the library at a path, or says in why
-// what is missing.
+// gpk_nvrtc_load binds every function of the library at a path. If one is missing, it
+// writes the reason to why.
 static gpk_nvrtc* gpk_nvrtc_load(const char* path, char* why, size_t n) {
 	void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (handle == NULL) {
@@ -75,7 +75,7 @@ static const char* gpk_nvrtc_text(gpk_nvrtc* r, int result) {
 	return s != NULL ? s : "unknown error";
 }
 
-// What gpk_nvrtc_compile leaves behind, to be freed.
+// The result of gpk_nvrtc_compile. The caller frees it.
 typedef struct {
 	char *image, *log, *name;
 	size_t size;

@@ -99,8 +99,8 @@ func (b *Buffer) isFresh() bool {
 	return b.a.fresh()
 }
 
-// fresh is Buffer.isFresh; dev.mu is held. On the CPU, memory that work is writing, and memory that Ptr
-// has shown, is not fresh.
+// fresh is Buffer.isFresh for callers that hold dev.mu. On the CPU, memory that work is writing, and memory whose
+// address Ptr has returned, is not fresh.
 func (a *allocation) fresh() bool {
 	return a.block != nil && a.write.stream == nil && !a.touched.Load() && !a.exposed
 }
@@ -117,9 +117,9 @@ func resolveOf(buffers []*Buffer) error {
 	return nil
 }
 
-// inherit returns the deferred errors that the writes of work on s inherit from its reads.
-// It waits for the errors instead if a write would destroy contents that do not depend on
-// them, or if s is being captured. mu is not held.
+// inherit returns the deferred errors that the writes of work on s inherit from its reads. If a write would destroy
+// contents that do not depend on these errors, or if s is being captured, it waits for the errors instead. mu is not
+// held.
 func (d *Device) inherit(s *Stream, reads, writes []*Buffer) (deferred.List, error) {
 	var list deferred.List
 	for _, b := range reads {

@@ -37,7 +37,7 @@ type Device struct {
 	streams    []*Stream
 	lastStream uint64                         // the id of the newest stream
 	left       sync.Cond                      // signalled when a stream's last waiter leaves
-	unresolved []weak.Pointer[deferred.Error] // nobody has waited for them yet
+	unresolved []weak.Pointer[deferred.Error] // errors that nobody has waited for yet
 	events     []uint64                       // freed timing events
 	submission submission
 	asked      answer
@@ -61,7 +61,7 @@ func newDevice(info Info, b backend, lib *cutlass.Library, pinned *ranges, c *co
 	return d, nil
 }
 
-// brokenDevice makes a device whose every method returns err.
+// brokenDevice makes a device whose methods all return err.
 func brokenDevice(name string, err error) *Device {
 	d := &Device{name: name, info: Info{Name: "unusable"}, err: err}
 	d.main = &Stream{dev: d}
@@ -136,7 +136,7 @@ func (d *Device) Memory() (free, total int64, err error) {
 
 // Synchronize waits for all work that was started on any stream of the device, or until ctx
 // ends. It does not wait for streams that are being captured. It returns the first error of
-// this work that no boundary has returned before.
+// this work that has not been returned yet.
 func (d *Device) Synchronize(ctx context.Context) error {
 	if err := d.Err(); err != nil {
 		return err
@@ -158,7 +158,8 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	return d.spoken()
 }
 
-// own returns s, or the default stream for nil, if it accepts work.
+// own returns s, or the default stream if s is nil. It returns an error if that stream
+// accepts no work.
 func (d *Device) own(s *Stream) (*Stream, error) {
 	switch err := d.Err(); {
 	case err != nil:

@@ -32,7 +32,7 @@ const (
 
 // backend is one device of a driver. Streams, events and graphs are the driver's handles.
 // Every method can be called from any thread: it sets the device, does its work and returns
-// the error of that work. Only the methods whose names begin with sync wait.
+// the error of that work. Only methods whose names begin with sync wait.
 type backend interface {
 	// close reverts open, if nothing else has been created.
 	close()

@@ -25,10 +25,10 @@ package device
 #include <stdio.h>
 #include <stdlib.h>
 
-// The driver's functions that are used here, as its header declares them:
-// handles are pointers, CUresult, CUdevice and enumerations int. Where there is
-// a _v2 it is the one that the header's names stand for, except for
-// cuEventElapsedTime, whose first form every driver has.
+// The driver's functions that are used here, as its header declares them: handles are
+// pointers, CUresult, CUdevice and enumerations int. If a function has a _v2, that is the
+// one that the header's name stands for. cuEventElapsedTime is the exception: every driver
+// has its first form.
 #define GPK_CU_FUNCTIONS(F) \
 	F(cuInit, (unsigned flags)) \
 	F(cuDriverGetVersion, (int* version)) \
@@ -72,7 +72,7 @@ package device
 #define GPK_CU_POINTER(name, parameters) static int (*name) parameters;
 GPK_CU_FUNCTIONS(GPK_CU_POINTER)
 
-// gpk_cu_load binds every function, or says in why what is missing.
+// gpk_cu_load binds every function. If one is missing, it writes the reason to why.
 static int gpk_cu_load(const char* library, char* why, size_t n) {
 	void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	if (handle == NULL) {
@@ -141,9 +141,8 @@ static void gpk_cu_close(int ordinal) {
 	if (cuDeviceGet(&device, ordinal) == 0) cuDevicePrimaryCtxRelease_v2(device);
 }
 
-// The current context belongs to the thread, and Go moves goroutines between
-// threads: every function that follows sets it first and answers with the first
-// error.
+// The current context belongs to the thread, and Go moves goroutines between threads. So
+// every function that follows first sets the context, and returns the first error.
 #define GPK_CU_IN(context) \
 	int e = cuCtxSetCurrent((void*)(context)); \
 	if (e != 0) return e
@@ -249,7 +248,7 @@ static int gpk_cu_copy_out(uintptr_t context, void* dst, uint64_t src, size_t n,
 static int gpk_cu_sync_copy_out(uintptr_t context, void* dst, uint64_t src, size_t n, uint64_t stream) {
 	GPK_CU_IN(context);
 	e = cuMemcpyDtoHAsync_v2(dst, src, n, (void*)(uintptr_t)stream);
-	// Waits in any case: nothing may write to dst after this returns.
+	// Wait in any case: nothing may write to dst after this function returns.
 	int w = cuStreamSynchronize((void*)(uintptr_t)stream);
 	return e != 0 ? e : w;
 }
@@ -266,7 +265,7 @@ static int gpk_cu_copy_peer(uintptr_t context, uint64_t dst, uintptr_t from, uin
 
 static int gpk_cu_begin_capture(uintptr_t context, uint64_t stream) {
 	GPK_CU_IN(context);
-	return cuStreamBeginCapture_v2((void*)(uintptr_t)stream, 2); // CU_STREAM_CAPTURE_MODE_RELAXED: of no thread
+	return cuStreamBeginCapture_v2((void*)(uintptr_t)stream, 2); // CU_STREAM_CAPTURE_MODE_RELAXED: the capture belongs to no thread
 }
 
 static int gpk_cu_end_capture(uintptr_t context, uint64_t stream, uint64_t* graph) {

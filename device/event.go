@@ -57,7 +57,8 @@ func (d *Device) NewEvent() (*Event, error) {
 const maxEvents = 1 << 16
 
 // newEvents makes n events, 65,536 at most, at little more than the cost of one. Each can
-// be freed by itself; dropped events are returned to the driver when all n are unreachable.
+// be freed separately. Dropped events are returned to the driver when all n are
+// unreachable.
 func (d *Device) newEvents(n int) ([]Event, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (d *Device) newEvents(n int) ([]Event, error) {
 	return list, nil
 }
 
-// drop is the cleanup of events: it returns those that were not freed to the driver.
+// drop is the cleanup of events. It returns the events that were not freed to the driver.
 func (g *siblings) drop() {
 	for _, h := range g.handles {
 		if h != 0 {
@@ -101,7 +102,7 @@ func (g *siblings) drop() {
 // one to two microseconds to make one.
 const maxIdleEvents = 64
 
-// idleEvents fills handles with freed events, as far as there are any.
+// idleEvents fills handles with freed events, as far as there are enough.
 func (d *Device) idleEvents(handles []uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -31,8 +31,9 @@ func (b *Buffer) hold() (release func()) {
 	return func() { d.unpin(held) }
 }
 
-// exposable reports whether Expose keeps no memory longer than the program refers to it:
-// the bytes are in Go's heap or foreign memory, or the buffer is empty.
+// exposable reports whether Expose costs nothing, because the memory is not kept longer
+// than the program refers to it. This is true of bytes in Go's heap, of foreign memory,
+// and of an empty buffer.
 func (b *Buffer) exposable() bool {
 	if b.none() {
 		return true

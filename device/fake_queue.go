@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/internal/submit"
 )
 
-// newFakeQueued is newFake for a device with a launch queue, through which all work that
-// can be queued goes. A call that fails is an error of the work. The device is one without
-// a queue in a program that has none.
+// newFakeQueued is newFake for a device with a launch queue. All work that can be queued
+// goes through the queue. If a queued call fails, the error is that of the work. In a
+// program without launch queues the device has none.
 func newFakeQueued(info Info, c Capabilities) *Device {
 	d, err := newDevice(info, &fakeQueueBackend{calls: submit.New(submit.Always)}, nil, &ranges{}, newCollector(), 0)
 	if err != nil {
@@ -19,7 +19,7 @@ func newFakeQueued(info Info, c Capabilities) *Device {
 	return d
 }
 
-// fakeQueueBackend drains its queue where the driver's does.
+// fakeQueueBackend drains its queue in the same methods as the driver's backend does.
 type fakeQueueBackend struct {
 	fakeBackend
 	calls *submit.Queue

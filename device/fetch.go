@@ -10,7 +10,7 @@ import (
 // Limits of fetches that do not wait.
 const (
 	maxFetch   = 16 << 10 // bytes per copy
-	maxFetches = 64       // fetches that are not freed: 1 MiB of pinned memory per device
+	maxFetches = 64       // fetches that are not freed; their pinned memory is at most 1 MiB per device
 )
 
 // hostCopy is a small copy from a device to the host that may be in progress.
@@ -41,7 +41,7 @@ func (d *Device) fetch(src *Buffer, off int64, n int, s *Stream) (*hostCopy, err
 	return d.fetchUntil(src, off, n, s, nil)
 }
 
-// fetchUntil is fetch, and records e (nil: nothing) after the copy, usually without an
+// fetchUntil is fetch, followed by a recording of e unless it is nil. Usually this needs no
 // additional driver call.
 func (d *Device) fetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) (*hostCopy, error) {
 	if e != nil {
@@ -93,8 +93,8 @@ func (d *Device) fetchUntil(src *Buffer, off int64, n int, s *Stream, e *Event) 
 	return f, nil
 }
 
-// put returns a slot, to which a copy may still write. It is also the cleanup of a
-// hostCopy.
+// put returns a slot to the list even if a copy still writes to it. It is also the cleanup
+// of a hostCopy.
 func (l *fetches) put(s *slot) {
 	l.mu.Lock()
 	l.idle = append(l.idle, s)

@@ -19,8 +19,8 @@ type hostBackend struct {
 // register.
 const hostAlign = 64
 
-// largePages is the size from which memory is requested in large pages, if the system
-// provides them on request, as NumPy does.
+// largePages is the size from which memory is requested in large pages, as in NumPy, if the
+// system provides them on request.
 const largePages = 4 << 20
 
 // mapFrom is the size from which a block comes from the system and not from Go's heap. Go's
@@ -32,8 +32,8 @@ const mapFrom = 256 << 10
 func (*hostBackend) close() {}
 
 // hostRoom returns ErrOutOfMemory if n bytes exceed the machine's memory or its container's
-// limit. Go ends a program that requests more memory than exists, so sizes that come from a
-// caller are checked before they are allocated in Go's heap.
+// limit. Go terminates a program that requests more memory than exists, so sizes that come
+// from a caller are checked before memory in Go's heap is allocated.
 func hostRoom(n int64) error {
 	if n >= 0 && n < largeRequest {
 		return nil
@@ -50,7 +50,7 @@ func hostRoom(n int64) error {
 
 const (
 	largeRequest = 64 << 20 // smaller requests are not checked
-	maxHost      = 1 << 46  // the largest Go allocation, if the system does not report its memory
+	maxHost      = 1 << 46  // the largest Go allocation; the limit if the system does not report its memory
 )
 
 func (*hostBackend) memory() (free, total int64, err error) {
@@ -65,7 +65,7 @@ func (*hostBackend) alloc(n int64) (memory, error) {
 	return heapMemory(n)
 }
 
-// free unmaps system memory, and leaves memory of Go to the collector.
+// free unmaps system memory, and leaves memory of Go's heap to the collector.
 func (*hostBackend) free(m memory) error {
 	if m.mapped == 0 {
 		return nil
@@ -73,7 +73,7 @@ func (*hostBackend) free(m memory) error {
 	return unmapMemory(m)
 }
 
-// heapMemory returns memory of Go, which the pointer keeps alive.
+// heapMemory returns memory of Go's heap. The pointer in it keeps it alive.
 func heapMemory(n int64) (m memory, err error) {
 	defer func() {
 		if recover() != nil { // exceeds the address space
@@ -89,7 +89,8 @@ func heapMemory(n int64) (m memory, err error) {
 	return memory{addr: uint64(uintptr(p)), host: p}, nil
 }
 
-// allocHost returns memory of Go: a caller may use the slice after freeing it.
+// allocHost returns memory of Go's heap, because a caller may use the slice after freeing
+// it.
 func (*hostBackend) allocHost(n int) (unsafe.Pointer, error) {
 	m, err := heapMemory(int64(n))
 	return m.host, err

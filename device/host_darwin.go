@@ -16,7 +16,7 @@ func hostMemory() (free, total int64) {
 	return int64(n), int64(n)
 }
 
-// hostName returns the processor's name for itself.
+// hostName returns the processor's name as the processor reports it.
 func hostName() string {
 	if name, err := unix.Sysctl("machdep.cpu.brand_string"); err == nil {
 		return name

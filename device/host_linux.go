@@ -68,7 +68,7 @@ func readNumber(path string) int64 {
 	return n
 }
 
-// hostName returns the processor's name for itself.
+// hostName returns the processor's name as the processor reports it.
 func hostName() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {

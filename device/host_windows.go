@@ -25,7 +25,7 @@ func hostMemory() (free, total int64) {
 	return int64(s.availPhys), int64(s.totalPhys)
 }
 
-// hostName returns the processor's name for itself.
+// hostName returns the processor's name as the processor reports it.
 func hostName() string {
 	if name := os.Getenv("PROCESSOR_IDENTIFIER"); name != "" {
 		return name

@@ -42,7 +42,7 @@ type Info struct {
 	TensorMaps           bool // the driver encodes TMA descriptors
 }
 
-// String is a one-line description.
+// String describes the device in one line.
 func (i Info) String() string {
 	s := i.label() + ": " + i.Name
 	if i.Kind == CUDA {
@@ -59,7 +59,7 @@ func (i Info) String() string {
 	return s
 }
 
-// label is the device's name, as Open accepts it.
+// label returns the device's name, as Open accepts it.
 func (i Info) label() string {
 	if i.Kind == CPU {
 		return "cpu"

@@ -65,9 +65,9 @@ func (d *Device) launchMeasured(m *Measurement, s *Stream, reads, writes []*Buff
 	return err
 }
 
-// failLaunches makes every launch on d fail with the error that f returns, if any, before
-// the launch has an effect; a nil f ends that. It is for tests. f runs under the device's
-// lock and must not call its methods.
+// failLaunches makes launches on d fail with the error that f returns, if it is not nil,
+// before they have an effect. failLaunches(nil) ends this. It is for tests. f runs under the
+// device's lock and must not call the device's methods.
 func (d *Device) failLaunches(f func() error) {
 	if d == nil {
 		return
@@ -259,8 +259,8 @@ func (a *allocation) noteRead(now use) {
 	a.reads = append(a.reads, now)
 }
 
-// behind reports whether s has to wait for u: u is on another stream, not known to be
-// complete, and s does not wait for it already.
+// behind reports whether s has to wait for u: u is on another stream, is not known to be
+// complete, and s does not already wait for it.
 func (s *Stream) behind(u use) bool {
 	return u.stream != nil && u.stream != s && u.seq > u.stream.done && !u.stream.closed && u.seq > s.passed[u.stream]
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// openLibrary is how a system opens its kernel library.
+// openLibrary opens the kernel library of a system.
 func openLibrary() (*cutlass.Library, error) { return cutlass.Open(cutlass.OpenOptions{}) }
 
 // usable returns the reason why a GPU cannot use a kernel library, or nil.

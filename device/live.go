@@ -9,8 +9,8 @@ type LiveBuffer struct {
 	Origin string // the operation that made it, such as "Add at main/main.go:17"; "" if unknown
 }
 
-// liveEntry is what is read of a live allocation under the device's mutex. Its label is
-// computed after the mutex is released.
+// liveEntry is the copy of a live allocation that is made under the device's mutex. Its
+// label is computed after the mutex is released.
 type liveEntry struct {
 	bytes int64
 	label func() (what, origin string)
@@ -81,8 +81,8 @@ func (b *Buffer) WantsLabel() bool {
 	return !b.none() && (b.a.size >= labelledBytes || b.a.dev.tracers.Load() > 0)
 }
 
-// collectDropped runs a garbage collection and returns the buffers that it found
-// unreachable to the pool. It waits for both, for the latter at most a second.
+// collectDropped runs a garbage collection and returns the unreachable buffers to the pool.
+// It waits for the collection, and then at most a second for the buffers.
 func (d *Device) collectDropped() {
 	if d.Err() == nil {
 		d.collectNow()

@@ -25,7 +25,7 @@ func (d *Device) allocMapped(n int64) (*Buffer, error) {
 // the copy.
 const spreadBytes = 8 << 20
 
-// spreadCopy is copy, by several goroutines if that is faster.
+// spreadCopy copies src to dst, by several goroutines if that is faster.
 func spreadCopy(dst, src []byte) {
 	n := min(len(dst), len(src))
 	if n < spreadBytes || runtime.GOMAXPROCS(0) == 1 {

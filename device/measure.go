@@ -32,11 +32,11 @@ type Measurement struct {
 	Measured bool // otherwise Started and Time are unknown
 
 	by       *observerSession
-	ran      bool // it was not recorded for a graph
+	ran      bool // false if it was recorded for a graph
 	called   time.Time
 	timing   *timing
 	anchor   *anchor
-	from, to uint64 // events
+	from, to uint64 // events, 0 for none
 }
 
 // observe begins the measurement of a call that starts work on s (nil: the default stream).

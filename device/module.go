@@ -15,7 +15,7 @@ type Function struct {
 	handle uint64
 	info   functionInfo
 
-	started int // the largest Shared of its launches, plus one; guarded by dev.mu
+	started int // Shared of the largest launch so far, plus one; guarded by dev.mu
 
 	mu        sync.Mutex
 	occupancy map[int][2]int // cache, by dynamic shared memory
@@ -42,7 +42,7 @@ type Launch struct {
 }
 
 // moduleBackend is a backend that runs code compiled at run time. As in backend, every
-// method sets the device itself.
+// method sets the device first.
 type moduleBackend interface {
 	// loadFunction loads an image and finds a function in it.
 	loadFunction(image []byte, name string) (handle uint64, info functionInfo, err error)
@@ -167,8 +167,7 @@ func (f *Function) Start(stream uint64, l Launch, params []byte) error {
 	return f.dev.backend.(moduleBackend).launchFunction(f.handle, stream, l, params)
 }
 
-// Work returns the start of the kernel as Work for LaunchWork, with a launch and parameters
-// as for Start.
+// Work returns the kernel's launch as Work for LaunchWork. l and params are those of Start.
 func (f *Function) Work(l Launch, params []byte) Work { return &functionWork{f, l, params} }
 
 // functionWork implements Queued.
@@ -186,17 +185,17 @@ func (w *functionWork) Enqueue(_ int, stream uint64) (bool, error) {
 	return true, w.f.Enqueue(stream, w.launch, w.params)
 }
 
-// FakeCode is the run-time compiler of a device made by newFakeWithCode.
+// FakeCode replaces the run-time compiler of a device made by newFakeWithCode.
 type FakeCode struct {
-	// Compile stands for the compiler. It returns the sizes of the kernel's parameters, or
+	// Compile replaces the compiler. It returns the sizes of the kernel's parameters, or
 	// the compiler's log if the code does not compile.
 	Compile func(c Code) (sizes []int, log string)
-	// Start stands for a launch of the kernel. The device's memory is the host's.
+	// Start replaces a launch of the kernel. The device's memory is the host's.
 	Start func(kernel string, l Launch, params []byte) error
 }
 
-// newFakeWithCode is newFake for a device that can compile CUDA C++ at run time, by the
-// functions of code. Nothing is stored on disk.
+// newFakeWithCode is newFake for a device that can compile CUDA C++ at run time by calling
+// the functions of code. Nothing is stored on disk.
 func newFakeWithCode(info Info, c Capabilities, code FakeCode) *Device {
 	b := &fakeCodeBackend{code: code}
 	d, err := newDevice(info, b, nil, &ranges{}, newCollector(), 0)

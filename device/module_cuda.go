@@ -12,7 +12,7 @@ package device
 #include <stdlib.h>
 #include <string.h>
 
-// As in driver_cuda.go. The last one is CUDA 12.4's and may be missing.
+// See driver_cuda.go. The last function is new in CUDA 12.4 and may be missing.
 #define GPK_CU_MODULE_FUNCTIONS(F) \
 	F(cuCtxSetCurrent, (void* context)) \
 	F(cuModuleLoadData, (void** module, const void* image)) \
@@ -27,7 +27,8 @@ package device
 GPK_CU_MODULE_FUNCTIONS(GPK_CU_MODULE_POINTER)
 static int (*cuFuncGetParamInfo)(void* function, size_t index, size_t* offset, size_t* size);
 
-// gpk_cu_module_load binds every function, or says in why what is missing.
+// gpk_cu_module_load binds every function. If one is missing, it writes the reason to
+// why.
 static int gpk_cu_module_load(const char* library, char* why, size_t n) {
 	void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	if (handle == NULL) {
@@ -62,8 +63,8 @@ static int gpk_cu_load_function(uintptr_t context, const void* image, const char
 	return e;
 }
 
-// gpk_cu_params returns how many parameters a function has, at most room; -1
-// where the driver does not say.
+// gpk_cu_params returns the number of parameters of a function, at most room; -1 if the
+// driver does not report them.
 static int gpk_cu_params(uint64_t function, size_t* offsets, size_t* sizes, int room) {
 	int n = 0;
 	if (cuFuncGetParamInfo == NULL) return -1;
@@ -84,7 +85,7 @@ static int gpk_cu_occupancy(uintptr_t context, uint64_t function, int shared, in
 	return e;
 }
 
-// CUlaunchConfig, and CUlaunchAttribute with its value as large as it is there.
+// CUlaunchConfig, and CUlaunchAttribute with a value of the same size as in cuda.h.
 typedef struct { int id; char pad[4]; union { int flag; char room[64]; } value; } gpk_cu_attribute;
 typedef struct {
 	unsigned grid[3], block[3], shared;
@@ -107,7 +108,8 @@ static int gpk_cu_launch_function(uintptr_t context, uint64_t function, uint64_t
 	return cuLaunchKernelEx(&config, (void*)(uintptr_t)function, NULL, size == 0 ? NULL : extra);
 }
 
-// gpk_cu_queued_launch is gpk_cu_launch_function as a queue calls it.
+// gpk_cu_queued_launch is gpk_cu_launch_function with its arguments in a record of the
+// queue.
 static int gpk_cu_queued_launch(const uint64_t* a) {
 	return gpk_cu_launch_function(a[0], a[1], a[2], (unsigned)a[3], (unsigned)a[4], (unsigned)a[5], (unsigned)a[6], (unsigned)a[7],
 	                              (unsigned)a[8], (unsigned)(a[9] >> 1), a[9] & 1, (void*)(a + 11), a[10]);
@@ -137,7 +139,7 @@ func bindModulesFrom(library string) error {
 	return nil
 }
 
-// maxParams bounds the number of parameters that are read.
+// maxParams is the maximum number of parameters that are read.
 const maxParams = 256
 
 func (b *cudaBackend) loadFunction(image []byte, name string) (uint64, functionInfo, error) {

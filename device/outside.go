@@ -44,7 +44,7 @@ func (d *Device) allocOutside(n int64, alloc func(int64) (memory, error)) (*Buff
 // memory and collects dropped buffers.
 func (d *Device) reserveOutside(n int64) (born uint32, err error) {
 	for attempt := range 5 {
-		if attempt > 1 { // cleanups of dropped buffers may take a while
+		if attempt > 1 { // the cleanups of dropped buffers may take a while
 			d.collectNow()
 		}
 		if attempt > 0 {

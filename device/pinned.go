@@ -66,7 +66,7 @@ func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
 	if n == 0 {
 		return nil, func() {}, nil
 	}
-	if limit := d.Pool().Limit; d.info.Kind == CPU && limit > 0 && int64(n) > limit { // Go ends a program that requests more memory than exists
+	if limit := d.Pool().Limit; d.info.Kind == CPU && limit > 0 && int64(n) > limit { // Go terminates a program that requests more memory than exists
 		return nil, nil, fmt.Errorf("%w: %d bytes, and the limit is %d", ErrOutOfMemory, n, limit)
 	}
 	p, err := d.backend.allocHost(n)

@@ -31,7 +31,7 @@ type block struct {
 type shelf struct {
 	key    shelfKey
 	blocks []*block
-	gone   bool // its stream is closed
+	gone   bool // its stream was closed
 }
 
 type shelfKey struct {
@@ -46,7 +46,7 @@ type pool struct {
 	fallback int64 // the default limit: the device's memory
 	keep     int64 // maximum of Cached
 	floor    int64 // minimum of bytes allocated between two garbage collections
-	shared   bool  // the memory is the host's, which other programs need too
+	shared   bool  // the memory is the host's, which other programs use too
 
 	collect collection
 
@@ -61,7 +61,7 @@ type pool struct {
 // traffic counts driver allocations and frees.
 type traffic struct {
 	calls   int    // driver calls in progress
-	over    uint64 // driver calls that have ended
+	over    uint64 // driver calls that ended
 	coming  int64  // bytes being allocated, which the pool already counts
 	leaving int64  // bytes being freed, which the pool no longer counts
 }
@@ -83,9 +83,9 @@ func (p *pool) init(info Info, limit int64) {
 }
 
 const (
-	// hostReserve is the inverse of the fraction of the host's memory that the CPU's pool
-	// by default leaves to Go's heap, the system and other programs. If none were left, the
-	// system would end the program before it could return an *OutOfMemoryError.
+	// By default the CPU's pool leaves 1/hostReserve of the host's memory to Go's heap, the
+	// system and other programs. Without that, the system would terminate the program
+	// before it could return an *OutOfMemoryError.
 	hostReserve = 8
 
 	hostFloor = 64 << 20 // pool.floor of the CPU

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// reclaimer lists objects that the garbage collector found unreachable. Its functions run
-// in the collector's goroutine, so they only append to lists.
+// reclaimer lists objects that the garbage collector found unreachable. Its push
+// functions run in the collector's goroutine, so they only append to lists.
 type reclaimer struct {
 	any    atomic.Bool
 	mu     sync.Mutex
@@ -68,7 +68,7 @@ func (d *Device) reclaim() (g garbage) {
 		a.freed.Store(true)
 		d.giveBack(a, &g)
 	}
-	for _, e := range events { // under the mutex: nobody waits for any of them
+	for _, e := range events { // under the mutex, because no call waits for any of them
 		_ = d.backend.closeEvent(e)
 	}
 	for _, x := range graphs {

@@ -13,8 +13,8 @@ func (s *Stream) sequence() uint64 {
 	return s.seq
 }
 
-// waitSequence waits until the first seq pieces of work on the stream are done, or until ctx ends. The event for that is
-// recorded when somebody waits. An event behind every piece of work would cost each of them a call of the driver.
+// waitSequence waits until the first seq pieces of work on the stream are done, or until ctx ends. The event for this
+// is recorded by the call that waits. An event after every piece of work would cost one driver call for each.
 func (s *Stream) waitSequence(ctx context.Context, seq uint64) error {
 	d, err := s.owner()
 	if err != nil {

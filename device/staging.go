@@ -9,9 +9,9 @@ import (
 )
 
 // The staging memory: memory of Go is copied to a GPU through pinned slots. Goroutines fill
-// slots while the GPU reads others. There are several because one core copies 6 to 10 GB/s
-// while the bus moves 55. All slots together are at most 32.5 MiB per device, allocated on
-// first use.
+// slots while the GPU reads others. There are several slots because one core copies 6 to 10
+// GB/s, and the bus moves 55 GB/s. All slots together are at most 32.5 MiB per device,
+// allocated on first use.
 const (
 	largeSlot  = 4 << 20
 	largeSlots = 8
@@ -28,10 +28,10 @@ type slot struct {
 	posted
 }
 
-// posted is a copy that was started by itself, without other work.
+// posted is a copy that was started without other work.
 type posted struct {
-	on    use    // its work; zero if it is not a single piece
-	until moment // a recording right after it, for another purpose
+	on    use    // the copy's work; zero if it is not a single piece
+	until moment // a recording of another event right after the copy
 }
 
 // stager manages the slots of a device, the least recently used first.
@@ -102,7 +102,7 @@ func (d *Device) await(ctx context.Context, s *slot, p posted) error {
 		d.mu.Lock()
 		over := err == nil
 		switch {
-		case w.until: // the wait may have been for another recording
+		case w.until: // the wait may have been for a later recording
 			over = over && p.until.stands()
 			p.until.event.leave(w.event)
 		case w.mark:
@@ -120,7 +120,7 @@ func (d *Device) await(ctx context.Context, s *slot, p posted) error {
 	}
 }
 
-// ending is the driver's event after a copy; it is kept as long as somebody waits.
+// ending is the driver's event after a copy. It is kept while a call waits for it.
 type ending struct {
 	event uint64 // 0: the copy is known to be done
 	until bool   // it is the event of p.until
@@ -139,7 +139,7 @@ func (d *Device) end(s *slot, p posted) (ending, error) {
 	case until.stands():
 		until.event.waiters++
 		return ending{event: until.event.handle, until: true}, nil
-	case t.closed: // its work is not known to be done, and never will be
+	case t.closed: // the stream's work is not known to be done, and never will be
 		return ending{}, t.failure
 	case on.seq <= t.marked: // also during a capture, where a new event would become part of the sequence
 		t.waiters++
@@ -169,7 +169,7 @@ func (st *stager) send(m *Measurement, dst *Buffer, off int64, src []byte, s *St
 	return err
 }
 
-// copyIn copies src to the device. src may be reused when it returns; later work on the
+// copyIn copies src to the device. The caller may reuse src afterwards; later work on the
 // stream sees the bytes.
 func (st *stager) copyIn(m memory, off int64, src []byte, stream uint64) error {
 	return pieces(src, func(at int64, piece []byte) error {

@@ -16,15 +16,15 @@ type Stream struct {
 	foreign bool   // the handle belongs to another library
 
 	// Guarded by dev.mu.
-	seq     uint64             // number of pieces of work put on it
+	seq     uint64             // number of pieces of work put on the stream
 	done    uint64             // number of these that are known to be complete
 	mark    uint64             // event for other streams to wait for; 0: none yet
 	marked  uint64             // the seq up to which mark covers the work
-	passed  map[*Stream]uint64 // the seq of other streams that this one is already ordered after
+	passed  map[*Stream]uint64 // for each other stream, the seq up to which this stream is ordered after it
 	capture *capture           // the capture in progress
 	closing bool               // refuses more work; ended mirrors it
 	closed  bool               // all of its work is done, or has failed
-	failure error              // error of the wait before closed
+	failure error              // error of the wait before the stream was closed
 	exposed bool               // other libraries also use it: its launches bypass the queue
 	waiters int                // calls that use the handle without the mutex, and keep it valid
 
@@ -97,8 +97,8 @@ func (s *Stream) Handle() uint64 {
 	if err == nil {
 		d.mu.Lock()
 		if !s.exposed && !s.closing && s.capture == nil && s.seq > s.done {
-			// No further event is recorded on an exposed stream for other streams, so
-			// record now the one that they wait for.
+			// After this no event is recorded on the stream for other streams, because it is
+			// exposed. So record the one that they wait for now.
 			_ = s.markUpTo(s.seq)
 		}
 		s.exposed = true
@@ -200,7 +200,7 @@ func (s *Stream) Close() error {
 	capturing, again := s.capture != nil, s.closing
 	s.closing = again || !capturing
 	s.ended.Store(s.closing)
-	for !capturing && !again && s.waiters > 0 { // they may still put work on it
+	for !capturing && !again && s.waiters > 0 { // waiters may still put work on it
 		d.left.Wait()
 	}
 	d.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *Stream) Close() error {
 	s.closed, s.failure = true, err
 	d.forget(s)
 	if s.waiters > 0 {
-		return err // the last of them destroys it
+		return err // the last waiter destroys it
 	}
 	if e := s.destroy(); err == nil {
 		err = e
@@ -324,9 +324,9 @@ func (d *Device) poll(ctx context.Context, s *Stream) error {
 	return d.pollEvent(ctx, event)
 }
 
-// How a caller with a cancellable context waits. The system wakes a sleeping thread about
-// 60 us late. So short work is polled continuously, and longer work after pauses that are
-// short compared with the time waited so far.
+// The pauses of a wait with a cancellable context. The system wakes a sleeping thread about 60
+// us late. So the wait polls continuously at first. After shortWork it polls with pauses that
+// are short compared with the time waited so far.
 const (
 	shortWork    = time.Millisecond
 	pauseShare   = 64                   // a pause is this fraction of the time waited

@@ -31,7 +31,7 @@ type queueBackend interface {
 type submission struct {
 	queue    *submit.Queue // nil: callers start work directly
 	library  *cutlass.Submitted
-	unspoken error // the error of a queued call that no boundary has returned yet: a caller that starts work may ignore its error
+	unspoken error // the error of a queued call that has not been returned yet; the caller that started the work may ignore its error
 }
 
 // initSubmission finds the backend's queue.
@@ -64,8 +64,9 @@ func (f *Function) Enqueue(stream uint64, l Launch, params []byte) error {
 		return f.Start(stream, l, params)
 	}
 	if 8*maxParamWords < len(params) || f.started <= l.Shared {
-		// Two kinds of launch are not queued: parameters that do not fit a record, and the
-		// first launch with so much shared memory, whose caller gets the driver's error.
+		// Two kinds of launch are not queued: one whose parameters do not fit a record,
+		// and the first launch with so much shared memory, so that its caller gets the
+		// driver's error.
 		f.dev.submission.queue.Drain()
 		err := f.dev.unmade()
 		if err == nil {
@@ -109,7 +110,7 @@ func (d *Device) start(m *Measurement, s *Stream, w Work) error {
 	} else {
 		q.Drain()
 	}
-	if err := d.unmade(); err != nil { // since the check in launch
+	if err := d.unmade(); err != nil { // queued work may have failed since the check in launch
 		return err
 	}
 	return w.Start(d.info.Index, s.handle)
@@ -118,7 +119,7 @@ func (d *Device) start(m *Measurement, s *Stream, w Work) error {
 // startMeasured is start between two events, which bypasses the queue; mu is held.
 func (d *Device) startMeasured(m *Measurement, s *Stream, w Work) error {
 	d.submission.queue.Drain()
-	if err := d.unmade(); err != nil { // since the check in launch
+	if err := d.unmade(); err != nil { // queued work may have failed since the check in launch
 		return err
 	}
 	m.start(s)
@@ -126,8 +127,8 @@ func (d *Device) startMeasured(m *Measurement, s *Stream, w Work) error {
 	return w.Start(d.info.Index, s.handle)
 }
 
-// unmade returns the error of queued work, if any: work that bypasses the queue may read
-// buffers that were not written. mu is held.
+// unmade returns the error of queued work, if any. Work that bypasses the queue may read
+// buffers that the failed work did not write. mu is held.
 func (d *Device) unmade() error {
 	if !d.submission.queue.Failed() {
 		return nil
@@ -148,7 +149,7 @@ func (d *Device) caughtUp() {
 }
 
 // takeFailure marks every buffer whose queued write did not run with the failure; mu is
-// held. No call after the failed one was made, on any stream.
+// held. After a failed call the queue makes no further call, on any stream.
 func (d *Device) takeFailure() {
 	f := d.submission.queue.Take()
 	if f == nil {
@@ -169,14 +170,14 @@ func (d *Device) takeFailure() {
 	d.submission.unspoken = err
 }
 
-// tell registers that a boundary returns err.
+// tell records that err is being returned to the program.
 func (q *submission) tell(err error) {
 	if q.unspoken != nil && err == q.unspoken {
 		q.unspoken = nil
 	}
 }
 
-// spoken returns the queue's last failure for Synchronize, once.
+// spoken returns the queue's last failure to Synchronize, once.
 func (d *Device) spoken() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

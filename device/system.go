@@ -42,7 +42,7 @@ type system struct {
 type gpus struct {
 	probed  bool
 	driver  driver
-	err     error // the reason why there is none
+	err     error // the reason why there is no GPU
 	list    []Info
 	devices []*Device // nil: not opened yet
 	errs    []error   // the reasons why a GPU cannot be opened
@@ -140,7 +140,8 @@ func (s *system) choose() *Device {
 	return s.hostDevice()
 }
 
-// hostDevice returns the CPU, as a broken device if its settings are invalid; mu is held.
+// hostDevice returns the CPU. If its settings are invalid, it is a broken device; mu is
+// held.
 func (s *system) hostDevice() *Device {
 	if s.cpu == nil {
 		info := Info{Name: hostName(), Kind: CPU, MultiProcessors: runtime.NumCPU()}

@@ -30,9 +30,9 @@ type anchor struct {
 
 const (
 	anchorLife    = time.Second
-	maxLiveEvents = 1 << 14 // the driver queues some thousand launches; work without an event is not measured
+	maxLiveEvents = 1 << 14 // the driver queues some thousand launches; work for which no event is left is not measured
 	keptPending   = 64      // measurements per stream that are not queried: the GPU is working on them
-	readAtOnce    = 4       // most measurements read by a call that starts work
+	readAtOnce    = 4       // maximum number of measurements that a call reads before it starts work
 )
 
 func newTiming(d *Device) *timing {
@@ -71,7 +71,7 @@ func (t *timing) end(s *Stream, m *Measurement) {
 		return
 	}
 	t.release(m)
-	if t.closed { // since the first event
+	if t.closed { // it was closed after the first event
 		t.closeIdle()
 	}
 }
@@ -109,8 +109,8 @@ func (t *timing) record(stream uint64) (event uint64) {
 	return event
 }
 
-// read fills in the oldest completed measurements of a stream. It queries at most `most`,
-// and skips the `leave` newest.
+// read fills in the oldest completed measurements of a stream. It queries at most `most` of
+// them, and skips the newest `leave`.
 func (t *timing) read(s *Stream, leave, most int) {
 	list := t.pending[s]
 	n := 0
@@ -128,7 +128,7 @@ func (t *timing) read(s *Stream, leave, most int) {
 func (t *timing) over(m *Measurement) bool {
 	b := t.dev.backend
 	if !m.anchor.over {
-		m.anchor.over, _ = b.eventDone(m.anchor.event) // an error shows below
+		m.anchor.over, _ = b.eventDone(m.anchor.event) // fill reports the error
 	}
 	done, err := b.eventDone(m.to)
 	return done && err == nil && m.anchor.over

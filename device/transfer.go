@@ -6,14 +6,14 @@ import (
 )
 
 // CopyFromHost writes src to dst, at offset off, in the order of s (nil: the default
-// stream). src may be reused when it returns; the copy may still be in progress on the
-// device.
+// stream). The caller may reuse src afterwards, although the copy may still be in progress
+// on the device.
 func (d *Device) CopyFromHost(dst *Buffer, off int64, src []byte, s *Stream) error {
 	return d.copyFromHostUntil(dst, off, src, s, nil)
 }
 
-// copyFromHostUntil is CopyFromHost, and then records e (nil: nothing). For a few bytes
-// that takes one driver call less than CopyFromHost and Record.
+// copyFromHostUntil is CopyFromHost, followed by a recording of e unless it is nil. For a
+// few bytes that takes one driver call less than CopyFromHost and Record.
 func (d *Device) copyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream, e *Event) error {
 	if err := d.bounds(dst, off, int64(len(src))); err != nil {
 		return err
@@ -40,7 +40,7 @@ func (d *Device) copyFromHostUntil(dst *Buffer, off int64, src []byte, s *Stream
 	return err
 }
 
-// copyFromHost is CopyFromHost for any number of bytes.
+// copyFromHost copies any number of bytes; see CopyFromHost.
 func (d *Device) copyFromHost(m *Measurement, dst *Buffer, off int64, src []byte, s *Stream) error {
 	writes := []*Buffer{dst}
 	if d.info.Kind == CPU {
@@ -107,8 +107,8 @@ func (d *Device) copyToHost(m *Measurement, dst []byte, src *Buffer, off int64, 
 	return err
 }
 
-// post starts a copy between the host and the device, which f puts on s without waiting,
-// with the ordering of LaunchWork. It then records e, or the slot's event if e is nil.
+// post starts a copy between the host and the device with the ordering of LaunchWork. f
+// puts the copy on s without waiting. Then post records e, or the slot's event if e is nil.
 func (d *Device) post(m *Measurement, s *Stream, reads, writes []*Buffer, slot *slot, e *Event, f func(event uint64) error) error {
 	d.submission.queue.Drain() // without the mutex: begin then usually finds it empty
 	d.mu.Lock()
@@ -120,7 +120,7 @@ func (d *Device) post(m *Measurement, s *Stream, reads, writes []*Buffer, slot *
 		err = d.begin(s, reads, writes)
 	}
 	if err == nil && e != nil {
-		err = e.check(d) // again: it may have been freed
+		err = e.check(d) // checked again, because e may have been freed
 	}
 	if err != nil {
 		d.submission.tell(err)
@@ -140,8 +140,8 @@ func (d *Device) post(m *Measurement, s *Stream, reads, writes []*Buffer, slot *
 		if !s.exposed {
 			return nil
 		}
-		// e may be recorded again, and on a stream that others use no later event is
-		// recorded.
+		// The slot's event is recorded too: e may be recorded again, and on a stream that
+		// other libraries use no later event is recorded.
 		err = d.backend.record(slot.event, s.handle)
 		slot.marked = err == nil
 		return err
@@ -161,8 +161,8 @@ func (d *Device) transferable(s *Stream) error {
 	return nil
 }
 
-// transfer runs f, which may wait, as a piece of work that uses the buffers. waits means
-// that f returns only when its work, and all before it on the stream, is done.
+// transfer runs f as a piece of work that uses the buffers. f may wait. waits says that f
+// returns only when its work, and all before it on the stream, is done.
 func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, waits bool, f func(*Stream) error) error {
 	s, err := d.own(s)
 	if err != nil {
@@ -198,8 +198,8 @@ func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, wa
 	if waits && err == nil {
 		s.done = max(s.done, seq)
 	} else {
-		// Other calls may have marked the stream while f was still adding work: the use
-		// counts from after f's last piece.
+		// Other calls may have marked the stream while f was still adding work. So the use
+		// is recorded after f's last piece of work.
 		d.note(s, reads, writes)
 	}
 	if e := s.leave(); err == nil {
@@ -212,9 +212,9 @@ func (d *Device) transfer(m *Measurement, s *Stream, reads, writes []*Buffer, wa
 	return err
 }
 
-// Copy copies n bytes from src at offset soff to dst, on d, at offset doff, in the order of
-// s, a stream of d (nil: the default stream). Within one device it does not wait. If src is
-// on another device, it waits. Within one buffer the two ranges must not overlap.
+// Copy copies n bytes from src, at offset soff, to dst, at offset doff. dst is on d. The
+// copy is ordered on s, a stream of d (nil: the default stream). If src is on another
+// device, Copy waits for it. Within one buffer the two ranges must not overlap.
 func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *Stream) error {
 	if err := d.bounds(dst, doff, n); err != nil {
 		return err
@@ -241,7 +241,7 @@ func (d *Device) Copy(dst *Buffer, doff int64, src *Buffer, soff, n int64, s *St
 		m.done(err)
 		return err
 	case from.info.Kind == CPU:
-		// This goroutine reads src until its bytes have been copied.
+		// The launch is a read of src by this goroutine until its bytes have been copied.
 		return from.launchMeasured(nil, nil, []*Buffer{src}, nil, work(func(int, uint64) error {
 			return d.CopyFromHost(dst, doff, src.bytes(soff, n), s)
 		}))

@@ -2,19 +2,18 @@ package device
 
 import "github.com/gpk-go/gpk/internal/deferred"
 
-// verified is a check of a buffer's contents. It is valid as long as the buffer's last
-// write is the one that the check has read.
+// verified is a check of a buffer's contents. It is valid until the buffer is written again.
 type verified struct {
 	key   any
 	write use
 	err   *deferred.Error
 }
 
-// checkOnce starts a check of the buffer's contents, unless one with the same key was
-// started for the same contents and has not failed: one check serves all work that reads
-// them. start launches the check and returns its error; it may do more. If nothing is
-// started, the error is that of the earlier check, or nil if it found nothing. key is
-// comparable. Memory that others can write without this package's knowledge is checked every time.
+// checkOnce starts a check of the buffer's contents, unless one with the same key was started for
+// the same contents and has not failed: one check serves all work that reads them. start launches
+// the check and returns its error; it may do more. If nothing is started, the error is that of the
+// earlier check, or nil if it found nothing. key must be comparable. Memory that other libraries
+// can write without this package's knowledge is checked every time.
 func (b *Buffer) checkOnce(key any, start func() (*deferred.Error, error)) (e *deferred.Error, started bool, err error) {
 	if b.none() || start == nil {
 		return nil, false, errNoBuffer
@@ -45,6 +44,6 @@ func (b *Buffer) checkOnce(key any, start func() (*deferred.Error, error)) (e *d
 	return e, true, nil
 }
 
-// seen reports whether others have access to the memory, and may write it without this
+// seen reports whether other libraries have access to the memory, and may write it without this
 // package's knowledge. dev.mu is held.
 func (a *allocation) seen() bool { return a.block == nil || a.exposed || a.state.Owner() != nil }

@@ -47,7 +47,7 @@ func (v View) Start() int64 {
 // Overlaps reports whether two views may share memory: of one buffer, or of two buffers
 // over the same foreign memory.
 func (v View) Overlaps(w View) bool {
-	apart := 0 // bytes from the beginning of v's buffer to that of w's
+	apart := 0 // bytes from the beginning of v's buffer to the beginning of w's
 	if v.Buffer != w.Buffer {
 		if v.Buffer == nil || w.Buffer == nil || v.Buffer.Device() != w.Buffer.Device() {
 			return false

@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// aside calls compute with dst if its buffer has not been written yet, else with a
-// temporary. So a computation of several steps that fails halfway does not change elements
-// that are in use.
+// aside calls compute with dst if dst's buffer has not been written yet, else with a
+// temporary buffer. A computation of several steps that fails halfway then leaves elements
+// in use unchanged.
 func aside(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
 	if dst.Layout.Size() == 0 || deviceapi.Fresh(dst.Buffer) {
 		return compute(dst)
@@ -17,7 +17,7 @@ func aside(s *device.Stream, dst device.View, compute func(dst device.View) erro
 	return throughCopy(s, dst, compute)
 }
 
-// densely calls compute with dst if it is dense, else with a temporary.
+// densely calls compute with dst if it is dense, else with a temporary buffer.
 func densely(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
 	if dst.Dense() {
 		return compute(dst)
@@ -25,7 +25,7 @@ func densely(s *device.Stream, dst device.View, compute func(dst device.View) er
 	return throughCopy(s, dst, compute)
 }
 
-// throughCopy calls compute with a dense temporary, which it then copies to dst.
+// throughCopy calls compute with a dense temporary buffer, and then copies that to dst.
 func throughCopy(s *device.Stream, dst device.View, compute func(dst device.View) error) error {
 	buf, err := s.Device().Alloc(dst.NBytes(), s)
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// Attention is a scaled dot-product attention that is about to run: see cpu.Attention for
+// Attention holds the arguments of a scaled dot-product attention; see cpu.Attention for
 // the formula. Views have the axes [batch, heads, rows, dim]. Those of a ragged batch have
-// [heads, rows, dim], and Offsets says where each sequence begins and ends.
+// [heads, rows, dim], and Offsets holds the first row of each sequence and, last, the
+// number of rows.
 type Attention struct {
 	Dst, Q, K, V device.View
 	// Mask is broadcast to [batch, heads, queries, keys]. Its type is Bool or that of the
@@ -22,8 +23,7 @@ type Attention struct {
 	Mask    device.View
 	Offsets device.View // dense, Int32; the zero View if the batch is not ragged
 	AttentionOptions
-	// Fail, if not nil, adds context to an error of the offsets that is found on the
-	// device.
+	// Fail, if not nil, adds context to the error of invalid offsets that a kernel finds.
 	Fail func(error) error
 }
 
@@ -32,7 +32,7 @@ type AttentionOptions struct {
 	Scale     float64 // factor of the scores; 0 stands for 1/sqrt(dim)
 	Causal    bool
 	Precision matmul.Precision // resolved
-	Longest   int              // upper bound of the rows of a sequence of a ragged batch; 0: not known
+	Longest   int              // upper bound of the rows of a sequence of a ragged batch; 0: unknown
 }
 
 // AttentionProblem describes an attention for PlanAttention.

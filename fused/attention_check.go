@@ -10,7 +10,7 @@ import (
 
 // Check returns the shape of the result, or the first problem of the operands: ErrShape,
 // ErrDType or ErrUnsupported. It looks only at types and layouts, and not at Dst. The mask
-// may be of any real type, and is not broadcast yet.
+// may be of any real type, and need not have been broadcast.
 func (a *Attention) Check() ([]int, error) {
 	shape, err := a.checkShapes()
 	if err == nil {

@@ -26,8 +26,8 @@ func (a *Attention) composeInto(s *device.Stream, offsets []int32) error {
 }
 
 // compose computes the attention by plain operations. It computes each sequence separately
-// and from dense copies. The products of a sequence are then the same problems, and give
-// the same bits, whatever the rest of the batch and the layout are.
+// and from dense copies. The products of a sequence then do not depend on the rest of the
+// batch or on the layout, and give the same bits.
 //
 // Scores and weights are float32, or float64 for Float64. For half types the weights are
 // rounded to the type before they are multiplied with the values. Unlike on the CPU, a
@@ -122,7 +122,7 @@ func grouped(l layout.Layout, at, end, group int) layout.Layout {
 // alignment is the alignment of every operand of the products, in bytes.
 const alignment = 256
 
-// settled returns v itself if it is dense and aligned, else a copy that is.
+// settled returns v itself if it is dense and aligned, else a dense and aligned copy.
 func (c *composedSequence) settled(v device.View) (device.View, error) {
 	if v.Layout.Size() == 0 || v.Dense() && v.Addr()%alignment == 0 {
 		return v, nil

@@ -13,8 +13,8 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// arguments describes the attention to the library as if its operands were dense. A nonzero
-// address only says that the operand exists.
+// arguments describes the attention to the library as if its operands were dense. Addresses
+// are not real: a nonzero one says that the operand exists.
 func (a *Attention) arguments() cutlass.Attention {
 	p := a.Problem()
 	dense := func(heads, rows, length int) cutlass.AttentionRows {
@@ -46,9 +46,9 @@ type attentionKernel struct {
 }
 
 // runKernel computes the attention with the named kernel of the library. TMA reads only
-// rows that begin at multiples of 16 bytes. Other rows are copied first; another kernel
-// would read them directly, but then the layout of the operands would change bits of the
-// result.
+// rows that begin at multiples of 16 bytes. Other rows are copied first. Another kernel
+// could read them directly, but then the bits of the result would depend on the layout of
+// the operands.
 func (a *Attention) runKernel(s *device.Stream, name string) error {
 	k := attentionKernel{a: *a, dev: s.Device(), aligned: strings.Contains(name, "sm90")}
 	if !a.ragged() || s.Capturing() {

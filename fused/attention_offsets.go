@@ -12,13 +12,13 @@ import (
 // with the same key.
 type checkedOffsets struct{ start, n, rows int }
 
-// offsetsOf returns the key of the check of dense offsets of so many rows.
+// offsetsOf returns the key of the check of dense offsets into the given number of rows.
 func offsetsOf(v device.View, rows int) checkedOffsets {
 	return checkedOffsets{v.Layout.Offset, v.Layout.Size(), rows}
 }
 
-// checkOffsets returns the first problem of the offsets of sequences that have so many rows
-// together.
+// checkOffsets returns the first problem of the offsets of sequences that have the given
+// number of rows in total.
 func checkOffsets(offsets []int32, rows int) error {
 	if offsets[0] != 0 {
 		return layout.Errorf("the offsets begin at %d, not at 0", offsets[0])

@@ -11,7 +11,7 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Operand is the place of an array of a call in memory.
+// Operand is the layout of an array of a call in its buffer.
 type Operand struct {
 	Buffer  *device.Buffer
 	Offset  int   // index of element (0, 0, …), in elements
@@ -32,10 +32,10 @@ type Call struct {
 	// Dst. With a reduction, Dst is dense over the dimensions that are kept, in order,
 	// and its Strides are nil.
 	Dst Operand
-	// Axes has bit d set if the reduction folds dimension d of Shape.
+	// Bit d of Axes is set if dimension d of Shape is reduced.
 	Axes uint32
 
-	// The call before its dimensions were collapsed, for the single operations.
+	// The call before its dimensions were collapsed, for execution by single operations.
 	views []device.View // the leaves, broadcast to the shape of the steps
 	dst   device.View
 	shape []int
@@ -77,8 +77,8 @@ type Builder struct {
 	}
 }
 
-// ProgramRoom is a program with space for short lists. Programs are kept for Explain, longer
-// than a Builder, which refers to memory.
+// ProgramRoom is a program with space for short lists. Programs are kept for Explain. They
+// outlive the Builder, which refers to memory.
 type ProgramRoom struct {
 	Program
 	leaves  [3]Leaf
@@ -93,18 +93,19 @@ func NewBuilder(shape []int) *Builder {
 	return b
 }
 
-// Begin begins a chain over a shape with at least one element. p is where its program goes.
+// Begin begins a chain over a shape with at least one element. It stores the program in p.
 func (b *Builder) Begin(shape []int, p *ProgramRoom) {
 	p.Leaves, p.Scalars, p.Steps = p.leaves[:0], p.scalars[:0], p.steps[:0]
 	b.shape, b.program = shape, &p.Program
 	b.views, b.scalars = b.room.views[:0], b.room.scalars[:0]
 }
 
-// ErrFull says that a leaf, number or step does not fit the program any more.
+// ErrFull is the error of a leaf, number or step that does not fit the program.
 var ErrFull = errors.New("the chain does not fit one program")
 
-// Leaf adds an array, or returns the leaf that reads the same elements. The layout has the
-// chain's shape. Like Scalar and Step, it returns ErrFull if the program is full.
+// Leaf adds an array and returns its leaf. If a leaf already reads the same elements, it
+// returns that one. The layout has the chain's shape. Like Scalar and Step, it returns
+// ErrFull if the program is full.
 func (b *Builder) Leaf(v device.View) (Ref, error) {
 	for i := range b.views {
 		w := &b.views[i]
@@ -174,7 +175,7 @@ func (b *Builder) Elementwise(dst device.View) *Call {
 	return c
 }
 
-// Reduce returns the call that folds the last step along axes into dst, which is dense.
+// Reduce returns the call that reduces the last step along axes into dst, which is dense.
 func (b *Builder) Reduce(op expr.Op, axes []bool, dst device.View) *Call {
 	c := &b.call
 	*c = Call{Program: b.program, Scalars: b.scalars, views: b.views, dst: dst, shape: b.shape, axes: axes}
@@ -193,7 +194,7 @@ func (b *Builder) Reduce(op expr.Op, axes []bool, dst device.View) *Call {
 
 // Line returns the call that computes op, a softmax or a norm, along the last axis of the
 // last step, on a GPU. dst has the chain's shape and may have exactly the elements of a
-// leaf. gamma and beta are as ops.Norm takes them.
+// leaf. gamma and beta are those of ops.Norm.
 func (b *Builder) Line(op expr.Op, dst, gamma, beta device.View, eps float64) *Call {
 	axes := make([]bool, len(b.shape))
 	axes[len(axes)-1] = true
@@ -250,7 +251,7 @@ func over(roles []bool) Over {
 	switch {
 	case !slices.Contains(roles, false):
 		return OverAll
-	case !slices.Contains(roles, true): // along dimensions of length 1
+	case !slices.Contains(roles, true): // only dimensions of length 1 are reduced
 		return OverSome
 	case len(roles) == 2 && roles[1]:
 		return OverLast
@@ -295,8 +296,8 @@ func downhill(shape []int, lists [][]int, offset int, offsets []int) ([]int, [][
 
 func abs(v int) int { return max(v, -v) }
 
-// collapse is layout.Collapse that does not merge a folded dimension with one that is kept.
-// roles is true for the folded dimensions.
+// collapse is layout.Collapse, except that it never merges a reduced dimension with one
+// that is kept. axes is true for the reduced dimensions.
 func collapse(shape []int, lists [][]int, axes []bool) (outShape []int, out [][]int, roles []bool) {
 	out = make([][]int, len(lists))
 	for d, n := range shape {

@@ -32,8 +32,8 @@ type fold struct {
 	rows         uint8  // rows of a chunk (for sums of rows): 8, or fewer for short rows
 	team         uint16 // threads that share a line
 	held         uint8  // vectors of the line that a thread holds in registers
-	whole        bool   // operands are read in vectors
-	vectors      bool   // terms are folded in vectors (fold_rows)
+	whole        bool   // operands are read in whole vectors
+	vectors      bool   // terms are reduced in vectors (fold_rows)
 	means        bool   // the first pass of Var, which computes the means
 }
 
@@ -82,11 +82,11 @@ func (c *Call) split() (kept, folded foldDims) {
 // Choice is the kernel that a GPU uses for a call.
 type Choice struct {
 	variant kernelVariant
-	one     bool // steps and reduction are one kernel; else variant is that of the steps
+	one     bool // steps and reduction are one kernel; otherwise variant is the kernel of the steps
 }
 
-// Choice returns the kernel for the call. Var has one too, which is preceded by a pass for
-// the means. Where the reduction is a kernel of its own, Choice returns the kernel of the
+// Choice returns the kernel for the call. For Var, a pass that computes the means runs
+// before it. If the reduction is a separate kernel, Choice returns the kernel of the
 // steps. Memory that does not exist yet, as in a plan for Explain, counts as aligned.
 func (c *Call) Choice() Choice {
 	if c.chosen {

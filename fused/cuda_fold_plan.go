@@ -18,7 +18,7 @@ func (c *Call) folding(means bool) (f folding, ok bool) {
 	kept, folded := c.split()
 	f.folds, f.terms = kept.size, folded.size
 	f.variant.fold = fold{kept: uint8(kept.n), folded: uint8(folded.n), means: means}
-	// The kernels divide indices over several dimensions as 32-bit numbers.
+	// The kernels compute indices over several dimensions by 32-bit divisions.
 	if kept.n > 1 && f.folds > math.MaxInt32 || folded.n > 1 && f.terms > math.MaxInt32 {
 		return f, false
 	}
@@ -35,8 +35,7 @@ func (c *Call) folding(means bool) (f folding, ok bool) {
 	return f, f.grid <= math.MaxInt32 && f.lastGrid <= math.MaxInt32
 }
 
-// whole reports whether all operands can be read in vectors of v elements along the first
-// dimension of run.
+// whole reports whether all operands can be read in vectors of v elements along run.at[0].
 func (c *Call) whole(run *foldDims, v int) bool {
 	if run.n == 0 || run.at[0] != len(c.Shape)-1 {
 		return false
@@ -72,8 +71,8 @@ func aligned(b *device.Buffer, offset, n int) bool {
 	return b == nil || (b.Addr()+uint64(offset))%uint64(n) == 0
 }
 
-// line plans softmax or a norm. It reports false where the precompiled kernel would not
-// hold the lines in the registers of a block (line in ops_rows.cu).
+// line plans softmax or a norm. It reports false if the precompiled kernel would not hold
+// the lines in the registers of a block (line in ops_rows.cu).
 func (f *folding) line(c *Call, folded *foldDims) bool {
 	dt := c.terms()
 	v := 16 / dt.Size()
@@ -101,8 +100,7 @@ func (f *folding) line(c *Call, folded *foldDims) bool {
 	return true
 }
 
-// lineBlock returns the number of threads of a block in which each line has a team of so
-// many.
+// lineBlock returns the number of threads of a block if team threads share each line.
 func lineBlock(team int) int { return max(128, team) }
 
 // terms returns the type of the elements that are folded.
@@ -195,7 +193,7 @@ func (f *folding) sumColumns(c *Call, kept *foldDims) {
 	for f.team > 1 && f.team/2*n >= f.folds {
 		f.team /= 2
 	}
-	present := 1 // the number of the chunk's lanes that have terms, rounded up to a power of two
+	present := 1 // the number of the chunk's lanes that have terms is rounded up to a power of two
 	for present < lanes && present < f.terms {
 		present *= 2
 	}
@@ -221,7 +219,7 @@ func columnWidth(p *Program) int {
 	return max(1, min(8, 16/least, 32/most, 64/accumulated(p.Steps[len(p.Steps)-1].DType)))
 }
 
-// foldResult returns the bytes of the accumulator of a reduction that is no sum.
+// foldResult returns the bytes of the accumulator of a reduction other than a sum.
 func foldResult(op expr.Op, dt dtype.DType, means bool) int {
 	wide := 8
 	if dt.IsComplex() {
@@ -243,12 +241,12 @@ func foldResult(op expr.Op, dt dtype.DType, means bool) int {
 	return dt.ComputeType().Size()
 }
 
-// other plans a reduction that is no sum, exactly as fold in ops_rows.cu plans it for dense
-// elements.
+// other plans a reduction other than a sum, exactly as fold in ops_rows.cu plans it for
+// dense elements.
 func (f *folding) other(c *Call, kept, folded *foldDims) {
 	op, dt := c.Program.Reduction.Op, c.terms()
 	v, result := 16/dt.Size(), foldResult(op, dt, f.variant.fold.means)
-	width := min(v, 8) // of columns
+	width := min(v, 8) // number of columns
 	if result > 16 {
 		width = min(v, 4)
 	}

@@ -24,13 +24,13 @@ var foldNames = map[expr.Op]string{
 	expr.Any: "Truth<%s, false>", expr.All: "Truth<%s, true>", expr.Prod: "Product<%s>", expr.Var: "Variance<%s>",
 }
 
-// fixed reports whether a leaf has one and the same element for all terms of a fold.
+// fixed reports whether a leaf has a single element for all terms of a reduction.
 func (s *source) fixed(c Class) bool {
 	return c == Single || c == Column && s.p.Reduction.Over == OverLast || c == Row && s.p.Reduction.Over == OverFirst
 }
 
 // fold writes the kernel of a reduction: the Source that computes its terms, and the
-// function that folds them.
+// function that reduces them.
 func (s *source) fold() {
 	t, of := s.foldedType()
 	s.line("struct Source {\n  using T = %s;\n  static constexpr bool heavy = %t;\n  Params const& p;", t, heavy(s.p) > 0)
@@ -80,7 +80,7 @@ func (s *source) foldBase() {
 }
 
 // foldTerms writes the function that computes N terms: one of each of N columns, or N of
-// one row. of is a function that is applied to the terms, or "".
+// one row. The function named of, if not "", is applied to each term.
 func (s *source) foldTerms(of string) {
 	leaves := len(s.p.Leaves)
 	if s.columns() {
@@ -188,7 +188,7 @@ func (s *source) sumKernel() {
 	s.line("  if (p.f.last != 0) return last_sums<Source::T>(p.f, p.dst);")
 	switch rows := s.f.fold.rows; {
 	case s.columns():
-		batch := min(sumBatch, max(1, 2*sumBatch/int(s.f.width))) // a larger batch needs more registers than there are
+		batch := min(sumBatch, max(1, 2*sumBatch/int(s.f.width))) // a larger batch would need too many registers
 		if heavy(s.p) > 0 {
 			batch = 1
 		}

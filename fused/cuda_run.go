@@ -23,10 +23,10 @@ type compiled struct {
 
 // kernels are the compiled kernels of one device.
 type kernels struct {
-	refused error // why no kernels can be compiled for the device
+	refused error // the reason why no kernels can be compiled for the device
 
 	mu   sync.RWMutex
-	made map[string]deviceapi.Compilation // by program and variant, see appendKey
+	made map[string]deviceapi.Compilation // by program and variant; see appendKey
 }
 
 // kernelsOf returns the kernels of a device. It makes an empty list at the first call.
@@ -166,7 +166,7 @@ func (g *compiled) Run(s *device.Stream, c *Call) (bool, error) {
 	if choice.one {
 		return k.runFold(s, c)
 	}
-	// The first call only starts the compilation. Allocate once the kernel is there.
+	// The first call only starts the compilation. Allocate memory once the kernel exists.
 	if k.function(s, p, choice.variant) == nil {
 		return false, nil
 	}
@@ -232,10 +232,10 @@ func preferred(p *Program) kernelVariant {
 // maxGridY is the largest number of blocks of a grid in its second dimension.
 const maxGridY = 1<<16 - 1
 
-// maxPiece is the largest number of elements of a launch with 32-bit indices.
+// maxPiece is the maximum number of elements of a launch with 32-bit indices.
 const maxPiece = 1 << 30
 
-// start is one launch, the work that LaunchWork gets. Its memory is reused.
+// start is one launch, as device.Work for LaunchWork. It is pooled.
 type start struct {
 	f      *device.Function
 	launch device.Launch
@@ -292,7 +292,7 @@ func (w *start) done() {
 }
 
 // prepare finds the kernel of variant f for w.p, and lists the buffers of w.call and w.dst.
-// It reports false if the kernel is not there.
+// It reports false if the kernel does not exist.
 func (w *start) prepare(k *kernels, s *device.Stream, f kernelVariant) bool {
 	w.variant = f
 	if w.f = k.function(s, w.p, f); w.f == nil {
@@ -441,8 +441,8 @@ func (w *start) strided(v int, aligned func(o *Operand, size, elements int) bool
 	return traverseTiles, 1
 }
 
-// contiguous returns the first dimension, other than the innermost, along which an operand
-// is contiguous and which is long enough for tiles, or 0.
+// contiguous returns the first dimension, other than the innermost, along which an operand is
+// contiguous and that is long enough for tiles. It returns 0 if there is none.
 func (w *start) contiguous(strides []int) int {
 	for i := 1; i < len(strides); i++ {
 		if strides[i] == 1 && w.shape[i] >= 4 && w.shape[i]*w.shape[0] >= 512 {
@@ -547,8 +547,8 @@ func (w *start) rows(stream uint64) error {
 	return w.grid(stream, [3]int{ceil(columns, bx), min(groups, maxGridY), 1}, [3]int{bx, by, 1})
 }
 
-// together launches the kernel in which a block computes one group of rows, for `most` rows
-// in each launch.
+// together launches the kernel in which a block computes one group of rows. A launch computes
+// at most `most` rows.
 func (w *start) together(stream uint64, at *[1 + MaxLeaves]uint64, bx, by, most int) error {
 	m, n := w.call.Shape[0], w.call.Shape[1]
 	columns := n / int(w.variant.width)
@@ -581,7 +581,7 @@ func (w *start) skipRows(at *[1 + MaxLeaves]uint64, rows, n int) {
 
 func (w *start) mixed(stream uint64) error {
 	m, n, v := w.call.Shape[0], w.call.Shape[1], int(w.variant.width)
-	// A launch must begin at a vector: after a multiple of v rows.
+	// A launch must begin at a multiple of v rows, so that it begins at a vector.
 	step := max(1, maxPiece/n/v) * v
 	at := w.addresses()
 	for r := 0; r < m; r += step {
@@ -621,7 +621,7 @@ func (w *start) pieces(stream uint64, shape []int, at [1 + MaxLeaves]uint64) err
 		}
 	}
 	half := shape[longest] / 2
-	if longest == 0 { // the dimension of the vectors
+	if longest == 0 { // only the dimension of the vectors is left
 		half = half / v * v
 	}
 	for _, part := range [][2]int{{0, half}, {half, shape[longest] - half}} {

@@ -19,9 +19,9 @@ const (
 	// traverseFlat: every operand is dense or a single element. A thread computes
 	// vectors.
 	traverseFlat traversal = iota
-	// traverseRows: the shape is [m, n], and rows are whole vectors. A thread stays in
-	// one column of vectors. It reads an operand that is one row for all rows only once,
-	// and divides no index.
+	// traverseRows: the shape is [m, n], and rows are whole vectors. A thread stays in one
+	// column of vectors. It reads an operand that has one row for all rows only once, and needs
+	// no index divisions.
 	traverseRows
 	// traverseMixed: as traverseRows, but rows are not whole vectors. Vectors extend
 	// across the ends of rows.
@@ -169,8 +169,8 @@ func heavy(p *Program) int {
 	return n
 }
 
-// unroll returns the number of vectors that a thread has in flight. If memory is the limit,
-// one of each operand is best (ops.cu).
+// unroll returns the number of vectors that a thread has in flight. If memory bandwidth is the
+// limit, one vector of each operand is best (ops.cu).
 func unroll(p *Program, f kernelVariant) int {
 	heavy := heavy(p)
 	wide := 0 // bytes of one vector of each operand
@@ -246,8 +246,7 @@ func rowThreads(p *Program, f kernelVariant) (threads, blocks int) {
 	return 128, 8
 }
 
-// reads counts the arguments of steps that are leaves with elements of their own in each
-// row.
+// reads counts the arguments of steps that are leaves with separate elements in each row.
 func reads(p *Program) int {
 	n := 0
 	for i := range p.Steps {
@@ -407,8 +406,8 @@ func (s *source) arguments(index string, inLoop func(c Class) bool) string {
 
 func (s *source) begin() { s.beginWith(kernelThreads, 0) }
 
-// beginWith begins a kernel with so many threads in a block. blocks is the number of blocks
-// that must fit a multiprocessor; 0: no demand.
+// beginWith begins a kernel of blocks of the given number of threads. blocks is the number of
+// blocks that must fit a multiprocessor, 0 for no demand.
 func (s *source) beginWith(threads, blocks int) {
 	bounds := fmt.Sprint(threads)
 	if blocks > 0 {
@@ -494,8 +493,7 @@ func (s *source) rows() {
 	s.line("      store<%s, V>(to, u * step, compute<V>(p%s));\n    }\n  }\n}", s.out(), s.arguments("[u]", inLoop))
 }
 
-// rowLeaves writes the reads of the leaves that are one row for all rows, from column at
-// on.
+// rowLeaves writes the reads, from column at on, of the leaves that have one row for all rows.
 func (s *source) rowLeaves(at string) {
 	for i, l := range s.p.Leaves {
 		if l.Class == Row {
@@ -520,9 +518,8 @@ func (s *source) places(indent string) {
 	}
 }
 
-// together writes the kernel that rowsTogether selects. A thread computes one group of
-// rows. An address costs one multiplication: it is that of the first row plus a product of
-// 32 bits.
+// together writes the kernel that rowsTogether selects. A thread computes one group of rows. An
+// address costs one multiplication: it is the address of the first row plus a 32-bit product.
 func (s *source) together() {
 	inLoop := func(c Class) bool { return c != Single && c != Row }
 	s.beginWith(rowThreads(s.p, s.f))
@@ -632,8 +629,8 @@ func (s *source) mixed() {
 	s.line("  if (first < p.tail) at<1>(p, p.vectors * V + first);\n}")
 }
 
-// one writes the function that computes a vector of the result, whose operands begin at the
-// offsets off, the destination's first.
+// one writes the function that computes a vector of the result. The operands begin at the
+// offsets off, of which the first is the destination's.
 func (s *source) one() {
 	s.line("template <int N>\n__device__ inline void at(Params const& p, int64_t const (&off)[%d]) {", 1+len(s.p.Leaves))
 	for i, l := range s.p.Leaves {

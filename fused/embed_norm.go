@@ -17,11 +17,11 @@ import (
 // EmbedTables is the largest number of tables of an EmbedNorm.
 const EmbedTables = cutlass.EmbedTables
 
-// EmbedNorm is LayerNorm(Tables[0][IDs[0]] + Tables[1][IDs[1]] + …), about to run, with the
-// bits of Take, Add and LayerNorm. Tables are [rows, width], with adjacent elements in a
-// row. IDs are dense, Int32 or Int64, and of one shape; the zero View stands for row 0. Dst
-// has the shape of the IDs with width as an additional last axis. Gamma and Beta are dense,
-// or the zero View.
+// EmbedNorm holds the arguments of LayerNorm(Tables[0][IDs[0]] + Tables[1][IDs[1]] + …). The
+// result has the bits of Take, Add and LayerNorm. Tables are [rows, width], with adjacent
+// elements in a row. IDs are dense, Int32 or Int64, and of one shape; the zero View stands for
+// row 0. Dst has the shape of the IDs with width as an additional last axis. Gamma and Beta are
+// dense, or the zero View.
 type EmbedNorm struct {
 	Dst         device.View
 	Tables, IDs []device.View
@@ -97,7 +97,8 @@ func PlanEmbedNorm(kind device.Kind, dt dtype.DType, n int) string {
 	return "composed of Take, Add and LayerNorm; " + needsWholeVectors(dt, n)
 }
 
-// needsWholeVectors says why no kernel that holds a line in registers takes lines of n elements.
+// needsWholeVectors returns the reason why no kernel that holds a line in registers accepts
+// lines of n elements.
 func needsWholeVectors(dt dtype.DType, n int) string {
 	return fmt.Sprintf("the kernel takes lines of whole vectors of 16 bytes, at most %d bytes, and not %d elements of %v", heldBytes, n, dt)
 }
@@ -139,7 +140,7 @@ func (e *EmbedNorm) Run(s *device.Stream) error {
 	})
 }
 
-// run is Run into a dense Dst.
+// run is Run for a dense Dst.
 func (e *EmbedNorm) run(s *device.Stream) error {
 	if e.Dst.Layout.Size() == 0 {
 		return nil
@@ -257,8 +258,8 @@ func (k *embedNormKernel) Enqueue(ordinal int, stream uint64) (bool, error) {
 	return true, k.dev.Submitted().EmbedNorm(ordinal, stream, &args)
 }
 
-// hostAddress returns the address of the first element of a view in the host's memory, and
-// deviceAddress its address in the device's: nil and 0 for the zero View.
+// hostAddress returns the host address of the first element of a view, and deviceAddress its
+// device address. For the zero View they return nil and 0.
 func hostAddress(v device.View) unsafe.Pointer {
 	if v.Buffer == nil {
 		return nil
@@ -315,7 +316,7 @@ func (e *EmbedNorm) compose(s *device.Stream) error {
 			sum = row
 			continue
 		}
-		next, err := memory.temporary(e.Dst.DType, shape...) // a new buffer: a write to one in use would have to wait for the check of the ids
+		next, err := memory.temporary(e.Dst.DType, shape...) // a new buffer, because a write to one in use would have to wait for the check of the ids
 		if err != nil {
 			return err
 		}

@@ -12,7 +12,7 @@ var activations = map[expr.Op]matmul.Activation{expr.ReLU: matmul.ReLU, expr.GEL
 // Epilogue returns the chain behind a product of type dt, which is one of the program's
 // leaves, as arguments of the epilogue of the product's kernel. It reports false if an
 // epilogue cannot compute the chain: the bias must be one row, and the function one of
-// activations. column says that the product is a column, which has no row of bias.
+// activations. column says that the product is a column; a column has no bias row.
 func (b *Builder) Epilogue(leaf uint8, dt dtype.DType, column bool) (t matmul.EpilogueArgs, ok bool) {
 	x, ok := b.Program().Epilogue(leaf)
 	t.Scale = 1

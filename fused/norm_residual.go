@@ -13,9 +13,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// NormResidual is Sum = X + Residual and Normed = RMSNorm(Sum, Gamma), about to run. X and
-// Residual have one shape. Sum and Normed are dense and share no memory with each other or
-// with an operand. Gamma is dense along the last axis, or the zero View.
+// NormResidual holds the arguments of Sum = X + Residual and Normed = RMSNorm(Sum, Gamma).
+// X and Residual have one shape. Sum and Normed are dense and share no memory with each
+// other or with an operand. Gamma is dense along the last axis, or the zero View.
 type NormResidual struct {
 	Sum, Normed, X, Residual, Gamma device.View
 	Eps                             float64

@@ -14,9 +14,9 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Pool is the pooling of a ragged batch, about to run: see cpu.Pool for the formula. X is
-// [total, width] with adjacent elements in a row, Offsets is Int32 [batch+1] and dense, and
-// Dst is [batch, width] of PooledType.
+// Pool holds the arguments of the pooling of a ragged batch; see cpu.Pool for the formula.
+// X is [total, width] with adjacent elements in a row, Offsets is Int32 [batch+1] and
+// dense, and Dst is [batch, width] of PooledType.
 type Pool struct {
 	Dst, X, Offsets  device.View
 	First, Normalize bool
@@ -53,7 +53,8 @@ func (p *Pool) Check() ([]int, error) {
 	return shape, err
 }
 
-// maxPooled bounds the number of offsets, for which the kernel's flag has 28 bits.
+// maxPooled is the maximum number of offsets, because the kernel's flag has 28 bits for
+// their index.
 const maxPooled = 1 << 28
 
 // PlanPool describes how a batch is pooled on a kind of device.
@@ -76,7 +77,7 @@ func (p *Pool) Run(s *device.Stream) error {
 	})
 }
 
-// run is Run into a dense Dst.
+// run is Run for a dense Dst.
 func (p *Pool) run(s *device.Stream) error {
 	dev := s.Device()
 	reads := []*device.Buffer{p.X.Buffer, p.Offsets.Buffer}
@@ -129,7 +130,7 @@ func (p *Pool) checked(s *device.Stream, reads []*device.Buffer) (*deferred.Erro
 	return failure, nil
 }
 
-// failedBy returns fail(err), or err if it is nil or there is no such function.
+// failedBy returns fail(err). It returns err if err or fail is nil.
 func failedBy(fail func(error) error, err error) error {
 	if err != nil && fail != nil {
 		return fail(err)

@@ -2,7 +2,8 @@ package fused
 
 import "github.com/gpk-go/gpk/expr"
 
-// Program is expr.Program. It is declared there, because the CPU's kernels need it too.
+// Program is expr.Program. It is declared in package expr because the CPU's kernels need
+// it too.
 type Program = expr.Program
 
 // Leaf is expr.Leaf.

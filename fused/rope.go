@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// RoPE is a rotary position embedding, about to run: see cpu.Rotary for the formula. Dst
-// and X are [batch, heads, seq, dim] or [heads, total, dim].
+// RoPE holds the arguments of a rotary position embedding; see cpu.Rotary for the formula.
+// Dst and X are [batch, heads, seq, dim] or [heads, total, dim].
 type RoPE struct {
 	Dst, X device.View
 	// Positions, Int32 or Int64, is [seq] or [batch, seq] if X has four axes, and [total]
@@ -51,8 +51,8 @@ type RoPEPlan struct {
 // String prints the plan in one line.
 func (p RoPEPlan) String() string { return p.Path.String() + "; " + p.Reason }
 
-// PlanRoPE chooses the path of a rotary embedding that rotates so many features, on a kind
-// of device.
+// PlanRoPE chooses the path of a rotary embedding that rotates `turned` features of a
+// line, on a kind of device.
 func PlanRoPE(kind device.Kind, turned int) RoPEPlan {
 	switch {
 	case kind == device.CPU:

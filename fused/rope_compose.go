@@ -11,7 +11,8 @@ import (
 // Rows are computed in groups that need no more than this, or one by one.
 const composedTable = 8 << 20
 
-// rotary is a composed rotary embedding while it is computed. Its views have four axes.
+// rotary holds the operands and temporaries of a composed rotary embedding. Its views have
+// four axes.
 type rotary struct {
 	*RoPE
 	temporaries
@@ -63,14 +64,14 @@ func (r *RoPE) compose(s *device.Stream, table int) (err error) {
 	return nil
 }
 
-// cutAxis returns the part of a view from start to stop along an axis. The axis must have
-// it.
+// cutAxis returns the elements of a view from start to stop along an axis. The bounds must
+// be within the axis.
 func cutAxis(v device.View, axis, start, stop, step int) device.View {
 	v.Layout, _ = v.Layout.Slice(axis, start, stop, step)
 	return v
 }
 
-// placed makes the positions a matrix. If none were given, it first creates 0, 1, ….
+// placed makes the positions a matrix. If none were given, it makes 0, 1, ….
 func (c *rotary) placed() (err error) {
 	if !c.positions.DType.Valid() {
 		if c.positions, err = c.temporary(dtype.Int64, c.x.Layout.Shape[2]); err == nil {

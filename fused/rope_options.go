@@ -20,8 +20,8 @@ type RoPEOptions struct {
 	// Dim is the number of features at the beginning of a line that are rotated. The others
 	// are copied. It is even; 0 stands for all.
 	Dim int
-	// Scaling changes the frequencies for sequences longer than those of the training; nil
-	// does not change them.
+	// Scaling changes the frequencies for sequences longer than those of the training. If
+	// it is nil, the frequencies are unchanged.
 	Scaling *RoPEScaling
 }
 

@@ -19,9 +19,9 @@ type Runner interface {
 	// not available: it is not compiled yet (Run then starts the compilation), there is no
 	// compiler, or the program has no kernel. The caller then runs the single operations.
 	Run(s *device.Stream, c *Call) (done bool, err error)
-	// Explain returns the number of kernels that Run would now start, 0 if the single
-	// operations would run. If it is not one, why gives the reason: "NVRTC was not found:
-	// …", "its kernel is being compiled".
+	// Explain returns the number of kernels that Run would start now, 0 if the single
+	// operations would run. If the number is not one, why gives the reason: "NVRTC was not
+	// found: …", "its kernel is being compiled".
 	Explain(d *device.Device, p *Program, choice Choice) (kernels int, why string)
 }
 
@@ -91,9 +91,9 @@ func (c *Call) scratch(bytes int) (unsafe.Pointer, func(), error) {
 	return buf.Ptr(), buf.Free, nil
 }
 
-// Explain returns the number of pieces of work that a call's program is on a device, 0 if
-// the single operations run. If it is not one, why gives the reason. choice is the result
-// of Call.Choice.
+// Explain returns the number of kernels that compute a call of the program on a device, 0
+// if the single operations compute it. If the number is not one, why gives the reason.
+// choice is the result of Call.Choice.
 func Explain(d *device.Device, p *Program, choice Choice) (kernels int, why string) {
 	if d.Kind() == device.CPU {
 		return 1, ""
@@ -114,8 +114,8 @@ func Describe(d *device.Device, p *Program, choice Choice, n int) string {
 	}
 }
 
-// stepByStep runs every step as the single operation, with intermediate results in memory
-// of the pool.
+// stepByStep runs each step as a single operation. Intermediate results are in memory of
+// the pool.
 func (c *Call) stepByStep(s *device.Stream) (err error) {
 	p := c.Program
 	d := s.Device()
@@ -160,8 +160,8 @@ func (c *Call) stepByStep(s *device.Stream) (err error) {
 	return nil
 }
 
-// finish computes the reduction, softmax or norm behind the steps. x holds the elements of
-// the last step.
+// finish computes the reduction, softmax or norm at the end of the chain. x holds the
+// elements of the last step.
 func (c *Call) finish(s *device.Stream, x device.View) error {
 	switch op := c.Program.Reduction.Op; op {
 	case expr.LayerNorm, expr.RMSNorm:
@@ -173,7 +173,7 @@ func (c *Call) finish(s *device.Stream, x device.View) error {
 	}
 }
 
-// step runs one step as the single operation.
+// step runs one step as a single operation.
 func (c *Call) step(s *device.Stream, step *Step, dst device.View, results *[MaxSteps]device.View) error {
 	var in [3]ops.Operand
 	for j, a := range step.Args[:step.N] {

@@ -31,9 +31,9 @@ type candidate struct {
 	k                int  // the kernel's k: the problem's, or padded with zeros
 	copyOut          bool // the kernel writes to a temporary buffer, which is copied to D
 	separateEpilogue bool // separate kernels apply the epilogue
-	separateSquare   bool // a separate kernel takes the squared modulus
+	separateSquare   bool // a separate kernel computes the squared modulus
 	rows             int  // of one block of D; 0: D is one block
-	parts            int  // number of parts of k; 0: k is not divided
+	parts            int  // number of parts of k; 0: k is not split
 	cycles           float64
 	steps            []Step
 	workspace        int64
@@ -43,7 +43,7 @@ type candidate struct {
 	form     cutlass.Form
 	fallback *candidate
 
-	// The kernel of the last rows, if it is another one.
+	// The kernel of the last rows, if it differs from kernel.
 	last     *candidate
 	lastRows int
 
@@ -53,8 +53,8 @@ type candidate struct {
 	prepareScratch int64 // bytes of the workspace that makes the planes
 }
 
-// prep says how an operand reaches a kernel: without a copy, or copied into a padded matrix
-// of the major that the kernel reads.
+// prep says how an operand is passed to a kernel: without a copy, or copied to a padded
+// matrix in the major that the kernel reads.
 type prep struct {
 	copy  bool
 	conj  bool // the copy is the conjugate
@@ -245,9 +245,9 @@ func fitsGrid(p Problem, k cutlass.Kernel) bool {
 	return true
 }
 
-// conjugationFits reports whether the kernel's conjugation of A and B suits the
-// problem. A product and its conjugate have the same squared modulus, so that for
-// AbsSquare only a difference between A and B matters.
+// conjugationFits reports whether the kernel conjugates A and B as the problem demands. A
+// product and its conjugate have the same squared modulus, so for AbsSquare only a
+// difference between A and B matters.
 func conjugationFits(p Problem, k cutlass.Kernel) bool {
 	if k.AbsSquare {
 		return k.ConjB == (p.ConjA != p.ConjB)
@@ -363,7 +363,7 @@ func alignedPitch(length, size, need int) int {
 
 const (
 	cacheLine = 128 // bytes
-	longLine  = 512 // bytes of a line from which rounding up to a cache line costs little
+	longLine  = 512 // bytes of a line above which rounding up to a cache line costs little
 )
 
 func swap(l Layout) Layout {
@@ -385,8 +385,8 @@ func alignUp(n, unit int) int {
 	return (n + unit - 1) / unit * unit
 }
 
-// prepare returns how an operand of mn x k reaches the kernel. In have and want, RowMajor
-// means that k is contiguous.
+// prepare returns how an operand of mn x k is passed to the kernel. In have and want,
+// RowMajor means that k is contiguous.
 func prepare(mn, k, size int, have Layout, want cutlass.Major, align, need int, padK, conj bool) prep {
 	q := prep{major: want, conj: conj}
 	switch {
@@ -451,7 +451,7 @@ func (c *candidate) predicted() string {
 
 // The cost of the steps before and after a kernel, in units of the model (model.go).
 const (
-	transposeRate = 0.8  // of the device's bandwidth, for a transpose
+	transposeRate = 0.8  // relative to the device's bandwidth, for a transpose
 	stepOverhead  = 5500 // 3 us: a launch, and its last CTAs, while most multiprocessors are idle
-	guardCycles   = 3000 // a kernel that returns immediately because the guard excludes it
+	guardCycles   = 3000 // a kernel that returns at once because the guard disables it
 )

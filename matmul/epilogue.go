@@ -21,20 +21,20 @@ type EpilogueArgs struct {
 // actSteps is the kernel library's flag GPK_ACT_STEPS.
 const actSteps = 16
 
-// The values of K from which smooth functions are fused into the epilogue. With a
-// smaller K the products of other tiles are too short to hide the function: bfloat16
-// 4096 x 1024 x 4096 with bias and GELU takes 71 us with the pingpong kernel, and 81 us
-// with two kernels. A kernel that ends a tile before it begins the next hides nothing,
-// and needs a larger K.
+// The smallest K for which smooth functions are fused into the epilogue. With a smaller K,
+// the products of other tiles take too little time to hide the function: bfloat16 4096 x
+// 1024 x 4096 with bias and GELU takes 71 us with the pingpong kernel, and 81 us with two
+// kernels. A kernel that ends a tile before it begins the next hides nothing, and needs a
+// larger K.
 const (
 	smoothDepth       = 4096
 	smoothBehindDepth = 1024 // for pingpong kernels
 )
 
-// Takes adds an epilogue to the product, if the kernel that would compute the product into
-// D on s without an epilogue can apply it with the same bits as separate operations. It
-// then plans the product and reports true. For a product that already has an epilogue it
-// reports false.
+// Takes tries to add an epilogue to the product. It chooses the kernel that computes the
+// product into D on s without an epilogue. If this kernel can apply the epilogue with the
+// same bits as separate operations, Takes plans the product with it and reports true. For
+// a product that already has an epilogue it reports false.
 func (p *Product) Takes(s *device.Stream, t EpilogueArgs) bool {
 	if p == nil || p.check(p.D.Layout.Shape) != nil || s.Device().Kind() == device.CPU || !p.extensible() {
 		return false

@@ -7,15 +7,15 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// If M is a few rows more than a multiple of the tile, these last rows need a whole row
-// of tiles. If the other tiles just fill the multiprocessors, that costs one more wave:
-// 4097 cubed is 34 x 33 tiles of 128 x 128 in pairs, nine waves of 132, and its first
-// 4096 rows are eight. The last rows are then a product of their own, by the kernel that
-// is fastest for so few rows. It reads the same copies of the operands as the other
-// kernel, and takes about the time to read B.
+// If M is a few rows more than a multiple of the tile, these last rows need a whole row of
+// tiles, which can cost one more wave. For example, 4097 cubed is 34 x 33 tiles of 128 x
+// 128 in pairs, nine waves on 132 multiprocessors, and its first 4096 rows are eight waves.
+// The last rows are then computed as a separate product, by the kernel that is fastest for
+// so few rows. It reads the same copies of the operands as the other kernel, and takes
+// about the time to read B.
 const (
 	maxLastRows    = 16   // rows of the narrowest tile
-	minSavedCycles = 6000 // cycles that cutting the last rows has to save in the other rows
+	minSavedCycles = 6000 // computing the last rows apart must save at least this many cycles in the other rows
 	lastStepCycles = 2500 // cycles that the launch of the last rows adds to a step after it
 )
 

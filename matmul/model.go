@@ -65,9 +65,9 @@ const (
 	narrowStep    = 15. // for instructions at most 32 wide
 )
 
-// The fraction of the peak that scaled (1) and split (2) kernels reach, by tile,
-// measured on the same machine at 1024 to 8192 cubed. Both store float32. Split
-// kernels read each plane once for three products and add the sums in registers.
+// The fraction of the peak that scaled (1) and split (2) kernels reach, by tile, measured
+// on the H200 at 1024 to 8192 cubed. Both store float32. Split kernels read each plane
+// once for three products and add the sums in registers.
 var planesReach = map[[3]int]float64{
 	{1, 128, 256}: 0.69, {1, 128, 192}: 0.63, {1, 128, 128}: 0.57, {1, 64, 128}: 0.31,
 	{2, 128, 256}: 0.76, {2, 128, 128}: 0.67, {2, 64, 128}: 0.475,
@@ -79,7 +79,7 @@ const (
 	aloneRate  = 0.96 // of the peak, for a float64 tile that fills a multiprocessor, if there is one tile for each
 	ringReach  = 0.92
 	ringEnd    = 1500. // from a tile's last step to the next one's first
-	ringLong   = 2e6   // cycles from which the clock falls, fully at twice as many
+	ringLong   = 2e6   // a kernel of more cycles lowers the clock, fully from twice as many on
 	ringHeat   = 0.07  // relative cost of the lower clock, beyond that of larger tiles
 	groupReach = 0.88  // of a ring whose groups of warps compute alternate steps
 	groupEnd   = 4000. // the groups add their sums
@@ -88,7 +88,7 @@ const (
 	splitEnd   = 5300.
 	skinnyRate = 0.86
 	skinnyPart = 1.15 // of a TF32 kernel whose last column of tiles is part of one: up to 1.4 was measured
-	skinnyLead = 700. // cycles by which its tile of 16 rows starts before a kernel that needs descriptors for TMA
+	skinnyLead = 700. // its tile of 16 rows starts this many cycles before a kernel that needs descriptors for TMA
 )
 
 var flopsPerCycle = map[string]float64{

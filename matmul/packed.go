@@ -135,9 +135,8 @@ func formOn(dev *device.Device, t dtype.DType, precision Precision) cutlass.Form
 }
 
 // arrange makes View: with k contiguous for TF32, and with rows aligned to 16 bytes. If
-// planes are made as well and the kernels have full precision, any contiguous operand is
-// good enough, because these kernels read both majors. Only an operand that is contiguous
-// along neither axis is copied then.
+// planes are made as well and the kernels have full precision, only an operand that is
+// contiguous along neither axis is copied, because these kernels read both majors.
 func (p *Packed) arrange(s *device.Stream, b device.View, precision Precision, planes bool) error {
 	n := b.Layout.NDim()
 	size := b.DType.Size()

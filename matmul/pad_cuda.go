@@ -21,7 +21,7 @@ type padding struct {
 const maxPadded = 1 << 30
 
 // add adds the copy of a stack of `copies` matrices m of v to o. It reports false if the
-// operand needs more than a copy of its lines.
+// copy would have to transpose or conjugate.
 func (p *padding) add(v device.View, m matrix, o operand, copies int, how prep) bool {
 	if !how.copiesLines() || p.n > 0 && v.DType != p.dtype {
 		return false
@@ -53,7 +53,7 @@ func (p *padding) run(s *device.Stream) error {
 	return p.dev.LaunchWork(s, p.reads[:p.n], p.writes[:p.n], p)
 }
 
-// padder is what starts the copies: the kernel library, or the device's launch queue.
+// padder starts the copies: the kernel library, or the device's launch queue.
 type padder interface {
 	Pad(device int, stream uint64, t dtype.DType, a, b cutlass.Padded) error
 }

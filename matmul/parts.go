@@ -8,10 +8,10 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// With few tiles and a long k, multiprocessors are idle. Split-K divides k into equal
+// With few tiles and a long k, multiprocessors are idle. Split-K then divides k into equal
 // parts. A kernel with float32 results computes them as the matrices of a batch, and
-// gpk_gemm_parts adds them in order and applies the epilogue. The number of parts
-// depends only on the problem and the device.
+// gpk_gemm_parts adds them in order and applies the epilogue. The number of parts depends
+// only on the problem and the device.
 const (
 	maxParts    = 32
 	minPartK    = 512  // the shortest part of k

@@ -8,14 +8,14 @@ import (
 // StepKind is the kind of a step of a plan.
 type StepKind uint8
 
-// The steps. Pad, Transpose and Pack copy an operand into workspace with aligned
-// rows: Pad keeps its major, Transpose changes it, and Pack copies an operand that
-// is contiguous along neither axis, or that must be conjugated. Two pads are one
-// launch. Split sums partial products. Launch is the kernel. ApplyEpilogue applies
-// bias and activation after a kernel without an epilogue. CopyOut copies a padded
-// result to D. Scale and ScaleSplit make the float16 planes that scaled and split
-// kernels read. Square computes the squared modulus if the kernel does not. Mirror
-// writes the other half of a symmetric result.
+// The steps. Pad, Transpose and Pack copy an operand into workspace with aligned rows:
+// Pad keeps its major, Transpose changes it, and Pack copies an operand that is
+// contiguous along neither axis, or that must be conjugated. Two pads are one launch.
+// Split sums partial products. Launch runs the kernel. ApplyEpilogue applies bias and
+// activation after a kernel without an epilogue. CopyOut copies a padded result to D.
+// Scale and ScaleSplit make the float16 planes that scaled and split kernels read. Square
+// computes the squared modulus if the kernel does not. Mirror writes the other half of a
+// symmetric result.
 const (
 	Pad StepKind = iota
 	Pack

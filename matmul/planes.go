@@ -10,7 +10,7 @@ import (
 // guard words. A line is a row of A or a column of B. Addresses are device addresses.
 type planes struct {
 	high, low, scales, guards uint64
-	kMajor                    bool // the elements of a line are contiguous; otherwise the elements of all lines at one k are
+	kMajor                    bool // if set, the elements of a line are contiguous; otherwise the elements of all lines at one k are
 	pitch, member             int  // elements between lines (or between steps of k), and between matrices of the batch
 	lines                     int  // number of lines of a matrix, each with one scale
 }
@@ -75,7 +75,7 @@ func (p planes) source(o operand, m matrix, conj bool) cutlass.Prepared {
 	}
 	if p.kMajor {
 		q.Step = 1
-	} else { // the stride of a single line has no effect
+	} else { // a single line: its stride has no effect
 		q.Line = 1
 	}
 	return q
@@ -95,8 +95,8 @@ func (m matrix) copies(batch int) int {
 	return batch
 }
 
-// scaledRun holds the planes of both operands of a scaled or split kernel, and their
-// memory. This product makes the planes, or B is packed and has them.
+// scaledRun holds the planes of both operands of a scaled or split kernel, and their memory.
+// The product makes the planes, unless B is packed and has them already.
 type scaledRun struct {
 	a, b             planes
 	strideA, strideB int

@@ -40,9 +40,9 @@ type Option interface{ apply(*Options) }
 
 // Options are the collected options of one product.
 type Options struct {
-	Precision Precision   // Default when the call names none
-	Output    dtype.DType // Invalid when the call names none
-	Kernel    string      // a manifest name, or empty
+	Precision Precision   // Default if the call has none
+	Output    dtype.DType // Invalid if the call has none
+	Kernel    string      // the name of a manifest entry, or empty
 	AbsSquare bool
 	Symmetric bool
 }
@@ -53,8 +53,8 @@ type outputOption dtype.DType
 
 func (t outputOption) apply(o *Options) { o.Output = dtype.DType(t) }
 
-// WithOutput asks for a result of type dt: the default type of the product or, for operands
-// of a 16-bit type, Float32, in which their sums are computed in any case.
+// WithOutput asks for a result of type dt: the product's default type or, for operands of a
+// 16-bit type, Float32, the type in which their sums are computed.
 func WithOutput(dt dtype.DType) Option { return outputOption(dt) }
 
 type resultOption uint8
@@ -68,17 +68,17 @@ func (r resultOption) apply(o *Options) {
 	}
 }
 
-// Options about the result, for Gram matrices of every kind.
+// Options for Gram matrices.
 //
-// AbsSquare returns the squared modulus of every element of the product. The
-// result is real: Float32 for Complex64, Float64 for Complex128. For other types
-// it has the type of the product. Halves are squared before the one rounding.
+// AbsSquare returns the squared modulus of every element of the product. The result is
+// real: Float32 for Complex64, Float64 for Complex128. For other types it has the type of
+// the product. For half types the float32 sum is squared and then rounded once.
 //
-// Symmetric is the caller's promise that the product is symmetric, or Hermitian
-// if it is complex: A times its own conjugate transpose, for example, or AbsSquare
-// of that. gpk computes half of it and writes both halves, so that the result
-// equals its conjugate transpose exactly. Which half is computed is not specified.
-// A product that is not square is ErrShape.
+// Symmetric is the caller's promise that the product is symmetric, or Hermitian if it is
+// complex: A times its own conjugate transpose, for example, or AbsSquare of that. gpk
+// computes half of it and writes both halves, so that the result equals its conjugate
+// transpose exactly. Which half is computed is not specified. A product that is not square
+// is ErrShape.
 const (
 	AbsSquare resultOption = iota + 1
 	Symmetric

@@ -24,7 +24,7 @@ const (
 func (l Layout) String() string { return [...]string{"row", "col", "strided"}[min(l, Strided)] }
 
 // Activation is a function that is applied to every element of a product and its bias,
-// before the one rounding. Its numbers are those of the kernel library.
+// before the result is rounded. Its numbers are those of the kernel library.
 type Activation uint8
 
 // The activations.
@@ -52,9 +52,9 @@ type Epilogue struct {
 func (e Epilogue) IsZero() bool { return e == Epilogue{} }
 
 // Problem describes a product D[i] = act(A[i] B[i] + bias), i < Batch, of m x k and k x n
-// matrices. Align is the largest power of two, in bytes, that divides an operand's address,
-// row pitch and batch stride. Zero values mean RowMajor, Default precision and no epilogue;
-// Batch 0 means 1, and Align 0 the element size.
+// matrices. AlignA, AlignB and AlignC are in bytes: the largest power of two that divides
+// the operand's address, row pitch and batch stride. Zero values mean RowMajor, Default
+// precision and no epilogue; Batch 0 means 1, and Align 0 the element size.
 type Problem struct {
 	M, N, K, Batch         int
 	A, B, Out              dtype.DType
@@ -65,7 +65,7 @@ type Problem struct {
 	ConjA, ConjB           bool // the conjugate of the operand is multiplied
 	AbsSquare              bool // D is the squared modulus of the product; Out is its type
 	Symmetric              bool // D is Hermitian: half is computed, both halves are written
-	Packed                 bool // B is a gpk.Pack, which has its planes
+	Packed                 bool // B is a gpk.Pack that has planes
 }
 
 func (p Problem) normal() (Problem, error) {
@@ -96,7 +96,8 @@ func (p Problem) normal() (Problem, error) {
 	return p, nil
 }
 
-// checkResult returns an error for what AbsSquare and Symmetric exclude.
+// checkResult returns an error for combinations that AbsSquare or Symmetric does not
+// allow.
 func (p Problem) checkResult() error {
 	if p.Symmetric && p.M != p.N {
 		return layout.Errorf("a product of %d x %d is not symmetric", p.M, p.N)

@@ -45,7 +45,7 @@ func (p *Product) Flops() int64 {
 	return n
 }
 
-// planned is how a product will be computed.
+// planned is the chosen way to compute a product.
 type planned struct {
 	stack stack
 	q     Problem
@@ -70,8 +70,8 @@ type matrix struct {
 	batchStride        int
 }
 
-// layout returns along which axis the matrix is contiguous, and pitch, the distance of its
-// rows (or columns). The stride of an axis of length 1 does not matter.
+// layout returns the axis along which the matrix is contiguous, and pitch, the distance of
+// its rows (or columns). The stride of an axis of length 1 does not matter.
 func (m matrix) layout() (l Layout, pitch int) {
 	switch {
 	case m.batchStride < 0:
@@ -90,7 +90,7 @@ func (m matrix) layout() (l Layout, pitch int) {
 	return Strided, 0
 }
 
-// right is layout for B. A dense column counts as contiguous along k.
+// right is the layout method for B. A dense column counts as contiguous along k.
 func (m matrix) right() (l Layout, pitch int) {
 	if m.batchStride >= 0 && m.cols <= 1 && m.rows > 1 && m.rowStride == 1 {
 		return ColMajor, m.rows

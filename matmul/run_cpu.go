@@ -64,7 +64,7 @@ func (p *Product) runCPU(s *device.Stream) error {
 			return err
 		}
 		err = s.Device().LaunchWork(s, reads, r.writes[:], r)
-		if err != nil && r.reads[3].Freed() { // since panelsFor
+		if err != nil && r.reads[3].Freed() { // another goroutine freed them after panelsFor
 			r.reads[3] = nil
 			err = s.Device().LaunchWork(s, reads, r.writes[:], r)
 		}
@@ -169,14 +169,14 @@ func (p *Product) multiply(st *stack, d device.View, panels unsafe.Pointer, ep *
 	return nil
 }
 
-// runBlocks computes a stack whose result is squared or symmetric, block by block.
+// runBlocks computes a stack with AbsSquare or Symmetric, block by block.
 func (p *Product) runBlocks(s *device.Stream, st stack, at [3]int, reads []*device.Buffer) error {
 	own := *p // a capture keeps the work after this call, and the caller may change *p
 	p = &own
 	dev := s.Device()
 	st.a.offset, st.b.offset, st.d.offset = at[0], at[1], at[2]
 	q := p.problem(st)
-	half := q.Symmetric && !q.AbsSquare // squares are also taken of elements below the diagonal
+	half := q.Symmetric && !q.AbsSquare // squaring also reads elements below the diagonal
 	rows := hostRows(q, half)
 	var temp device.View
 	if q.AbsSquare && q.sumType() != q.Out {

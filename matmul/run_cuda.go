@@ -208,8 +208,8 @@ func (l *launch) runBlocks(s *device.Stream, d matrix, w *scratch) error {
 	return nil
 }
 
-// finishBlock runs the steps that the kernel leaves to others: the epilogue, the squared
-// modulus, and the copy to place, the block's part of D.
+// finishBlock runs the steps after the kernel: the epilogue, the squared modulus, and the
+// copy to place, which is the block's part of D.
 func (l *launch) finishBlock(s *device.Stream, place matrix) error {
 	c := l.c
 	if !c.separateEpilogue && !c.separateSquare && !c.copyOut {
@@ -261,7 +261,7 @@ type launch struct {
 	act           Activation
 	alpha         float64
 	workspace     uint64
-	partsAt       uint64 // address of the sums of the parts of k, float32
+	partsAt       uint64 // address of the partial sums of k, float32
 	partPitch     int
 	reads, writes []*device.Buffer
 
@@ -408,8 +408,7 @@ func prepareOperand(s *device.Stream, v device.View, m matrix, batch int, how pr
 	return o, buf.Free, nil
 }
 
-// copied returns the copy's matrix, with the kernel's k, and the number of lines of one
-// copy.
+// copied returns the matrix of the copy, with the kernel's k, and the number of its lines.
 func (m matrix) copied(copies int, how prep, k int, isB bool) (full matrix, lines int) {
 	full = m
 	if isB {
@@ -432,7 +431,7 @@ func (m matrix) copied(copies int, how prep, k int, isB bool) (full matrix, line
 	return full, lines
 }
 
-// beyond returns the part of m outside the operand itself: the padding along k.
+// beyond returns the part of m that holds the padding along k, which operand does not have.
 func (m matrix) beyond(operand matrix, isB bool) matrix {
 	rest := m
 	if isB {

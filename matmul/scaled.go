@@ -209,7 +209,7 @@ func (c *candidate) few() bool { return c.kernel.Schedule == "few" }
 
 // fallbackOf returns the candidate that computes the product if the guard rejects the data:
 // the fastest kernel that has at least the requested precision, accepts a guard and needs
-// no copies of the operands. A copy would run whatever the guard decides.
+// no copies of the operands. A copy would run even if the guard accepts the data.
 func fallbackOf(p Problem, main cutlass.Kernel, c device.Capabilities, kernels []cutlass.Kernel) *candidate {
 	var best *candidate
 	for _, k := range kernels {
@@ -236,10 +236,10 @@ func guardable(k cutlass.Kernel) bool {
 	return k.Schedule != "plain" || k.AbsSquare || k.ConjA || k.ConjB
 }
 
-// The cost of making the forms, in units of the model.
+// The cost of making the planes, in cycles of the model.
 const (
 	prepareCycles = 7000 // a launch, and the latency of one line
-	prepareRate   = 0.9  // of the device's bandwidth
+	prepareRate   = 0.9  // relative to the device's bandwidth
 	fewRate       = 0.96 // likewise, for the kernel of few rows
 )
 

@@ -7,10 +7,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// square writes the squared moduli of x, a product whose rows are contiguous, to dst. It
-// overwrites x, except that it only reads a real x of dst's type. A complex element gives
-// the rounded sum of two rounded squares. Sums of halves are float32: they are squared
-// first, and then rounded to the half type.
+// square writes the squared moduli of x to dst. x is a product with contiguous rows. It
+// is overwritten unless it is real and of dst's type. A complex element gives the rounded
+// sum of two rounded squares. Sums of halves are float32: they are squared first, and
+// then rounded to the half type.
 func square(s *device.Stream, dst, x device.View) error {
 	switch {
 	case x.DType.IsComplex():

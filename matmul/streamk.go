@@ -11,8 +11,8 @@ import (
 // Constants of stream-K kernels, whose CTAs share the tiles beyond the last full wave.
 const (
 	minPartSteps   = 8     // the smallest number of steps of k in a CTA's part of a tile
-	streamKPart    = 6500. // cycles of a part, whose sum goes through the workspace; the parts of a tile run one after the other
-	streamKPartial = 0.5   // of a wave: with more tiles than this beyond the last full wave, stream-K saves nothing
+	streamKPart    = 6500. // cycles of a part; its sum goes through the workspace, and the parts of a tile run one after the other
+	streamKPartial = 0.5   // in waves: if more tiles than this remain after the last full wave, stream-K saves nothing
 )
 
 // streamK is a stream-K kernel's distribution of a problem's tiles over CTAs.

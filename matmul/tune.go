@@ -25,7 +25,7 @@ var autotune = sync.OnceValue(func() bool { return setting.On("GPK_AUTOTUNE") })
 const (
 	maxTuned   = 6    // kernels timed for one problem
 	tuneSlack  = 2.0  // kernels slower than this multiple of the best prediction are not timed
-	tuneMargin = 0.98 // another kernel must take less than this part of the time of the model's choice
+	tuneMargin = 0.98 // another kernel replaces the model's choice if it takes less than this fraction of the time
 )
 
 // tuner holds the measured choices of one device.
@@ -64,8 +64,8 @@ func (p *Product) tuned(s *device.Stream, st stack, q Problem) string {
 	dev := s.Device()
 	t, key := tunerOf(dev), tuneKey(q)
 	if c, ok := t.file.lookup(key); ok {
-		// The file may name a kernel that cannot compute the problem, for anybody can write
-		// the file. Such a problem is measured again.
+		// Anyone can write the file, so it may name a kernel that cannot compute the
+		// problem. Such a problem is measured again.
 		if _, err := plans.get(q, c.Kernel, dev); err == nil {
 			return c.Kernel
 		}
@@ -170,7 +170,7 @@ func (p *Product) clock(s *device.Stream, st stack, q Problem, c *candidate) (ti
 		}
 		return end.Elapsed(begin)
 	}
-	once, err := run(1) // and warm up
+	once, err := run(1) // also a warm-up
 	if err != nil {
 		return 0, err
 	}

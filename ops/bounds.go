@@ -82,13 +82,14 @@ func floatBounds(dt dtype.DType, lo, hi float64) (l, h, below float64) {
 	return lo, hi, math.Nextafter(hi, math.Inf(-1))
 }
 
-// Holds reports whether two numbers rounded to a floating-point type are finite.
+// Holds reports whether x and y stay finite when they are rounded to a floating-point
+// type.
 func Holds(dt dtype.DType, x, y float64) bool {
 	a, b, _ := floatBounds(dt, x, y)
 	return Finite(a, b)
 }
 
-// nextBelow returns the bits of the half that is next below the half with these bits.
+// nextBelow returns the bits of the largest half below the half with the given bits.
 func nextBelow(bits uint16) uint16 {
 	switch {
 	case bits&0x7fff == 0:

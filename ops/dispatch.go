@@ -28,7 +28,7 @@ type Scalar [2]uint64
 type call struct {
 	kernel  kernel
 	op      expr.Op
-	scalars [2]Scalar // of Apply3, its last operands; otherwise the first one counts
+	scalars [2]Scalar // the scalar operands; Apply3 has up to two, other calls one
 	first   bool      // the scalar is the left operand
 	dev     *device.Device
 	views   [maxViews]device.View
@@ -281,7 +281,7 @@ var scalarKernel = kernel{
 
 var noStrides [maxDims]int
 
-// zeros returns the strides of a scalar.
+// zeros returns the n strides of a scalar, all zero.
 func zeros(n int) []int { return noStrides[:n] }
 
 // Cast copies x into dst, and converts the elements if the types differ. It is also

@@ -12,7 +12,7 @@ import (
 // bounds are at least those that NVIDIA states for CUDA's math library (CUDA C++
 // Programming Guide, Mathematical Functions, tables of float and double). NVIDIA's errors
 // are relative to the correctly rounded result, which is up to half an ulp away from the
-// exact one. Some functions of internal/cpu have larger bounds.
+// exact one. The functions of internal/cpu with larger errors have larger bounds.
 var functions = []Row{
 	{expr.Tan, Unary, floats, sameType, refReal(math.Tan), "the tangent of a, in radians", Bound{Float32: 4, Float64: 2.5}},
 	{expr.Asin, Unary, floats, sameType, refReal(func(x float64) float64 { return math.Atan2(x, math.Sqrt((1-x)*(1+x))) }), "the angle in [-pi/2, pi/2] whose sine is a, NaN outside [-1, 1]", Bound{Float32: 2, Float64: 2.5}},

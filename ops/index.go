@@ -15,8 +15,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// indexError returns an error for an index outside an axis. flags are the least index below
-// the axis and the greatest beyond it, 0 for none.
+// indexError returns an error for an index outside an axis. flags[0] is the least negative index outside the axis,
+// flags[1] the greatest index outside it; 0 for none.
 func indexError(flags [2]int64, axis, length int) error {
 	for _, i := range flags {
 		if i != 0 {
@@ -46,9 +46,9 @@ func Take(s *device.Stream, dst, x, indices device.View, axis int, fail func(err
 	return newTakeCall(dst, x, indices, axis, xs, is).start(s, axis, fail)
 }
 
-// TakeAlong copies, for each index, the element of x at it along an axis, and at the index's own place
-// along the others, to dst. indices has the shape of dst, and x has it along all other axes; either may
-// repeat elements by strides of 0. Errors are those of Take.
+// TakeAlong sets each element of dst to the element of x whose index along an axis comes from indices, and whose other
+// indices are those of the element of dst, as NumPy's take_along_axis. indices has the shape of dst, and x has that
+// shape along all other axes; either may repeat elements by strides of 0. Errors are those of Take.
 func TakeAlong(s *device.Stream, dst, x, indices device.View, axis int, fail func(error) error) error {
 	if dst.Layout.Size() == 0 {
 		return nil
@@ -113,8 +113,8 @@ type takeCall struct {
 	length, step    int
 }
 
-// newTakeCall returns a call on an axis of x. xs and is are the strides of x and of the indices along the
-// dimensions of dst.
+// newTakeCall returns a call on an axis of x. xs are the strides of x along the dimensions of dst, and is those of the
+// indices.
 func newTakeCall(dst, x, indices device.View, axis int, xs, is []int) takeCall {
 	t := takeCall{dst: dst, x: x, indices: indices, length: x.Layout.Shape[axis], step: x.Layout.Strides[axis]}
 	if dst.Layout.Size() > 0 {
@@ -131,8 +131,8 @@ func (t *takeCall) checkOnly() *takeCall {
 	return u
 }
 
-// hostTake is a call on the CPU. Where an index is outside the axis, an element may be written
-// only if the destination has no contents to lose, which fresh says.
+// hostTake is a Take on the CPU. fresh says that the destination has no contents yet; then elements may be written
+// even if an index is outside the axis.
 type hostTake struct {
 	takeCall
 	axis  int
@@ -250,7 +250,8 @@ func Sort(s *device.Stream, dst, x device.View, axis int, descending bool) error
 	})
 }
 
-// lineRoom returns an error if scratch memory for one line, with so many bytes per element, exceeds the host's memory.
+// lineRoom returns an error if scratch memory for one line exceeds the host's memory. bytes is the scratch memory per
+// element.
 func lineRoom(shape []int, axis, bytes int) error {
 	n := int64(shape[axis])
 	if n > math.MaxInt64/int64(bytes) {

@@ -84,8 +84,8 @@ func (w *lineWork) enqueue(lib entries, ordinal int, stream uint64) error {
 	})
 }
 
-// cumSumLong computes c, the cumulative sums of few long lines on a GPU, in many blocks a line. It
-// reports false where a block a line is as fast; the bits are the same.
+// cumSumLong computes the cumulative sums of a few long lines on a GPU, with many blocks a line.
+// It reports false if one block a line is as fast; both give the same bits.
 func cumSumLong(s *device.Stream, dst, x device.View, c cutlass.CumSum) (bool, error) {
 	dev := s.Device()
 	lib := dev.Library()

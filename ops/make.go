@@ -62,8 +62,8 @@ func Eye(s *device.Stream, dst device.View, one Scalar) error {
 	return Fill(s, dst, one)
 }
 
-// Concat writes views one behind the other along an axis of dst. The axis has the total
-// length of the views.
+// Concat writes views to dst, one after the other along an axis. The axis of dst is as long
+// as those of the views together.
 func Concat(s *device.Stream, dst device.View, axis int, views []device.View) error {
 	if s.Device().Kind() == device.CUDA && stacks(dst, axis, views) {
 		return stack(s, dst, views)
@@ -84,9 +84,9 @@ func Concat(s *device.Stream, dst device.View, axis int, views []device.View) er
 	return nil
 }
 
-// stacks reports whether Concat only copies memory blocks of one size one behind the other.
-// dst must be dense, and axis its first axis that is longer than 1. The views must be
-// several, dense, of one size and of dst's type.
+// stacks reports whether Concat only copies memory blocks of one size. This is so if dst is
+// dense, axis is its first axis that is longer than 1, and there are several views that are
+// dense, of one size and of dst's type.
 func stacks(dst device.View, axis int, views []device.View) bool {
 	if len(views) < 2 || !dst.Layout.IsDense() || dst.Layout.Size() == 0 {
 		return false

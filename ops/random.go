@@ -30,9 +30,9 @@ func realParts(dt dtype.DType, n int) (dtype.DType, int) {
 	return dt, n
 }
 
-// Uniform fills dst, which is dense, with uniform random numbers of the Philox blocks from
-// number block on. The numbers depend only on seed and block, and are the same on every
-// device. p comes from UniformBounds.
+// Uniform fills dst, which is dense, with uniform random numbers, from Philox block number
+// block on. The numbers depend only on seed and block, and are the same on every device. p
+// comes from UniformBounds.
 func Uniform(s *device.Stream, dst device.View, seed, block uint64, p [3]uint64) error {
 	return random(s, "Uniform", dst, func(dt dtype.DType, n int) error {
 		return cpu.Uniform(dt, n, seed, block, p, pointer(dst))

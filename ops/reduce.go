@@ -12,14 +12,14 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// reduction is one Reduce, as call is one element-wise operation.
+// reduction is the launch of one Reduce.
 type reduction struct {
 	op     expr.Op
 	dev    *device.Device
 	dst, x device.View
 	dims   [2][maxDims]int // shape and strides of x, collapsed
 	n      int             // number of dimensions
-	axes   uint32          // bit d is set if dimension d is folded
+	axes   uint32          // bit d is set if dimension d is reduced
 	work   uint64          // address of the workspace
 	need   int64           // bytes of the workspace
 	reads  [1]*device.Buffer
@@ -28,9 +28,9 @@ type reduction struct {
 
 var reductions = sync.Pool{New: func() any { return new(reduction) }}
 
-// Reduce folds the axes of x that are set with op. dst is dense and has the remaining
-// axes. A reduction of no elements gives the operation's neutral element, except for
-// the operations of NeedsElements.
+// Reduce reduces x with op over the axes for which axes is true. dst is dense and has the
+// remaining axes. A reduction of no elements gives the operation's neutral element, except
+// for the operations of NeedsElements.
 func Reduce(s *device.Stream, op expr.Op, dst, x device.View, axes []bool) error {
 	if !dst.Layout.IsDense() {
 		return fmt.Errorf("%w: %v into a strided destination", expr.ErrUnsupported, op)

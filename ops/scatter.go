@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// The functions of this file but ScatterAdd run on the CPU alone: package internal/compose composes
-// other operations on a GPU.
+// Except for ScatterAdd, the functions of this file run on the CPU only. On a GPU, package internal/compose composes
+// them of other operations.
 
 // Trues writes the indices of the true elements of x to dst. x is Bool with one axis. dst
 // is Int64, and as long as their number.
@@ -29,8 +29,8 @@ func Trues(s *device.Stream, dst, x device.View) error {
 	})
 }
 
-// OneHot writes, for each element of indices, Int64, a row of zeros to dst, with one, 1 in dst's type, at the place that
-// the element names, if it is a place of the row. Both views are dense.
+// OneHot writes one row for each element of indices, Int64. A row is zero except for one, which is 1 in dst's type, at
+// the index that the element states. If that index is outside the row, the row is zero. Both views are dense.
 func OneHot(s *device.Stream, dst, indices device.View, one Scalar) error {
 	return onHost(s, "OneHot", []device.View{indices}, []*device.Buffer{dst.Buffer}, func() error {
 		if dst.Layout.Size() > 0 {
@@ -41,8 +41,8 @@ func OneHot(s *device.Stream, dst, indices device.View, one Scalar) error {
 	})
 }
 
-// Select writes the elements of x, dense and of the size of mask, where mask, Bool with one axis, is true to dst, which
-// has one axis and is as long as their number.
+// Select writes the elements of x at which mask is true to dst. mask is Bool with one axis; x is dense and has as many
+// elements. dst has one axis, as long as the number of true elements.
 func Select(s *device.Stream, dst, mask, x device.View) error {
 	return onHost(s, "Select", []device.View{mask, x}, []*device.Buffer{dst.Buffer}, func() error {
 		if n := dst.Layout.Size(); n > 0 {
@@ -53,8 +53,8 @@ func Select(s *device.Stream, dst, mask, x device.View) error {
 	})
 }
 
-// Coordinates writes the indices along each axis of a shape of the true elements of mask, Bool and dense in this shape,
-// to dst, one dense view an axis, as long as their number.
+// Coordinates writes the indices of the true elements of mask to dst: one dense view for each axis, as long as the
+// number of true elements. mask is Bool and dense.
 func Coordinates(s *device.Stream, dst []device.View, mask device.View, shape []int) error {
 	to := make([][]int64, len(dst))
 	writes := make([]*device.Buffer, len(dst))
@@ -77,8 +77,8 @@ func Put(s *device.Stream, dst, places, x device.View) error {
 	})
 }
 
-// Ranks selects elements of each line along the last axis of x, those that Sort would leave at the given places, and writes them to
-// dst, which is dense. places ascends.
+// Ranks writes, for each line along the last axis of x, the elements at the given indices of the sorted line to dst,
+// which is dense. places ascends.
 func Ranks(s *device.Stream, dst, x device.View, places []int) error {
 	return onHost(s, "Ranks", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		if err := lineRoom(x.Layout.Shape, x.Layout.NDim()-1, 2*x.DType.Size()); err != nil {
@@ -88,8 +88,8 @@ func Ranks(s *device.Stream, dst, x device.View, places []int) error {
 	})
 }
 
-// ArgSort writes the indices, Int64, that put the elements of x along an axis in order, as cpu.ArgSort does, to dst, which
-// has the shape of x.
+// ArgSort writes the indices, Int64, that sort the elements of x along an axis, as cpu.ArgSort does. dst has the shape
+// of x.
 func ArgSort(s *device.Stream, dst, x device.View, axis int, descending bool) error {
 	return onHost(s, "ArgSort", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		if err := lineRoom(x.Layout.Shape, axis, 3*8); err != nil { // keys, indices and their scratch
@@ -99,15 +99,15 @@ func ArgSort(s *device.Stream, dst, x device.View, axis int, descending bool) er
 	})
 }
 
-// CumProd writes the products of the elements of x along an axis up to each index to dst, as cpu.CumProd does.
+// CumProd writes the cumulative products of x along an axis to dst, as cpu.CumProd does.
 func CumProd(s *device.Stream, dst, x device.View, axis int) error {
 	return onHost(s, "CumProd", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		return cpu.CumProd(x.DType, dst.DType, x.Layout.Shape, axis, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides)
 	})
 }
 
-// Unique writes the different elements of x, of one axis, to the first elements of dst, as cpu.Unique does, and their
-// number to count, Int64. dst is dense and has the length of x; the rest of it is undefined.
+// Unique writes the distinct elements of x, which has one axis, to the first elements of dst, as cpu.Unique does, and
+// their number to count, Int64. dst is dense and has the length of x; its other elements are undefined.
 func Unique(s *device.Stream, dst, count, x device.View) error {
 	if err := Sort(s, dst, x, 0, false); err != nil {
 		return err
@@ -118,10 +118,11 @@ func Unique(s *device.Stream, dst, count, x device.View) error {
 	})
 }
 
-// PutAlong writes x to dst, which is dense, and then, for each index, the element of values at its place to the element
-// of dst at the index along an axis, and at the index's own place along the others. Negative indices count from the end,
-// and the last of equal ones counts. indices and values have the shape of dst along all other axes. For an index outside
-// the axis nothing is written, and the error is fail(outside).
+// PutAlong copies x to dst, which is dense. Then it writes each element of values to the element of dst whose index
+// along an axis comes from indices, and whose other indices are those of the element of values, as NumPy's
+// put_along_axis. Negative indices count from the end. If indices are equal, the last one counts. indices and values
+// have the shape of dst along all other axes. For an index outside the axis nothing is written, and the error is
+// fail(outside).
 func PutAlong(s *device.Stream, dst, x, indices, values device.View, axis int, outside error, fail func(error) error) error {
 	return onHost(s, "PutAlongAxis", []device.View{x, indices, values}, []*device.Buffer{dst.Buffer}, func() error {
 		shape, n := indices.Layout.Shape, dst.Layout.Shape[axis]
@@ -136,8 +137,8 @@ func PutAlong(s *device.Stream, dst, x, indices, values device.View, axis int, o
 	})
 }
 
-// Histogram counts the elements of x, of a real type, between edges, Float64, as cpu.Histogram does, and writes the counts to dst,
-// Int64. All views are dense.
+// Histogram counts the elements of x, of a real type, in the intervals between edges, Float64, as cpu.Histogram does.
+// It writes the counts to dst, Int64. All views are dense.
 func Histogram(s *device.Stream, dst, x, edges device.View) error {
 	return onHost(s, "Histogram", []device.View{x, edges}, []*device.Buffer{dst.Buffer}, func() error {
 		bounds := unsafe.Slice((*float64)(pointer(edges)), edges.Layout.Size())
@@ -154,12 +155,11 @@ func BinCount(s *device.Stream, dst, x device.View) error {
 	})
 }
 
-// ScatterAdd writes x, [n, width], to dst, and adds row i of values to the row that index i, Int32 or
-// Int64, says. Negative indices count from the end. All views are dense. If values has one row and there
-// are more indices, a GPU adds it at each of them; the CPU needs a row for each. The CPU adds as cpu.ScatterAdd
-// does, cutlass/src/gpk_scatter.h describes what a GPU does. The error for an index outside the rows is
-// fail(outside). The CPU returns it and writes nothing. A GPU attaches it to dst's buffer or waits for it, as
-// in Take.
+// ScatterAdd copies x, [n, width], to dst, and adds row i of values to the row of dst that index i, Int32 or Int64,
+// names. Negative indices count from the end. All views are dense. If values has one row and there are more indices, a
+// GPU adds it at each index; the CPU needs one row for each index. cpu.ScatterAdd documents the order of additions on
+// the CPU, and cutlass/src/gpk_scatter.h that on a GPU. The error for an index outside the rows is fail(outside). The
+// CPU returns it and writes nothing. A GPU attaches it to dst's buffer or waits for it, as in Take.
 func ScatterAdd(s *device.Stream, dst, indices, values, x device.View, outside error, fail func(error) error) error {
 	n, width, count := x.Layout.Shape[0], x.Layout.Shape[1], indices.Layout.Size()
 	if n == 0 { // every index is outside

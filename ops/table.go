@@ -48,12 +48,12 @@ type Bound struct {
 	Float32, Float64 float64
 
 	// FromOne says that the unit is the last place of the largest of 1, |a| and the result.
-	// Near a root such a function is a small difference of larger terms.
+	// Near a root, the result of such a function is a small difference of larger terms.
 	FromOne bool
 }
 
-// Units returns the bound for elements of type d. That of the half types is that of
-// float32, in which they are computed.
+// Units returns the bound for elements of type d. For the half types it is the bound of
+// float32, because they are computed in float32.
 func (b Bound) Units(d dtype.DType) float64 {
 	if d == dtype.Float64 || d == dtype.Complex128 {
 		return b.Float64
@@ -73,7 +73,7 @@ var (
 	bits      = join(integers, []dtype.DType{dtype.Bool})
 )
 
-// typesThat lists the element types with a property, in the order of dtype.All.
+// typesThat lists the element types for which are returns true, in the order of dtype.All.
 func typesThat(are func(dtype.DType) bool) []dtype.DType {
 	return slices.DeleteFunc(slices.Clone(dtype.All[:]), func(d dtype.DType) bool { return !are(d) })
 }

@@ -64,7 +64,7 @@ var ternaryKernel = kernel{
 	},
 }
 
-// number returns the host address of operand i, or at if the operand is a number.
+// number returns the host address of operand i, or the address at if the operand is a number.
 func (c *call) number(i int, at unsafe.Pointer) unsafe.Pointer {
 	if c.bufs[i] == nil {
 		return at

@@ -44,7 +44,7 @@ func Load(d *device.Device, path string) (*Library, error) {
 	if d.Kind() != device.CUDA {
 		return nil, fmt.Errorf("%w: the kernels of %s need a CUDA device, this is %v", device.ErrNoGPU, path, d)
 	}
-	lib, err := cutlass.OpenKernelLibrary(path) //nolint:staticcheck // it always fails in a build without CUDA parts
+	lib, err := cutlass.OpenKernelLibrary(path) //nolint:staticcheck // in a build without CUDA it always fails
 	if err != nil {                             //nolint:staticcheck // as above
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (l *Library) Path() string {
 	return l.lib.Path()
 }
 
-// none reports whether Load has not made l.
+// none reports whether l was not made by Load.
 func (l *Library) none() bool { return l == nil || l.lib == nil }
 
 // Entry is an entry point of a library that takes its arguments in a struct A.
@@ -72,7 +72,7 @@ type Entry[A any] struct {
 // Bind finds the entry point with a C name. A is a struct of numbers of fixed size with the
 // layout of the entry point's C struct; an address is a uint64 (device.Buffer.Addr).
 //
-// Errors: ErrDevice for a nil or zero l; ErrUnsupported if A is no such struct;
+// Errors: ErrDevice for a nil or zero l; ErrUnsupported if A is not such a struct;
 // *cutlass.LibraryError if the library lacks the entry point.
 func Bind[A any](l *Library, name string) (*Entry[A], error) {
 	if l.none() {
@@ -141,7 +141,7 @@ func (e *Entry[A]) Query(args *A) error {
 	return e.call(e.dev.Info().Index, 0, args)
 }
 
-// check returns an error if Bind has not made e.
+// check returns an error if e was not made by Bind.
 func (e *Entry[A]) check() error {
 	if e == nil || e.dev == nil {
 		return fmt.Errorf("%w: a nil or zero entry of a kernel library; Bind makes one", device.ErrDevice)
