@@ -17,7 +17,7 @@ var Sources embed.FS
 func sourceFiles() []string {
 	entries, err := Sources.ReadDir("src")
 	if err != nil {
-		panic(err) // embedded at build time
+		panic(err) // they are embedded at build time
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -35,7 +35,7 @@ func KernelSetHash() string {
 	for _, name := range sourceFiles() {
 		text, err := Sources.ReadFile("src/" + name)
 		if err != nil {
-			panic(err) // embedded at build time
+			panic(err) // they are embedded at build time
 		}
 		add(name, string(text))
 	}

@@ -17,7 +17,7 @@ const KernelsABI = 1
 type KernelLibrary struct {
 	path    string
 	handle  uintptr //nolint:unused // only the CUDA build has one
-	message uintptr //nolint:unused // gpk_kernels_error_string, 0 where the library lacks it
+	message uintptr //nolint:unused // gpk_kernels_error_string, 0 if the library lacks it
 }
 
 // Path returns the file from which the library was loaded, with links resolved.
@@ -25,7 +25,7 @@ func (k *KernelLibrary) Path() string { return k.path }
 
 // KernelEntry is an entry point of a KernelLibrary.
 type KernelEntry struct {
-	of   *KernelLibrary //nolint:unused // only the CUDA build has any
+	of   *KernelLibrary //nolint:unused // only the CUDA build has one
 	name string
 	at   uintptr //nolint:unused // its address
 }
@@ -75,7 +75,7 @@ func DescribeKernelLibrary(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(KernelLibrarySidecar(resolved), append(text, '\n'), 0o644); err != nil { //nolint:gosec // others run the library too
+	if err := os.WriteFile(KernelLibrarySidecar(resolved), append(text, '\n'), 0o644); err != nil { //nolint:gosec // other users run the library too
 		return fmt.Errorf("describe %s: %w", path, err)
 	}
 	return nil

@@ -8,13 +8,13 @@ const FactorSmall = 64
 // FactorBlock is the number of rows for which FactorCholesky needs an int32 of workspace.
 const FactorBlock = 32
 
-// FactorCholeskyBytes returns the workspace that FactorCholesky needs for a batch of matrices of so many rows.
+// FactorCholeskyBytes returns the bytes of workspace that FactorCholesky needs for a batch of matrices of `rows` rows.
 func FactorCholeskyBytes(rows, batch int) int64 {
 	return 4 * (1 + int64(batch)*int64((rows+FactorBlock-1)/FactorBlock))
 }
 
-// FactorLURows is the largest number of rows that FactorLU supports. FactorLUBytes is the workspace of one matrix.
-// FactorLU factors at most FactorMembers matrices of a batch at a time, and these share the workspace with the next ones.
+// FactorLURows is the largest number of rows that FactorLU supports. FactorLUBytes is the workspace of one matrix, in
+// bytes. FactorLU factors at most FactorMembers matrices of a batch at a time. The next ones reuse their workspace.
 // src/factor_run.cuh has the same number as most_members. FactorLU needs a GPU with thread block clusters.
 const (
 	FactorLURows  = 8192
@@ -22,7 +22,7 @@ const (
 	FactorMembers = 32768
 )
 
-// FactorNone is what FactorBegin sets the flags to: nothing failed.
+// FactorNone is the value to which FactorBegin sets the flags: no failure.
 const FactorNone = 0x7f7f7f7f7f7f7f7f
 
 // FactorOp is an operation of Library.Factor, GPK_FACTOR_*.

@@ -50,8 +50,8 @@ type QuantumNorms struct {
 	First      bool
 }
 
-// QuantumPairs are the points of single wires whose closed form is computed: those of Rows and
-// of Cols samples.
+// QuantumPairs are the samples, those of Rows and those of Cols, whose points of single wires
+// enter the closed form.
 type QuantumPairs struct {
 	Rows, Cols   int
 	X            uint64
@@ -102,7 +102,7 @@ type QuantumClosedWhole struct {
 	LD                          int
 	One                         float64
 	Notes                       uint64
-	Found, Words                int // words of the notes: those that mean that nothing was found, and all words
+	Found, Words                int // words of the notes: the first Found say that nothing was found, Words is the number of all words
 	Workspace                   uint64
 	WorkspaceBytes              int64
 }

@@ -39,7 +39,7 @@ func (l *Library) ScatterAddWorkspace(device int, s *ScatterAdd) (int64, error) 
 	return l.bytes("gpk_scatter_add_workspace", C.gpk_call_scatter_add_workspace(l.entries.scatterAddSpace, &args))
 }
 
-// ScatterAdd enqueues dst = x with rows of values added at places.
+// ScatterAdd enqueues dst = x with rows of values added at indices.
 func (l *Library) ScatterAdd(device int, stream uint64, s *ScatterAdd) error {
 	args := s.args(device, stream)
 	return l.check("gpk_scatter_add", C.gpk_call_scatter_add(l.entries.scatterAdd, &args))

@@ -6,8 +6,8 @@ package cutlass
 #include "entry.h"
 #include "src/gpk.h"
 
-// The entry points with a queue's calling convention: the function, then its arguments, one
-// word each. Shape and strides are last, ndim words each.
+// The entry points with a queue's calling convention: the function, then its arguments, one 64-bit word
+// each. Shape and strides are last, ndim words each.
 static double gpk_word_double(uint64_t word) {
 	union { uint64_t word; double number; } u = {word};
 	return u.number;
@@ -110,7 +110,7 @@ type Submitted struct {
 	queue  *submit.Queue
 	unmade func() error
 	made   map[kind]struct{}
-	last   kind // most recent one of made
+	last   kind // the most recently used element of made
 }
 
 // kind is the part of a call on which the library's support depends.
@@ -138,7 +138,7 @@ func (s *Submitted) known(k kind) bool {
 	return ok
 }
 
-// first makes a call of a kind that is new.
+// first makes the first call of a kind.
 func (s *Submitted) first(k kind, call func() error) error {
 	s.queue.Drain()
 	err := s.unmade()

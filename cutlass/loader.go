@@ -23,7 +23,7 @@ type OpenOptions struct {
 type Candidate struct {
 	Path  string // the library's file
 	From  string // the rule that names it: "GPK_LIB", "the user's cache", …
-	Asked bool   // set by the user: its absence is worth a warning too
+	Asked bool   // set by the user: a warning reports its absence too
 	Err   error  // the reason why the location is unknown; Path is then empty
 
 	Embedded *Prebuilt // kernels in the program; Path is then the module's path

@@ -304,7 +304,7 @@ func checkDims(entry string, shape []int, strides ...[]int) error {
 	return nil
 }
 
-// numbers passes a slice to C: on the machines of this file int is int64.
+// numbers passes a slice to C. On the machines of this file, int is int64.
 func numbers(s []int) *C.int64_t { return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(s))) }
 
 // GemmWorkspace returns the bytes of workspace that Gemm needs for this problem.

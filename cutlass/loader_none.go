@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-type entries struct{} //nolint:unused // the CUDA build's has members
+type entries struct{} //nolint:unused // that of the CUDA build has members
 
 // Built returns the reason why this program cannot load kernels; the error wraps
 // ErrNotBuilt. It is never nil in this build.

@@ -50,7 +50,7 @@ type Kernel struct {
 	// twice the k and n.
 	Scaled    bool // one plane per operand
 	Split     bool // two planes per operand: the product has float32's precision
-	AbsSquare bool // D has the squared modulus of each element of the complex product
+	AbsSquare bool // D is the squared modulus of each element of the complex product
 
 	ConjA, ConjB bool // the kernel multiplies the conjugate of A, of B
 }
@@ -136,9 +136,9 @@ func families() []family {
 		epilogue   bool
 	}
 	list := []classic{
-		// float64 with other rows. For at most one wave of tiles, a multiprocessor per
-		// tile; for more, several tiles share a multiprocessor, in kernels with smaller
-		// steps (scaledFamilies).
+		// float64 with other rows. For at most one wave of tiles, each multiprocessor
+		// computes one tile. For more, several tiles share a multiprocessor, in kernels
+		// with smaller steps (scaledFamilies).
 		{"sm90_f64_small", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 64, 32}, [2]int{32, 32}, 3, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Float64, dtype.Float64, "fp64", [3]int{128, 128, 16}, [2]int{32, 64}, 3, "multistage", 8, false},
 		{"sm90_f64", 90, 90, dtype.Complex128, dtype.Complex128, "c128", [3]int{64, 64, 16}, [2]int{32, 32}, 3, "multistage", 16, false},

@@ -28,14 +28,14 @@ func scaledFamilies() []family {
 	hopper("sm90_scaled_small", 1, false, small, [2]int{1, 1}, "pingpong", allMajors)
 	// One row of tiles: a packed operand with few columns of tiles.
 	hopper("sm90_scaled_few", 1, false, middle, [2]int{1, 1}, "cooperative", allMajors)
-	fs = append(fs, streamKFamilies("sm90_scaled_few")...) // there are few of either
+	fs = append(fs, streamKFamilies("sm90_scaled_few")...) // there are few of either kind
 
 	// The large tile moves the least data, the middle one wastes less if there are few
 	// tiles: see mainloop_split_sm90.cuh.
 	hopper("sm90_split", 2, false, large, [2]int{2, 1}, "cooperative", allMajors)
 	hopper("sm90_split", 2, false, middle, [2]int{2, 1}, "cooperative", allMajors)
 	hopper("sm90_split_small", 2, false, small, [2]int{1, 1}, "pingpong", allMajors)
-	// They share their unit with kernels for float64, because there are few of either.
+	// They are in the same unit as kernels for float64, because there are few of either.
 	fs = append(fs, family{90, Kernel{
 		Unit: "sm90_split_small", SM: 90, A: dtype.Float64, B: dtype.Float64,
 		Tile: [3]int{128, 64, 16}, Warp: [2]int{64, 32}, Cluster: [2]int{1, 1}, Stages: 4, Schedule: "multistage", Math: "fp64",

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Ports derived from a job's name lie below those that systems hand out by themselves (32768 on
-// Linux). Several are tried, in one order, as another program may have one of them.
+// Ports derived from a job's name are below those that systems assign automatically (32768 and up on
+// Linux). Several are tried in a fixed order, because another program may use one of them.
 const (
 	firstPort  = 20000
 	portCount  = 12000
 	candidates = 4
 )
 
-// addresses returns where rank 0 of the job may be reached, in the order to be tried.
+// addresses returns the possible addresses of rank 0, in the order in which they are tried.
 func (p place) addresses() ([]string, error) {
 	if p.address != "" {
 		return []string{p.address}, nil
@@ -36,14 +36,15 @@ func (p place) addresses() ([]string, error) {
 	return out, nil
 }
 
-// token returns the secret of the job: that of GPK_TOKEN, else what all of its ranks know.
+// token returns the secret of the job: GPK_TOKEN if it is set, otherwise the data that all ranks
+// know.
 func (p place) token(secret string) []byte {
 	sum := sha256.Sum256([]byte("token/" + secret + "/" + p.job))
 	return sum[:]
 }
 
-// listenAddresses are where rank 0 listens so that it is reached at the given addresses: at their
-// hosts' addresses alone, not at every interface.
+// listenAddresses returns the addresses at which rank 0 listens, given those at which the others try
+// to reach it. They are addresses of these hosts only, not of every interface.
 func listenAddresses(ctx context.Context, addresses []string) ([]string, error) {
 	var out []string
 	for _, a := range addresses {
@@ -60,8 +61,9 @@ func listenAddresses(ctx context.Context, addresses []string) ([]string, error) 
 	return out, nil
 }
 
-// dialAddresses are where another rank tries to reach rank 0 at the given addresses. Where a host is
-// a name of this machine that resolves to a loopback address, rank 0 listens at another one.
+// dialAddresses returns the addresses at which another rank tries to reach rank 0. If a host is a
+// name of this machine that resolves to a loopback address, rank 0 listens at another address, which
+// replaces it.
 func dialAddresses(ctx context.Context, addresses []string) []string {
 	out := slices.Clone(addresses)
 	for _, a := range addresses {
@@ -77,7 +79,7 @@ func dialAddresses(ctx context.Context, addresses []string) []string {
 	return out
 }
 
-// ownIP returns the address of an interface of this machine that host is a name of.
+// ownIP returns the address of an interface of this machine that has the name host.
 func ownIP(ctx context.Context, host string) (string, error) {
 	names, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
@@ -93,9 +95,10 @@ func ownIP(ctx context.Context, host string) (string, error) {
 	return "", fmt.Errorf("rank 0 is to listen at %s, which is %v: no interface of this machine has that address", host, names)
 }
 
-// chooseIP chooses among the addresses that host resolves to and those of the interfaces, "" if there
-// is none. Debian gives a machine's own name 127.0.1.1, which other machines do not reach: a
-// loopback address is chosen only where host asks for it, or the machine has no other.
+// chooseIP chooses among the addresses that host resolves to and those of the interfaces; "" if there
+// is none. Debian gives a machine's own name the address 127.0.1.1, which other machines cannot
+// reach. So a loopback address is chosen only if host names one, or if the machine has no other
+// address.
 func chooseIP(host string, names []string, own []net.Addr) string {
 	loopback := ""
 	for _, name := range names {
@@ -121,7 +124,7 @@ func chooseIP(host string, names []string, own []net.Addr) string {
 	return loopback
 }
 
-// firstOuter is the first address of an interface that other machines may reach, or "".
+// firstOuter returns the first address of an interface that other machines may reach, or "".
 func firstOuter(own []net.Addr) string {
 	for _, a := range own {
 		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {

@@ -6,11 +6,11 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// oneStep is the number of bytes up to which AllReduce gathers all arrays in every rank. Longer
-// ones are reduced in parts, one a rank. The bits are the same. A test replaces it.
+// oneStep is the number of bytes up to which AllReduce gathers the whole arrays in every rank. Longer
+// arrays are reduced in parts, one for each rank. The bits are the same. A test replaces it.
 var oneStep = 16 << 10
 
-// allReduce gathers and reduces. Ranks have equal parts, of which the last may be padded.
+// allReduce gathers and reduces. The ranks have parts of equal size; the last part may be padded.
 func (k *call) allReduce(op Op) (*gpk.Array, error) {
 	if k.onGPU() {
 		return k.gpuAllReduce(op)
@@ -41,7 +41,7 @@ func (k *call) allReduce(op Op) (*gpk.Array, error) {
 	return k.result(padded[:len(in)], k.a.Shape())
 }
 
-// reduceParts exchanges parts and reduces that of this rank. It overwrites in.
+// reduceParts exchanges parts and reduces the part of this rank. It overwrites in.
 func (k *call) reduceParts(op Op, in []byte) ([]byte, error) {
 	all := aligned(len(in))
 	if err := k.c.move.allToAll(k.c.ctx, k.c, k.key, all, in); err != nil {
@@ -53,10 +53,10 @@ func (k *call) reduceParts(op Op, in []byte) ([]byte, error) {
 	return mine, nil
 }
 
-// first returns the array with the axis of the call as its first.
+// first returns the array with the axis of the call moved to the front.
 func (k *call) first() *gpk.Array { return k.a.Transpose(k.order()...) }
 
-// order is the axes, that of the call first.
+// order returns the axes, with that of the call first.
 func (k *call) order() []int {
 	axes := []int{k.axis}
 	for i := range k.a.NDim() {
@@ -67,8 +67,8 @@ func (k *call) order() []int {
 	return axes
 }
 
-// blocks returns the shape of a result in which the axis of the call comes first and has length n, and
-// the order of axes that puts it back in its place.
+// blocks returns the shape of a result in which the axis of the call is first and has length n.
+// inverse is the order of axes that moves it back.
 func (k *call) blocks(n int) (shape, inverse []int) {
 	order := k.order()
 	shape, inverse = make([]int, len(order)), make([]int, len(order))
@@ -79,7 +79,7 @@ func (k *call) blocks(n int) (shape, inverse []int) {
 	return shape, inverse
 }
 
-// back makes the result from elements in which the axis of the call comes first and has length n.
+// back makes the result from elements in which the axis of the call is first and has length n.
 func (k *call) back(b []byte, n int) (*gpk.Array, error) {
 	shape, inverse := k.blocks(n)
 	out, err := k.result(b, shape)

@@ -9,12 +9,12 @@ import (
 	"github.com/gpk-go/gpk/dist/internal/control"
 )
 
-// The collective functions evaluate their operand, move data on the line that calls them, and
-// return an array on the rank's device, of the operand's scope. With NCCL they return when the work
-// is enqueued on the array's stream. Ranks in different processes compare their calls meanwhile, and ranks
-// of one process before. All ranks give arrays of one type and shape. An error is that of the first rank that has one: of its array (an error travels
-// with an array to all ranks), or because its call differs from that of rank 0, which is ErrUnsupported,
-// ErrDType or ErrShape. With NCCL it ends the group.
+// The collective functions evaluate their operand and move data on the line that calls them. They return an array on
+// the rank's device, which belongs to the operand's scope. With NCCL they return when the work is enqueued on the
+// array's stream. Ranks in different processes then compare their calls while the work runs; ranks of one process
+// compare them before. The arrays of all ranks must have the same type and shape. The error is that of the first rank
+// that has one. It is the error that its array carries, which reaches all ranks, or ErrUnsupported, ErrDType or
+// ErrShape if its call differs from that of rank 0. With NCCL an error ends the group.
 
 // AllReduce returns the reduction of the arrays of all ranks, element by element.
 func (c *Comm) AllReduce(a *gpk.Array, op Op) *gpk.Array {
@@ -33,9 +33,8 @@ func (c *Comm) AllGather(a *gpk.Array, axis int) *gpk.Array {
 	return call.finish(call.allGather)
 }
 
-// ReduceScatter reduces as AllReduce does, and returns the part of this rank: the result is cut
-// along an axis into as many equal parts as there are ranks. An axis that they do not divide is
-// ErrShape.
+// ReduceScatter reduces as AllReduce does, and returns the part of this rank: the result is cut along an axis into
+// equal parts, one for each rank. An axis whose length the number of ranks does not divide is ErrShape.
 func (c *Comm) ReduceScatter(a *gpk.Array, op Op, axis int) *gpk.Array {
 	call := c.begin("dist.ReduceScatter", heading{Op: op.String(), Axis: axis}, a)
 	call.along(axis)
@@ -45,8 +44,8 @@ func (c *Comm) ReduceScatter(a *gpk.Array, op Op, axis int) *gpk.Array {
 	return call.finish(func() (*gpk.Array, error) { return call.reduceScatter(op) })
 }
 
-// Broadcast returns the array of the rank root. The others give one of its type and shape, whose
-// elements do not matter.
+// Broadcast returns the array of the rank root. The arrays of the other ranks must have the same type and shape;
+// their elements do not matter.
 func (c *Comm) Broadcast(a *gpk.Array, root int) *gpk.Array {
 	call := c.begin("dist.Broadcast", heading{Axis: root}, a)
 	call.check(func() error { return c.within(root) })
@@ -54,9 +53,9 @@ func (c *Comm) Broadcast(a *gpk.Array, root int) *gpk.Array {
 	return call.finish(func() (*gpk.Array, error) { return call.broadcast(root) })
 }
 
-// AllToAll cuts the array along an axis into as many equal parts as there are ranks, sends part j
-// to rank j, and returns the parts received, concatenated along the axis in the order of ranks.
-// An axis that they do not divide is ErrShape.
+// AllToAll cuts the array along an axis into equal parts, one for each rank, sends part j to rank j, and returns the
+// received parts, concatenated along the axis in the order of ranks. An axis whose length the number of ranks does
+// not divide is ErrShape.
 func (c *Comm) AllToAll(a *gpk.Array, axis int) *gpk.Array {
 	call := c.begin("dist.AllToAll", heading{Axis: axis}, a)
 	call.along(axis)
@@ -65,7 +64,7 @@ func (c *Comm) AllToAll(a *gpk.Array, axis int) *gpk.Array {
 	return call.finish(call.allToAll)
 }
 
-// within returns ErrShape for a rank that is not there.
+// within returns ErrShape for a rank that does not exist.
 func (c *Comm) within(rank int) error {
 	if rank < 0 || rank >= len(c.members) {
 		return fmt.Errorf("%w: rank %d of %d", gpk.ErrShape, rank, len(c.members))
@@ -78,18 +77,18 @@ type call struct {
 	*array.Operation
 	c    *Comm
 	a    *gpk.Array
-	x    *gpk.Array // what NCCL reads of a: dense, the axis of the call first
+	x    *gpk.Array // the operand as NCCL reads it: dense, with the axis of the call first
 	head heading
-	err  error // why this rank cannot take part
-	axis int   // the axis along which blocks lie
+	err  error // the reason why this rank cannot take part
+	axis int   // the axis along which data is divided or joined
 	key  string
 
-	operands [1]*gpk.Array // of the Operation
+	operands [1]*gpk.Array // operands of the Operation
 }
 
-// begin checks what all collective functions check. name is that of the function, with its package.
+// begin makes the checks of all collective functions. name is the function's name, with its package.
 func (c *Comm) begin(name string, head heading, a *gpk.Array) *call {
-	head.Call = strings.TrimPrefix(name, "dist.") // unlike a concatenation, it allocates nothing
+	head.Call = strings.TrimPrefix(name, "dist.") // a concatenation would allocate memory
 	k := &call{c: c, a: a, operands: [1]*gpk.Array{a}, head: head}
 	k.Operation = array.NewOperation(name, k.operands[:])
 	if k.err = k.Check(); k.err != nil {
@@ -108,15 +107,14 @@ func (c *Comm) begin(name string, head heading, a *gpk.Array) *call {
 	return k
 }
 
-// check is a further condition for the rank to take part.
+// check adds a condition for this rank to take part.
 func (k *call) check(f func() error) {
 	if k.err == nil {
 		k.err = f()
 	}
 }
 
-// needs checks that the host has memory for that many blocks of the array's length, if data goes
-// through the host.
+// needs checks that the host has memory for `blocks` blocks of the array's size, if the data moves through the host.
 func (k *call) needs(blocks int) {
 	k.check(func() error {
 		if k.onGPU() {
@@ -126,7 +124,7 @@ func (k *call) needs(blocks int) {
 	})
 }
 
-// along checks an axis, and normalizes it.
+// along checks an axis and counts it from 0.
 func (k *call) along(axis int) {
 	if k.err != nil {
 		return
@@ -149,8 +147,8 @@ func (k *call) divisible() error {
 	return nil
 }
 
-// finish evaluates the operand, agrees with the other ranks, and moves the data. Also a rank that
-// cannot take part tells the others, which wait for it.
+// finish evaluates the operand, agrees with the other ranks, and moves the data. A rank that cannot take part tells
+// the others too, because they wait for it.
 func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 	if k.c == nil || k.c.r == nil {
 		return k.Failed(errClosed)
@@ -178,8 +176,8 @@ func (k *call) finish(move func() (*gpk.Array, error)) *gpk.Array {
 	return k.Own(out)
 }
 
-// evaluate computes the operand. What NCCL reads is made dense here, so that announce tells the other ranks
-// of an error of the copy. Those of this process begin no call of NCCL then.
+// evaluate computes the operand. It makes the operand dense for NCCL here, so that announce can tell the other ranks
+// of an error of the copy. The other ranks of this process then make no call of NCCL.
 func (k *call) evaluate() error {
 	if err := gpk.Eval(k.a); err != nil || !k.onGPU() {
 		return err
@@ -204,7 +202,7 @@ func (k *call) announce() error {
 	if err := c.compare.announce(&k.head); err != nil {
 		return c.end(err)
 	}
-	if k.err == nil && !k.onGPU() { // no elements: all ranks that make this call name it
+	if k.err == nil && !k.onGPU() { // no elements: all ranks of this call report that
 		k.key = c.next()
 	}
 	return nil

@@ -14,18 +14,17 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Comm is a rank among the ranks that communicate: those of the group, or of a Split. All of its
-// ranks call the same collective functions in the same order. A Comm is for one goroutine, and for
-// the Run that it belongs to.
+// Comm is a rank among the ranks that communicate: those of the group, or of a Split. All of its ranks call the same
+// collective functions in the same order. A Comm is valid within its Run, and must be used by one goroutine at a time.
 type Comm struct {
 	r       *rank
 	ctx     context.Context
 	name    string // the same in all ranks
 	members []int  // ranks of the group
-	me      int    // the index in members
+	me      int    // this rank's index in members
 	move    mover
 	gpu     *gpuComm    // nil: arrays are copied through the host
-	compare *comparison // of calls whose work has started; nil without gpu: the ranks compare each call first
+	compare *comparison // the comparison of calls whose work has started; nil without gpu: the ranks compare each call first
 
 	captured  *replays // the newest captured sequence
 	sequences int
@@ -33,7 +32,7 @@ type Comm struct {
 	mu     sync.Mutex
 	calls  int
 	splits int
-	sent   map[int]int // messages to and from each rank so far
+	sent   map[int]int // number of messages sent to and received from each rank
 	got    map[int]int
 }
 
@@ -85,10 +84,10 @@ func (c *Comm) Device() *device.Device {
 // all ranks.
 func (c *Comm) Direct() bool { return c != nil && c.gpu != nil }
 
-// Beside returns a on a stream of the Comm's own: a collective call of it runs beside what the program starts later on
-// a's stream, and after all that it has started there. The result is on the Comm's stream; y.On(a.Stream()) brings it
-// back. Beside returns a itself without NCCL, in a captured sequence, and if the device has no memory for another
-// stream: then the call runs behind the other work.
+// Beside returns a on a stream that belongs to the Comm. A collective call of the result runs after all work that the
+// program has started on a's stream, and concurrently with the work that it starts there later. The result of the call
+// is on the Comm's stream; y.On(a.Stream()) moves it back. Without NCCL, in a captured sequence, and if the device has
+// no memory for another stream, Beside returns a itself.
 func (c *Comm) Beside(a *gpk.Array) *gpk.Array {
 	if c == nil || c.gpu == nil || a.Err() != nil || a.Device() != c.Device() || a.Stream().Capturing() {
 		return a
@@ -100,7 +99,7 @@ func (c *Comm) Beside(a *gpk.Array) *gpk.Array {
 	return a.On(s)
 }
 
-// check returns the error of a Comm that is none, or whose group has failed.
+// check returns the error of a nil or zero Comm, or of one whose group has failed.
 func (c *Comm) check() error {
 	if c == nil || c.r == nil {
 		return errClosed
@@ -108,7 +107,7 @@ func (c *Comm) check() error {
 	return named(c.r.node.Err())
 }
 
-// next returns the name of the next collective call whose data moves through the host.
+// next returns the key of the next collective call whose data moves through the host.
 func (c *Comm) next() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,11 +115,11 @@ func (c *Comm) next() string {
 	return c.name + "/" + strconv.Itoa(c.calls)
 }
 
-// patience is how long a rank whose engine has failed waits to learn of the failure of another.
+// patience is how long a rank whose engine has failed waits for the report of another rank's failure.
 const patience = 500 * time.Millisecond
 
-// end returns the error of a call that was abandoned. Where the group has not failed yet, it fails:
-// the other ranks wait for this one.
+// end returns the error of an abandoned call. If the group has not failed yet, end makes it fail, because the other
+// ranks wait for this one.
 func (c *Comm) end(err error) error {
 	if err == nil {
 		return nil
@@ -153,16 +152,16 @@ func (c *Comm) Barrier(ctx context.Context) error {
 	return c.agree(ctx, c.next(), heading{Call: "Barrier"})
 }
 
-// both returns a context that ends with either.
+// both returns a context that ends when either of two ends.
 func both(a, b context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(a)
 	stop := context.AfterFunc(b, func() { cancel(context.Cause(b)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// Split returns the Comm of the ranks that give the same color, in the order of key, then of
-// rank. With a negative color, the rank is in no Comm and Split returns nil. All ranks call it. With MPI and NCCL
-// it makes a communicator, which Run frees when all ranks are done; a library has room for some thousands.
+// Split returns the Comm of the ranks that give the same color, in the order of key, then of rank. With a negative
+// color, the rank is in no Comm and Split returns nil. All ranks call it. With MPI and NCCL it makes a communicator,
+// which Run frees when all ranks are done. A library supports some thousand communicators.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -188,8 +187,8 @@ func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
 	if err != nil {
 		return nil, c.end(err)
 	}
-	// Those of one color are named by the first of them, and ordered by their places: an engine's
-	// color and key may have fewer bits than an int.
+	// The first rank with a color names the ranks with that color, and their positions order them: the color and the
+	// key of an engine may have fewer bits than an int.
 	group, place := -1, slices.Index(chosen, c.me)
 	if color >= 0 {
 		group = chosen[0]

@@ -12,46 +12,47 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// comparison compares the calls of the ranks of a Comm with NCCL. The ranks do not wait for it: a collective
-// function starts its work at once. Calls that differ hang in NCCL, so a difference fails the group, and the
-// watch aborts the communicator.
+// comparison compares the calls of the ranks of a Comm with NCCL. The ranks do not wait for it: a collective function
+// starts its work at once. Calls that differ hang in NCCL, so a difference fails the group, and the watch aborts the
+// communicator.
 //
-// The ranks compare in rounds of Gather. In a round, a rank gives digests of the calls that it has not compared
-// yet. The least number of digests that any rank gives are compared; the others are given again in the next round.
-// A rank takes part in a round once it has made a call. So a round waits for a rank that makes none, which the watch
-// or a context ends.
+// The ranks compare in rounds of Gather. In a round, each rank sends digests of the calls that it has not compared yet.
+// The ranks compare as many calls as the rank with the fewest has sent; the others are sent again in the next round. A
+// rank takes part in a round once it has made a call. So a round waits for a rank that makes no call, until the watch
+// or a context ends it.
 //
-// Ranks of one process meet before each call. If they are all ranks of the Comm, they compare there, and there are no rounds.
+// Ranks of one process meet before each call. If they are all ranks of the Comm, they compare there, and there are no
+// rounds.
 type comparison struct {
 	c     *Comm
-	meet  *meeting // of the ranks in this process; nil: it holds no other
-	place int      // the rank's index among them
-	alone bool     // they are all ranks of the Comm
+	meet  *meeting // of the ranks in this process; nil if it has only one
+	place int      // this rank's index among them
+	alone bool     // all ranks of the Comm are in this process
 
 	mu      sync.Mutex
-	calls   []compared // that were not compared yet, in memory
+	calls   []compared // the calls that were not compared yet
 	memory  []compared
-	added   int   // calls so far
-	equal   int   // of them, the first that are equal on all ranks
-	err     error // after which nothing is compared, and add refuses calls
-	running bool  // run looks at calls without being woken
+	added   int   // number of calls so far
+	equal   int   // number of these, from the first one on, that are equal on all ranks
+	err     error // if set, nothing is compared any more, and add refuses calls
+	running bool  // run polls for calls, and need not be woken
 	wake    chan struct{}
 	urgent  chan struct{}
 
-	rounds int        // this and mine belong to run
+	rounds int        // rounds and mine belong to run
 	mine   []compared // the calls of a round
 }
 
 // compared is a call to be compared.
 type compared struct {
 	head heading
-	done []chan error // get the result
+	done []chan error // channels that receive the result
 }
 
-// tell gives the result to those who wait for it.
+// tell sends the result to the goroutines that wait for it.
 func (k compared) tell(err error) {
 	for _, c := range k.done {
-		c <- err // has room for one
+		c <- err // the channel has capacity 1
 	}
 }
 
@@ -78,7 +79,7 @@ func newComparison(c *Comm) *comparison {
 	return p
 }
 
-// add adds a call, whose work may start if add returns no error. It does not wait.
+// add adds a call. If it returns no error, the work of the call may start. It does not wait.
 func (p *comparison) add(head *heading, done ...chan error) error {
 	p.mu.Lock()
 	if err := p.err; err != nil {
@@ -99,9 +100,9 @@ func (p *comparison) add(head *heading, done ...chan error) error {
 	return nil
 }
 
-// announce adds a call. It waits for the other ranks of this process, if there are any: while NCCL's kernel
-// waits on one GPU for that of another, the driver can block what the other rank still has to do, such as loading a
-// module, in the whole process.
+// announce adds a call. It waits for the other ranks of this process, if there are any: while NCCL's kernel on one GPU
+// waits for the kernel on another, the driver can block calls of the other rank, such as loading a module, because it
+// blocks them in the whole process.
 func (p *comparison) announce(head *heading) error {
 	switch {
 	case p.meet == nil:
@@ -115,7 +116,7 @@ func (p *comparison) announce(head *heading) error {
 	n := p.number()
 	err := p.gatherHere(p.c.ctx, head, func([]*heading) error { return errHere })()
 	if errors.Is(err, errHere) {
-		return p.reach(n) // compares with rank 0
+		return p.reach(n) // compares with the ranks of other processes
 	}
 	return err
 }
@@ -192,7 +193,7 @@ func (p *comparison) number() int {
 	return p.added
 }
 
-// reach waits until the first n calls were compared, or returns the error of the group.
+// reach waits until the first n calls were compared. It returns the group's error if it fails first.
 func (p *comparison) reach(n int) error {
 	p.mu.Lock()
 	if n <= p.equal || p.err != nil {
@@ -258,8 +259,8 @@ func (p *comparison) run(ctx context.Context) {
 	}
 }
 
-// leave refuses further calls. It fails the group if a call was not compared when ctx ended: nobody would find that it
-// hangs.
+// leave refuses further calls. If a call was not compared when ctx ended, it fails the group, because otherwise nobody
+// would notice that the call hangs.
 func (p *comparison) leave(ctx context.Context) {
 	cause := context.Cause(ctx)
 	if failed := p.c.r.node.Err(); failed != nil {
@@ -285,7 +286,7 @@ func (p *comparison) most() int {
 	return 256
 }
 
-// round compares the calls that all ranks have made. An error has failed the group.
+// round compares the calls that all ranks have made. If it returns an error, the group has failed.
 func (p *comparison) round(ctx context.Context) error {
 	p.mu.Lock()
 	p.mine = append(p.mine[:0], p.calls[:min(len(p.calls), p.most())]...)
@@ -354,7 +355,7 @@ func (p *comparison) compare(ctx context.Context, all [][]byte, i int, head head
 		equal = equal && d == binary.BigEndian.Uint64(all[0][8*i:])
 		failed = failed && d&1 != 0
 	}
-	if equal || failed { // no rank has started work if the call has failed on all
+	if equal || failed { // if the call has failed on all ranks, none has started work
 		return nil
 	}
 	own, err := head.encode()
@@ -366,12 +367,12 @@ func (p *comparison) compare(ctx context.Context, all [][]byte, i int, head head
 		return err
 	}
 	if err = p.c.difference(headings); err == nil {
-		err = fmt.Errorf("%w: digests of %v differ", gpk.ErrUnsupported, head) // not by an honest rank
+		err = fmt.Errorf("%w: digests of %v differ", gpk.ErrUnsupported, head) // cannot happen unless a rank misbehaves
 	}
 	return err
 }
 
-// failed fails the group, and gives the error to those who wait for a comparison.
+// failed fails the group, and sends the error to the goroutines that wait for a comparison.
 func (p *comparison) failed(err error) error {
 	err = p.c.end(err)
 	p.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// aligned returns n zero bytes at an address that any element type may have.
+// aligned returns n zero bytes, aligned for every element type.
 func aligned(n int) []byte {
 	if n == 0 {
 		return nil
@@ -23,7 +23,7 @@ func aligned(n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:n:n]
 }
 
-// room returns ErrOutOfMemory where blocks of n bytes are more than the machine's memory.
+// room returns ErrOutOfMemory if `blocks` blocks of n bytes exceed the machine's memory.
 func room(n, blocks int) error {
 	if n > math.MaxInt/max(blocks, 1) {
 		return deviceapi.HostRoom(math.MaxInt64)
@@ -38,7 +38,7 @@ type codec struct {
 	into  func(a *gpk.Array, b []byte) error
 }
 
-// codecs has that of each type.
+// codecs holds the codec of each type.
 var codecs = map[dtype.DType]codec{
 	dtype.Float32: codecOf[float32](), dtype.Float64: codecOf[float64](),
 	dtype.Float16: codecOf[float16.Float16](), dtype.BFloat16: codecOf[bfloat16.BFloat16](),

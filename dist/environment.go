@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// place is what a launcher says about a process.
+// place holds the information of a launcher about a process.
 type place struct {
 	launcher   string
 	rank, size int
-	held       int // ranks of each process; those above are of processes where this is not 1
-	local      int // the rank among those of the same host; -1: not known
-	localSize  int // 0: not known
+	held       int // number of ranks of each process; if it is not 1, the fields above count processes
+	local      int // the rank among those of the same host; -1 if unknown
+	localSize  int // 0 if unknown
 	address    string
 	host       string // of rank 0, for an address with a port that is derived from job
-	job        string // a name that all ranks of the job have and other jobs have not
+	job        string // a name that is the same for all ranks of the job and different for other jobs
 	mpi        string // the MPI whose launcher this is: "openmpi", "mpich", "pmi" (either), or ""
 }
 
-// errLauncher is the error of an environment that is not complete.
+// errLauncher is the error of an incomplete environment.
 var errLauncher = errors.New("the launcher's environment is not complete")
 
-// environment returns the place that the variables of a launcher give: that of a single rank where
-// there is no launcher. parent is the process that started this one.
+// environment returns the place that a launcher's environment variables describe. Without a
+// launcher it is that of a single rank. parent is the process that started this one.
 func environment(get func(string) string, parent int) (place, error) {
 	e := &variables{get: get}
 	var p place
@@ -37,7 +37,7 @@ func environment(get func(string) string, parent int) (place, error) {
 		}
 	case e.has("TORCHELASTIC_RUN_ID"), e.has("RANK") && e.has("WORLD_SIZE") && e.has("MASTER_ADDR"):
 		p = place{launcher: "torchrun", rank: e.number("RANK"), size: e.number("WORLD_SIZE"), local: e.optional("LOCAL_RANK", -1), localSize: e.optional("LOCAL_WORLD_SIZE", 0)}
-		// MASTER_PORT belongs to the agent's store.
+		// MASTER_PORT is used by the store of torchrun's agent.
 		p.host, p.job = e.text("MASTER_ADDR"), strings.Join([]string{"torchrun", get("TORCHELASTIC_RUN_ID"), get("MASTER_PORT"), get("TORCHELASTIC_RESTART_COUNT")}, "/")
 	case e.has("OMPI_COMM_WORLD_RANK"):
 		p = place{launcher: "mpirun (Open MPI)", rank: e.number("OMPI_COMM_WORLD_RANK"), size: e.number("OMPI_COMM_WORLD_SIZE"), local: e.optional("OMPI_COMM_WORLD_LOCAL_RANK", -1), localSize: e.optional("OMPI_COMM_WORLD_LOCAL_SIZE", 0), mpi: "openmpi"}
@@ -64,8 +64,8 @@ func environment(get func(string) string, parent int) (place, error) {
 	return p, nil
 }
 
-// slurm is the place of a task of a step. In a batch script without srun SLURM_PROCID is 0 for the
-// script, which is why SLURM_STEP_ID is required.
+// slurm returns the place of a task of a step. SLURM_STEP_ID is required, because in a batch
+// script without srun SLURM_PROCID is 0.
 func (e *variables) slurm() place {
 	p := place{launcher: "srun", rank: e.number("SLURM_PROCID"), local: e.optional("SLURM_LOCALID", -1)}
 	if p.size = e.optional("SLURM_STEP_NUM_TASKS", 0); p.size == 0 {
@@ -108,7 +108,7 @@ type variables struct {
 
 func (e *variables) has(name string) bool { return e.get(name) != "" }
 
-// text returns a variable that must be there.
+// text returns the value of a required variable.
 func (e *variables) text(name string) string {
 	s := e.get(name)
 	if s == "" && e.err == nil {
@@ -117,7 +117,7 @@ func (e *variables) text(name string) string {
 	return s
 }
 
-// number returns a variable that must be there and an integer of at least 0.
+// number returns the value of a required variable, which must be an integer of at least 0.
 func (e *variables) number(name string) int {
 	s := e.text(name)
 	n, err := strconv.Atoi(s)
@@ -127,7 +127,7 @@ func (e *variables) number(name string) int {
 	return n
 }
 
-// optional is number, or another value where the variable is not set.
+// optional returns the number that a variable holds, or otherwise if it is not set.
 func (e *variables) optional(name string, otherwise int) int {
 	if !e.has(name) {
 		return otherwise
@@ -135,7 +135,8 @@ func (e *variables) optional(name string, otherwise int) int {
 	return e.number(name)
 }
 
-// firstHost returns the first host of a list as Slurm writes it: "a[01-04,7]-ib,b" is a01-ib.
+// firstHost returns the first host of a list in Slurm's format. For "a[01-04,7]-ib,b" it
+// returns a01-ib.
 func firstHost(list string) (string, error) {
 	var host strings.Builder
 	for i := 0; i < len(list); i++ {

@@ -37,7 +37,7 @@ var (
 	ErrMissing      = control.ErrMissing      // the rank has not joined in time
 )
 
-// named turns the control side's Failure into a RankError.
+// named converts a control.Failure to a RankError.
 func named(err error) error {
 	if err == nil {
 		return nil

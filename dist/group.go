@@ -15,8 +15,8 @@ import (
 	"github.com/gpk-go/gpk/dist/internal/control"
 )
 
-// Group is the ranks that this process holds, of all ranks of a job. Its methods may be called
-// from any goroutine, but Run by one at a time.
+// Group is the set of ranks of a job that this process holds. Its methods may be called from any
+// goroutine; Run must not be called while another Run is in progress.
 type Group struct {
 	ranks  []*rank
 	how    []string // lines of Explain
@@ -29,8 +29,8 @@ type Group struct {
 }
 
 // Local returns a group whose ranks are all in this process, one for each device. Without devices
-// it is one rank on the default device. A device may be listed several times: ranks on the CPU are
-// for tests of programs. NCCL moves data between different GPUs if its library is found.
+// it has one rank, on the default device. A device may be listed several times, for example the
+// CPU in tests of programs. NCCL moves data between different GPUs if its library is found.
 func Local(devices ...*device.Device) (*Group, error) {
 	if len(devices) == 0 {
 		devices = []*device.Device{device.Default()}
@@ -60,7 +60,7 @@ func Local(devices ...*device.Device) (*Group, error) {
 	return g, nil
 }
 
-// shareProcess tells the ranks of this process of each other.
+// shareProcess connects the ranks of this process with each other.
 func (g *Group) shareProcess() {
 	if len(g.ranks) == 1 {
 		return
@@ -102,13 +102,13 @@ func (g *Group) Explain() string {
 	return strings.Join(g.how, "\n")
 }
 
-// errClosed is the error of a group that was closed, or of a nil or zero one.
+// errClosed is the error of a closed, nil or zero group.
 var errClosed = fmt.Errorf("%w: the group was closed or is not one", gpk.ErrUnsupported)
 
 // Run calls f once for each rank of this process, each in a goroutine, and waits until all ranks
 // of the job are done. Every rank's Run returns the same: nil, or the first error of any rank, as
 // a RankError. ctx is canceled with that error for the ranks that still run; their collectives
-// return it. A group that has failed stays so.
+// return it. A group that has failed cannot be used again.
 func (g *Group) Run(ctx context.Context, f func(ctx context.Context, c *Comm) error) error {
 	if g == nil || f == nil || ctx == nil {
 		return errClosed
@@ -129,7 +129,7 @@ func (g *Group) Run(ctx context.Context, f func(ctx context.Context, c *Comm) er
 	}
 	wg.Wait()
 	if g.server != nil {
-		g.server.Flush() // the process may end behind Run
+		g.server.Flush() // the process may end after Run
 	}
 	for _, err := range errs {
 		if err != nil {
@@ -139,9 +139,10 @@ func (g *Group) Run(ctx context.Context, f func(ctx context.Context, c *Comm) er
 	return nil
 }
 
-// Close leaves the group, and ends the engine's library. It is called when no other rank needs
-// this one any more, as behind Run. A group that is not closed is left when the process ends;
-// with MPI, its launcher then complains. What still waits in this process returns ErrUnsupported.
+// Close leaves the group and ends the engine's library. Call it when no other rank needs this one
+// any more, for example after Run. If a group is not closed, it is left when the process ends; an
+// MPI launcher then prints a warning. Calls of this process that are still waiting return
+// ErrUnsupported.
 func (g *Group) Close() error {
 	if g == nil {
 		return nil
@@ -173,12 +174,13 @@ func (g *Group) releaseGPUs(failed bool) error {
 	return errors.Join(errs...)
 }
 
-// release frees what the group holds, also where Join has failed and there is no rank.
+// release frees the resources of the group. It also does so after Join has failed, when there may
+// be no rank.
 func (g *Group) release() error {
 	var errs []error
 	failed := len(g.ranks) == 0
 	if failed && g.server != nil {
-		g.server.Close() // otherwise its node does
+		g.server.Close() // otherwise the node of rank 0 closes it
 	}
 	for _, r := range g.ranks {
 		failed = failed || r.node.Err() != nil
@@ -191,7 +193,7 @@ func (g *Group) release() error {
 	closeNodes(nodes)
 	for _, f := range g.close {
 		if failed {
-			break // a library whose ranks are not all there may wait for them for ever
+			break // a library that waits for missing ranks might never return
 		}
 		errs = append(errs, f())
 	}

@@ -13,16 +13,15 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// heading is what a rank says of its call before data moves: the ranks compare them. It is sent
-// as JSON.
+// heading describes a rank's call. The ranks compare their headings before data moves. It is sent as JSON.
 type heading struct {
 	Call     string
 	Op       string `json:",omitempty"`
-	Axis     int    `json:",omitempty"` // or the root
+	Axis     int    `json:",omitempty"` // for Broadcast, the root
 	DType    string `json:",omitempty"`
 	Shape    []int  `json:",omitempty"`
-	Sequence int    `json:",omitempty"` // the number of the captured sequence that the call is a part of
-	Error    string `json:",omitempty"` // why the rank cannot take part
+	Sequence int    `json:",omitempty"` // the number of the captured sequence to which the call belongs
+	Error    string `json:",omitempty"` // the reason why the rank cannot take part
 	Is       []int  `json:",omitempty"`
 }
 
@@ -92,9 +91,9 @@ func (h *heading) digest() uint64 {
 	return d &^ 1
 }
 
-// agree compares the headings of all ranks, and returns nil if all call the same and can take
-// part. Any other error but that of a failed group is the same in all ranks, which go on. With NCCL a
-// difference fails the group.
+// agree compares the headings of all ranks. It returns nil if they are equal and all ranks can take part. An
+// error, except that of a failed group, is the same on all ranks, and they can continue. With NCCL a difference
+// fails the group.
 func (c *Comm) agree(ctx context.Context, key string, mine heading) error {
 	if c.compare != nil {
 		return c.compare.wait(ctx, &mine)
@@ -136,7 +135,7 @@ func (c *Comm) difference(all [][]byte) error {
 	return nil
 }
 
-// differs says in what the call of another rank differs from that of rank 0.
+// differs returns an error that states the difference between the call of another rank and that of rank 0.
 func (h *heading) differs(other *heading) error {
 	var cause error
 	switch {
@@ -152,7 +151,7 @@ func (h *heading) differs(other *heading) error {
 	return fmt.Errorf("%w: it calls %v, rank 0 calls %v", cause, other, h)
 }
 
-// blame returns an error of a rank.
+// blame returns err as an error of a rank.
 func (c *Comm) blame(index int, err error) error {
 	var already *RankError
 	if errors.As(err, &already) {

@@ -13,19 +13,18 @@ import (
 	"github.com/gpk-go/gpk/dist/internal/control"
 )
 
-// Join returns the group of the ranks of all processes that a launcher started, of which this process is one:
-// torchrun, mpirun of Open MPI, mpiexec of MPICH, steps of srun, indexed Jobs of Kubernetes (with
-// GPK_SIZE and GPK_ADDR), or anything that sets GPK_RANK, GPK_SIZE and GPK_ADDR (host:port of
-// rank 0). Without a launcher it is a group of this process alone. It waits until all ranks have joined.
+// Join returns the group of the ranks of all processes that a launcher started, of which this process is one: torchrun,
+// mpirun of Open MPI, mpiexec of MPICH, steps of srun, indexed Jobs of Kubernetes (with GPK_SIZE and GPK_ADDR), or
+// anything that sets GPK_RANK, GPK_SIZE and GPK_ADDR (host:port of rank 0). Without a launcher it is a group of this
+// process alone. It waits until all ranks have joined.
 //
 // A process holds one rank, whose number is the launcher's, or with OnDevices one for each device.
 //
-// GPK_TOKEN is a secret of the job that strangers cannot know; without it the token is made of
-// what the launcher tells all ranks.
+// GPK_TOKEN is a secret of the job. Without it the token is derived from the information that the launcher gives to all
+// ranks.
 //
-// Under MPI every process starts the library first, whose MPI_Init waits for the others by itself:
-// neither ctx nor Timeout ends that. If Join fails, MPI is not finalized, as that waits for ranks
-// that may never come.
+// Under MPI every process first calls MPI_Init, which waits for the others. Neither ctx nor Timeout ends this wait. If
+// Join fails, MPI is not finalized, because MPI_Finalize would wait for ranks that may never come.
 func Join(ctx context.Context, given ...Option) (*Group, error) {
 	o, err := optionsOf(given)
 	if err != nil {
@@ -53,16 +52,16 @@ func Join(ctx context.Context, given ...Option) (*Group, error) {
 	return g, nil
 }
 
-// maxRanks is the number of ranks for which rank 0 has room.
+// maxRanks is the maximum number of ranks.
 const maxRanks = 1 << 20
 
-// first returns the first rank of the process, whose ranks follow each other.
+// first returns the first rank of the process. The others follow it.
 func (p place) first() int { return p.rank * p.held }
 
 // ranks returns the number of ranks of all processes.
 func (p place) ranks() int { return p.size * p.held }
 
-// own names the ranks of the process.
+// own describes the ranks of the process in a few words.
 func (p place) own() string {
 	if p.held == 1 {
 		return fmt.Sprintf("rank %d", p.rank)
@@ -109,8 +108,8 @@ func (g *Group) join(ctx context.Context, o *options, p place) error {
 	return g.useNCCL(limited, o.engine == NCCL)
 }
 
-// libraryFor starts the launcher's MPI, nil if it is not used. MPI knows processes: if they hold several ranks, it only
-// tells them where rank 0 is.
+// libraryFor starts the launcher's MPI, nil if it is not used. MPI numbers processes. If they hold several ranks, MPI
+// is only used to tell them the address of rank 0.
 func (g *Group) libraryFor(o *options, p place) (*mpiLibrary, error) {
 	if o.engine == MPI && p.held > 1 {
 		return nil, fmt.Errorf("%w: MPI moves data between processes of one rank, and this one holds %d", gpk.ErrUnsupported, p.held)
@@ -126,7 +125,7 @@ func (g *Group) libraryFor(o *options, p place) (*mpiLibrary, error) {
 	return lib, err
 }
 
-// each calls f for each rank of the process, concurrently, and returns the error of the first rank that has one.
+// each calls f for each rank of the process, concurrently. It returns the error of the first rank that has one.
 func (g *Group) each(f func(r *rank) error) error {
 	errs := make([]error, len(g.ranks))
 	var wg sync.WaitGroup
@@ -142,7 +141,7 @@ func (g *Group) each(f func(r *rank) error) error {
 	return nil
 }
 
-// meet joins at the address that the launcher's environment gives.
+// meet joins at the address from the launcher's environment.
 func (g *Group) meet(ctx context.Context, o *options, p place) ([]*control.Node, error) {
 	addresses, err := p.addresses()
 	if err != nil {
@@ -167,12 +166,12 @@ func (g *Group) meet(ctx context.Context, o *options, p place) ([]*control.Node,
 
 const overTCP = "data moves over TCP, through rank 0"
 
-// config returns what the group's control side is made of.
+// config returns the configuration of the group's control side.
 func (o *options) config(p place) control.Config {
 	return control.Config{Size: p.ranks(), Version: o.version, Silence: o.silence, Join: o.timeout, Linger: o.linger}
 }
 
-// connect makes the nodes of the ranks of the process: those of the server in the process of rank 0.
+// connect makes the nodes of the ranks of the process. In the process of rank 0 they are nodes of its server.
 func (g *Group) connect(ctx context.Context, o *options, p place, addresses []string, token []byte) ([]*control.Node, error) {
 	cfg := o.config(p)
 	if p.rank == 0 && g.server == nil {
@@ -205,7 +204,8 @@ func (g *Group) connect(ctx context.Context, o *options, p place, addresses []st
 	return nodes, nil
 }
 
-// closeNodes closes the nodes of a process, those that are not nil. That of rank 0, which ends the server, is the last.
+// closeNodes closes the nodes of a process that are not nil. It closes the node of rank 0 last, because that ends the
+// server.
 func closeNodes(nodes []*control.Node) {
 	for i := len(nodes) - 1; i >= 0; i-- {
 		if nodes[i] != nil {
@@ -229,7 +229,7 @@ func (r *rank) agree(ctx context.Context) error {
 	return nil
 }
 
-// devicesFor returns the devices of the process: those of OnDevices, else one.
+// devicesFor returns the devices of the process: those of OnDevices, or one by default.
 func (o *options) devicesFor(p place) ([]*device.Device, error) {
 	if len(o.devices) > 0 {
 		return o.devices, nil

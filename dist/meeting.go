@@ -11,19 +11,20 @@ import (
 	"github.com/gpk-go/gpk/dist/internal/control"
 )
 
-// meeting is where the ranks of a Comm that one process holds wait for each other before each call, and compare their
-// calls. The last one to come compares, and releases the others. No other goroutine takes part.
+// meeting synchronizes the ranks of a Comm that are in one process: they wait for each other before each call, and
+// compare their calls. The last rank to arrive compares, and releases the others. No other goroutine is involved.
 type meeting struct {
 	ended atomic.Uint64 // the number of gatherings that have ended
 
 	mu       sync.Mutex
-	headings []*heading // of the ranks that have come to the next gathering
+	headings []*heading // headings of the ranks that have arrived for the next gathering
 	come     int
-	err      error          // of the first gathering whose calls differ, and of all later ones
+	err      error          // error of the first gathering with different calls, and of all later ones
 	woken    control.Signal // a gathering has ended
 }
 
-// meetings has the meetings of the ranks of a process, by the names of their Comms, until all of the ranks have theirs.
+// meetings holds the meetings of a process, by the names of their Comms. A meeting is removed when all its ranks have
+// it.
 type meetings struct {
 	mu   sync.Mutex
 	list map[string]*opened
@@ -34,7 +35,7 @@ type opened struct {
 	taken int
 }
 
-// of returns the meeting of a Comm, of which the process holds n ranks. Each of them calls it once.
+// of returns the meeting of a Comm of which this process holds n ranks. Each of these ranks calls it once.
 func (m *meetings) of(name string, n int) *meeting {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,8 +55,8 @@ func (m *meetings) of(name string, n int) *meeting {
 
 var errTwice = fmt.Errorf("%w: two goroutines make calls of one Comm", gpk.ErrUnsupported)
 
-// arrive tells the call of a rank, the rank's index among those of the process, and returns the number of the gathering.
-// difference says how calls that are not equal differ.
+// arrive registers the call of a rank, and returns the number of the gathering. place is the rank's index among those
+// of the process. difference returns the error of calls that differ.
 func (m *meeting) arrive(place int, h *heading, difference func(headings []*heading) error) (gathering uint64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +78,7 @@ func (m *meeting) arrive(place int, h *heading, difference func(headings []*head
 	return gathering, nil
 }
 
-// compatible reports whether all calls are equal, or none of them can take part, so that no rank starts work.
+// compatible reports whether all calls are equal, or all of them carry an error, so that no rank starts work.
 func compatible(headings []*heading) bool {
 	equal, failed := true, true
 	for _, h := range headings {
@@ -87,8 +88,8 @@ func compatible(headings []*heading) bool {
 	return equal || failed
 }
 
-// spins is how often a rank looks for the others before it sleeps: some 20 us. The ranks of a process usually come within
-// a few microseconds of each other, and waking a goroutine takes longer.
+// spins is the number of times that a rank checks for the others before it sleeps, which takes about 20 us. The ranks
+// of a process usually arrive within a few microseconds of each other, and waking a goroutine takes longer.
 const spins = 200
 
 // wait waits until a gathering has ended, and returns its error.

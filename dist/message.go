@@ -12,11 +12,10 @@ import (
 	"github.com/gpk-go/gpk/internal/nccl"
 )
 
-// Send sends an array to another rank, which calls Recv with this one. Messages from one rank to
-// another arrive in their order. Send may return before the message was received, or wait for Recv. It
-// waits with NCCL, with MPI for long arrays, and while 64 MiB of earlier messages have not been received.
-// So two ranks that exchange arrays must not both call Send first; AllToAll exchanges them. If the array
-// carries an error, both sides return it.
+// Send sends an array to another rank, which calls Recv. Messages from one rank to another arrive in the order in
+// which they were sent. Send may return before the message is received. It waits for Recv with NCCL, with MPI for long
+// arrays, and while 64 MiB of earlier messages have not been received. So two ranks that exchange arrays must not both
+// call Send first; AllToAll exchanges them. If the array carries an error, both sides return it.
 func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 	op := array.NewOperation("dist.Send", []*gpk.Array{a})
 	fail := func(err error) error { return op.Failed(err).Err() }
@@ -58,8 +57,8 @@ func (c *Comm) Send(ctx context.Context, a *gpk.Array, to int) error {
 
 var errCapturedMessage = fmt.Errorf("%w: Send and Recv cannot be captured, because each waits for the other side", gpk.ErrUnsupported)
 
-// sendOnGPU sends an array by NCCL once the receiver has called Recv. Enqueued earlier, the send could
-// block work behind it for which the receiver waits, and neither would end.
+// sendOnGPU sends an array by NCCL after the receiver has called Recv. If the send were enqueued earlier, it could
+// block later work that the receiver waits for, which is a deadlock.
 func (c *Comm) sendOnGPU(ctx context.Context, op *array.Operation, key string, a *gpk.Array, to int) error {
 	if err := c.move.recv(ctx, c, key+"/ready", make([]byte, 1), to); err != nil {
 		return err
@@ -80,7 +79,7 @@ func (c *Comm) recvOnGPU(ctx context.Context, op *array.Operation, key string, h
 	return c.gpu.enqueue(op, dt, head.Shape, nil, nccl.Call{Kind: nccl.Recv, Count: n, Type: nccl.Uint8, Peer: from})
 }
 
-// ready checks what both sides of a message check.
+// ready makes the checks that both sides of a message need.
 func (c *Comm) ready(ctx context.Context, peer int) error {
 	if err := c.check(); err != nil {
 		return err
@@ -94,7 +93,7 @@ func (c *Comm) ready(ctx context.Context, peer int) error {
 	return c.within(peer)
 }
 
-// sendMessage sends a heading and bytes, and returns the name of the message.
+// sendMessage sends a heading and bytes, and returns the key of the message.
 func (c *Comm) sendMessage(ctx context.Context, to int, head heading, body []byte) (key string, err error) {
 	b, err := head.encode()
 	if err != nil {
@@ -112,9 +111,8 @@ func (c *Comm) sendMessage(ctx context.Context, to int, head heading, body []byt
 	return key, c.move.send(ctx, c, key+"/body", body, to)
 }
 
-// Recv waits for the next array that a rank sends to this one, and writes its elements into an
-// array of the same type and shape. One that differs is ErrDType or ErrShape, and the message is
-// gone.
+// Recv waits for the next array that a rank sends to this one, and writes its elements into an array of the same type
+// and shape. If type or shape differ, the error is ErrDType or ErrShape, and the message is lost.
 func (c *Comm) Recv(ctx context.Context, into *gpk.Array, from int) error {
 	op := array.NewOperation("dist.Recv", []*gpk.Array{into})
 	fail := func(err error) error { return op.Failed(err).Err() }

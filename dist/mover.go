@@ -7,29 +7,29 @@ import (
 	"github.com/gpk-go/gpk/dist/internal/control"
 )
 
-// mover moves bytes between the ranks of a Comm. key names the call, and is the same in all ranks.
-// An error leaves the ranks in disagreement: the group then fails.
+// mover moves bytes between the ranks of a Comm. key identifies the call, and is the same on all
+// ranks. After an error the ranks may disagree, so the group fails.
 type mover interface {
-	// headings gives the heading of this rank and returns those of all.
+	// headings sends the heading of this rank and returns those of all ranks.
 	headings(ctx context.Context, c *Comm, key string, own []byte) ([][]byte, error)
 	// allGather writes the blocks in of all ranks into out, in the order of ranks.
 	allGather(ctx context.Context, c *Comm, key string, out, in []byte) error
-	// allToAll sends block j of in to rank j, and writes its block for this rank into block j of
-	// out. in may be overwritten.
+	// allToAll sends block j of in to rank j. It receives the block of rank j for this rank in
+	// block j of out. in may be overwritten.
 	allToAll(ctx context.Context, c *Comm, key string, out, in []byte) error
-	// broadcast copies b of the rank with index root to all.
+	// broadcast copies b of the rank with index root to all ranks.
 	broadcast(ctx context.Context, c *Comm, key string, b []byte, root int) error
-	// send sends b to a rank, and recv receives that many bytes of a rank.
+	// send sends b to a rank. recv receives len(b) bytes from a rank.
 	send(ctx context.Context, c *Comm, key string, b []byte, to int) error
 	recv(ctx context.Context, c *Comm, key string, b []byte, from int) error
-	// split returns the mover of the ranks with the same color, in the order of key. Both are below
-	// the number of ranks. It returns nothing of use for the color -1.
+	// split returns the mover of the ranks with the same color, in the order of key. Color and key
+	// are below the number of ranks. For the color -1 the result must not be used.
 	split(ctx context.Context, color, key int) (mover, error)
-	// free frees what split made. All of its ranks call it.
+	// free frees a mover that split made. All of its ranks call it.
 	free() error
 }
 
-// relay moves bytes through the hub of the control side: in memory, or over TCP through rank 0.
+// relay moves bytes through the hub of the control side, in memory or over TCP through rank 0.
 type relay struct{ node *control.Node }
 
 func (r relay) headings(ctx context.Context, c *Comm, key string, own []byte) ([][]byte, error) {
@@ -53,7 +53,7 @@ func (r relay) allToAll(ctx context.Context, c *Comm, key string, out, in []byte
 	return r.fromOthers(ctx, c, key, out, n)
 }
 
-// toOthers sends each other rank its block.
+// toOthers sends its block to each other rank.
 func (r relay) toOthers(ctx context.Context, c *Comm, key string, block func(i int) []byte) error {
 	for step := 1; step < len(c.members); step++ {
 		i := (c.me + step) % len(c.members)
@@ -96,7 +96,7 @@ func (r relay) split(context.Context, int, int) (mover, error) { return r, nil }
 
 func (relay) free() error { return nil }
 
-// letterKey names message n from one rank of a Comm to another.
+// letterKey returns the key of message n from one rank of a Comm to another.
 func (c *Comm) letterKey(from, to, n int) string {
 	return c.name + "/" + strconv.Itoa(from) + ">" + strconv.Itoa(to) + "/" + strconv.Itoa(n)
 }

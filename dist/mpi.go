@@ -18,7 +18,8 @@ import (
 
 var errNoMPI = fmt.Errorf("%w: this program was built without cgo, or not for Linux: it cannot open MPI", gpk.ErrUnsupported)
 
-// mpiFiles are the libraries of a launcher's MPI, in the order to be tried.
+// mpiFiles returns the possible files of a launcher's MPI library, in the order in which they
+// are tried.
 func (p place) mpiFiles(own string) []string {
 	if own != "" {
 		return []string{own}
@@ -35,7 +36,7 @@ func (p place) mpiFiles(own string) []string {
 	return append(files, "libmpi_abi.so.1") // the name that the MPI standard's ABI has with every implementation
 }
 
-// openMPI starts the library of MPI in the file own, else that of the launcher.
+// openMPI starts the MPI library in the file own or, if own is empty, that of the launcher.
 func openMPI(p place, own string) (*mpiLibrary, error) {
 	l, err := startMPI(p.mpiFiles(own))
 	if err != nil {
@@ -48,7 +49,7 @@ func openMPI(p place, own string) (*mpiLibrary, error) {
 	return l, nil
 }
 
-// invitation is what rank 0 broadcasts by MPI: where the others find it.
+// invitation is broadcast by rank 0 over MPI. It tells the others the address of rank 0.
 type invitation struct {
 	Address string
 	Token   []byte
@@ -68,7 +69,7 @@ func (g *Group) meetByMPI(ctx context.Context, o *options, p place, m *mpiComm, 
 	defer cancel()
 	block := make([]byte, invitationBytes)
 	if p.rank == 0 {
-		b, _ := json.Marshal(g.invite(limited, o, p)) // strings: no error
+		b, _ := json.Marshal(g.invite(limited, o, p)) // strings cannot cause an error
 		copy(block, b)
 	}
 	request, err := m.startBroadcast(block, 0)
@@ -111,7 +112,8 @@ func (g *Group) invite(ctx context.Context, o *options, p place) (i invitation) 
 	return i
 }
 
-// outerIP is an address of this machine that others can reach: that of its name, else the first.
+// outerIP returns an address of this machine that others can reach: that of its name or, if
+// there is none, the first of an interface.
 func outerIP(ctx context.Context) (string, error) {
 	if ip, err := ownIP(ctx, hostName()); err == nil && !net.ParseIP(ip).IsLoopback() {
 		return ip, nil
@@ -123,8 +125,8 @@ func outerIP(ctx context.Context) (string, error) {
 	return "", errors.Join(err, fmt.Errorf("%w: no interface with an address that other machines reach", gpk.ErrUnsupported))
 }
 
-// mpiComm moves bytes by MPI. Blocks are copied into memory of C and sent in pieces, so that a
-// call that is abandoned writes to nothing of Go, and no count exceeds an int.
+// mpiComm moves bytes by MPI. Blocks are copied to memory of C, so that an abandoned call does
+// not write to memory of Go. They are sent in pieces, so that no count exceeds an int.
 type mpiComm struct {
 	comm mpiHandle
 
@@ -144,13 +146,13 @@ func (m *mpiComm) free() error {
 	return freeComm(m.comm)
 }
 
-const mpiMemory = 32 << 20 // bytes of a call's memory of C
+const mpiMemory = 32 << 20 // bytes of memory of C for a call
 
-// piece is the bytes of a block that are sent at once.
+// piece returns the number of bytes of a block that are sent at once.
 func piece(block, ranks int) int { return min(block, max(mpiMemory/(2*ranks), 1<<10)) }
 
-// wait waits for a request until ctx ends or the group fails. The memory of an abandoned one is
-// never freed.
+// wait waits for a request until ctx ends or the group fails. The memory of an abandoned
+// request is never freed.
 func (m *mpiComm) wait(ctx context.Context, node *control.Node, r *mpiRequest) error {
 	var failed <-chan struct{}
 	if node != nil {
@@ -296,7 +298,7 @@ func pieces(b []byte, f func(b []byte) error) error {
 	return nil
 }
 
-// split waits for MPI_Comm_split in a goroutine, which stays if the call is abandoned.
+// split calls MPI_Comm_split in a goroutine. If the call is abandoned, the goroutine remains.
 func (m *mpiComm) split(ctx context.Context, color, key int) (mover, error) {
 	type result struct {
 		comm mpiHandle

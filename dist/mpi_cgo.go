@@ -13,8 +13,8 @@ package dist
 #include <string.h>
 
 // The functions of MPI that are used here. A handle is a word: a pointer in Open MPI and in the
-// standard ABI, an int in MPICH, which reads and writes the lower half of a word. All other types are
-// the same in all.
+// standard ABI, and an int in MPICH, which uses only the lower half of the word. All other types are
+// the same in all implementations.
 typedef uintptr_t handle;
 #define GPK_MPI_FUNCTIONS(F) \
 	F(MPI_Init_thread, (int* argc, char*** argv, int required, int* provided)) \
@@ -46,8 +46,9 @@ static struct gpk_mpi_abi abi;
 
 static void* library;
 
-// gpk_mpi_choose_abi chooses by what the library says of itself. MPI 5.0 gives an ABI's version only
-// in a library that has the standard's ABI: other libraries lack the function, or answer -1.
+// gpk_mpi_choose_abi chooses the ABI from the library's version text. MPI_Abi_get_version, which is
+// new in MPI 5.0, gives a version only if the library has the standard's ABI: other libraries lack
+// the function, or return -1.
 static int gpk_mpi_choose_abi(const char* file, char* why, size_t n) {
 	char text[8192] = "";
 	int length = 0, major = -1, minor = -1;
@@ -79,7 +80,7 @@ static int gpk_mpi_choose_abi(const char* file, char* why, size_t n) {
 	return -4;
 }
 
-// gpk_mpi_load binds every function, and finds out which ABI the library has.
+// gpk_mpi_load binds every function, and determines the ABI of the library.
 static int gpk_mpi_load(const char* file, char* why, size_t n) {
 	// Open MPI's plugins look for its symbols among the global ones.
 	library = dlopen(file, RTLD_NOW | RTLD_GLOBAL);
@@ -98,8 +99,8 @@ static int gpk_mpi_load(const char* file, char* why, size_t n) {
 	return gpk_mpi_choose_abi(file, why, n);
 }
 
-// Libraries below MPI install signal handlers, some even when they are opened; those of Go are put
-// back.
+// Libraries that MPI uses install signal handlers, some already when they are opened. Go's handlers
+// are then restored.
 static struct sigaction actions[65];
 static void gpk_mpi_save_signals(void) { for (int s = 1; s < 65; s++) sigaction(s, NULL, &actions[s]); }
 static void gpk_mpi_restore_signals(void) { for (int s = 1; s < 65; s++) sigaction(s, &actions[s], NULL); }
@@ -145,17 +146,18 @@ import (
 	"unsafe"
 )
 
-// mpiLibrary is the MPI of this process. There is at most one, as MPI allows.
+// mpiLibrary is the MPI library of this process. MPI allows only one.
 type mpiLibrary struct {
 	rank, size int
 	comm       mpiHandle
 	file, abi  string
-	calls      chan func() // to the thread that called Init
+	calls      chan func() // functions for the thread that called Init
 }
 
 type mpiHandle = C.handle
 
-// mpiRequest is an operation that was started, in memory of C: one that is abandoned still writes.
+// mpiRequest is an operation in progress, with memory of C: an abandoned operation may still write
+// to it.
 type mpiRequest struct {
 	handle *mpiHandle
 	memory unsafe.Pointer
@@ -166,7 +168,7 @@ var (
 	mpiUsed bool
 )
 
-// startMPI opens the first of the files that there is, and starts it.
+// startMPI opens the first of the files that exists, and starts it.
 func startMPI(files []string) (*mpiLibrary, error) {
 	mpiOnce.Lock()
 	defer mpiOnce.Unlock()
@@ -223,7 +225,7 @@ func (l *mpiLibrary) load(files []string) error {
 			l.file, l.abi = f, C.GoString(C.gpk_mpi_abi_name())
 			return nil
 		}
-		C.gpk_mpi_unload() // its functions are global, and would take the place of those of the next one
+		C.gpk_mpi_unload() // its functions are global, and would be found instead of those of the next library
 		errs = append(errs, errors.New(text))
 	}
 	return fmt.Errorf("no library of MPI: %w", errors.Join(errs...))
@@ -269,7 +271,7 @@ func (m *mpiComm) begin(n int, f func(memory unsafe.Pointer, request *mpiHandle)
 	return r, nil
 }
 
-// bytes is n bytes of the request's memory.
+// bytes returns n bytes of the request's memory, from byte `from` on.
 func (r *mpiRequest) bytes(from, n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(r.memory, from)), n)
 }
@@ -291,7 +293,8 @@ func (r *mpiRequest) free() {
 
 func at(p unsafe.Pointer, n int) unsafe.Pointer { return unsafe.Add(p, n) }
 
-// startAllGather starts the exchange of in. The result begins len(in) bytes into the memory.
+// startAllGather starts the exchange of in. The result is in the request's memory, from byte len(in)
+// on.
 func (m *mpiComm) startAllGather(in []byte, ranks int) (*mpiRequest, error) {
 	return m.begin((1+ranks)*len(in), func(b unsafe.Pointer, r *mpiHandle) C.int {
 		copy(unsafe.Slice((*byte)(b), len(in)), in)
@@ -299,7 +302,8 @@ func (m *mpiComm) startAllGather(in []byte, ranks int) (*mpiRequest, error) {
 	})
 }
 
-// startAllToAll starts the exchange of blocks that fill writes. The result lies behind them.
+// startAllToAll starts the exchange of the blocks that fill writes. The result is after them in the
+// request's memory.
 func (m *mpiComm) startAllToAll(block, ranks int, fill func(b []byte)) (*mpiRequest, error) {
 	return m.begin(2*ranks*block, func(b unsafe.Pointer, r *mpiHandle) C.int {
 		fill(unsafe.Slice((*byte)(b), ranks*block))
@@ -327,7 +331,7 @@ func (m *mpiComm) startRecv(n, from int) (*mpiRequest, error) {
 	})
 }
 
-// freeComm is MPI_Comm_free.
+// freeComm calls MPI_Comm_free.
 func freeComm(comm mpiHandle) error {
 	p := (*mpiHandle)(C.calloc(1, C.size_t(unsafe.Sizeof(mpiHandle(0)))))
 	defer C.free(unsafe.Pointer(p))
@@ -338,7 +342,7 @@ func freeComm(comm mpiHandle) error {
 	return nil
 }
 
-// splitComm is MPI_Comm_split, which waits for all ranks.
+// splitComm calls MPI_Comm_split, which waits for all ranks.
 func splitComm(comm mpiHandle, color, key int) (mpiHandle, error) {
 	out := (*mpiHandle)(C.calloc(1, C.size_t(unsafe.Sizeof(mpiHandle(0)))))
 	defer C.free(unsafe.Pointer(out))

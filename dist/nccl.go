@@ -26,15 +26,15 @@ type gpuComm struct {
 
 	mu      sync.Mutex
 	failure error          // why the communicator was aborted
-	stream  *device.Stream // of the work that was enqueued last; nil: none was
-	last    uint64         // the number of that work on the stream
+	stream  *device.Stream // stream of the work that was enqueued last; nil: none was
+	last    uint64         // number of that work on the stream
 	current *batch         // the batch of the next results; nil: a new one
 	open    map[*batch]bool
-	compare *comparison // of the Comm that uses it
+	compare *comparison // the comparison of the Comm that uses it
 
-	connected map[nccl.Class]struct{} // the calls that no longer wait for other ranks
+	connected map[nccl.Class]struct{} // the classes of calls that no longer wait for other ranks
 
-	own *device.Stream // of the arrays that Comm.Beside returns; nil: there were none
+	own *device.Stream // stream of the arrays that Comm.Beside returns; nil: none yet
 
 	graphs
 
@@ -43,14 +43,14 @@ type gpuComm struct {
 	stopped chan struct{} // closed when watch has returned
 }
 
-// batch holds the results since a result was last waited for. They share one deferred error, so that a
-// chain of many collective calls depends on only one.
+// batch holds the results that were enqueued since the program last waited for one. They share one deferred error, so
+// that a chain of many collective calls depends on only one.
 type batch struct {
 	err     *deferred.Error
 	failure error
 
-	compare *comparison // of their calls
-	calls   int         // of these, the number up to the last one
+	compare *comparison // the comparison of their calls
+	calls   int         // number of calls up to the last one of the batch
 }
 
 // asyncPause is the interval at which watch asks NCCL whether a connection has failed.
@@ -76,7 +76,7 @@ func (g *gpuComm) watch() {
 			return
 		case <-ticker.C:
 			if err := g.comm.AsyncError(); err != nil {
-				_ = g.fail(err) // the next round finds the group's error
+				_ = g.fail(err) // the next round returns the group's error
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func (g *gpuComm) complete() bool {
 	return g.waitLast(ctx) == nil
 }
 
-// waitLast waits for all work that was enqueued, and whatever else is on its stream by now.
+// waitLast waits for all enqueued work, and for other work that is on its stream by now.
 func (g *gpuComm) waitLast(ctx context.Context) error {
 	g.mu.Lock()
 	stream, last := g.stream, g.last
@@ -117,17 +117,17 @@ func (g *gpuComm) abort(err error) {
 	case <-time.After(markTime):
 	}
 	aborted.Store(true)
-	// A Replay may wait for work that Abort ends, and Abort waits for the end of graphs.
+	// A Replay may wait for work that Abort ends, and Abort waits until graphs are freed.
 	var freed sync.WaitGroup
 	freed.Go(g.graphs.free)
-	_ = g.comm.Abort() // the group has failed already: its first error counts
+	_ = g.comm.Abort() // the group has already failed, and its first error counts
 	freed.Wait()
 	<-marked
 }
 
-// markFailed fails the results that are not complete. Work that is enqueued at the same time is either noted before
-// failure is set, and then complete waits for it, or note fails it. After an abort, work that is complete may have
-// been aborted.
+// markFailed fails the results that are not complete. For work that is enqueued at the same time there are two cases:
+// if note was called before failure was set, complete waits for the work; otherwise note fails it. After an abort,
+// work that is complete may have been aborted.
 func (g *gpuComm) markFailed(err error, aborted *atomic.Bool) {
 	g.mu.Lock()
 	g.failure = err
@@ -137,7 +137,7 @@ func (g *gpuComm) markFailed(err error, aborted *atomic.Bool) {
 	}
 }
 
-// failOpen gives the error to the results that nobody has waited for.
+// failOpen sets the error of the results that nobody has waited for.
 func (g *gpuComm) failOpen(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -152,21 +152,21 @@ func (g *gpuComm) err() error {
 	return g.failure
 }
 
-// comparedBy sets the comparison of the calls that follow.
+// comparedBy sets the comparison for later calls.
 func (g *gpuComm) comparedBy(p *comparison) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.compare, g.current = p, nil
 }
 
-// follow makes a stream wait for the last enqueued work if that is on another stream.
+// follow makes a stream wait for the work that was enqueued last, if that is on another stream.
 func (g *gpuComm) follow(s *device.Stream) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.failure != nil {
 		return g.failure
 	}
-	if err := g.comm.Failure(); err != nil { //nolint:staticcheck // without cgo there is none
+	if err := g.comm.Failure(); err != nil { //nolint:staticcheck // a build without cgo has no communicator
 		return fmt.Errorf("%w: %w", errEngine, err)
 	}
 	if g.stream == nil || g.stream == s {
@@ -176,12 +176,12 @@ func (g *gpuComm) follow(s *device.Stream) error {
 }
 
 // note marks the enqueued work as the last one, and attaches the batch's deferred error to its results. It records no
-// event, which would be a call of the driver: waitLast has one recorded.
+// event, because that is a call of the driver; waitLast records one.
 func (g *gpuComm) note(s *device.Stream, results ...*device.Buffer) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.failure != nil {
-		g.current = nil // the batch may not have failed: it was complete
+		g.current = nil // the batch was complete, so it may not have failed
 	}
 	g.stream, g.last = s, deviceapi.Sequence(s)
 	if g.current == nil {
@@ -199,8 +199,8 @@ func (g *gpuComm) note(s *device.Stream, results ...*device.Buffer) error {
 	return nil
 }
 
-// resolve waits for the results of a batch, and until the ranks have compared their calls: those that differ may end
-// with wrong results.
+// resolve waits for the results of a batch, and until the ranks have compared their calls: if calls differ, results
+// may be wrong.
 func (g *gpuComm) resolve(b *batch) (found, failed error) {
 	g.mu.Lock()
 	if g.current == b {
@@ -231,14 +231,14 @@ func (g *gpuComm) resolve(b *batch) (found, failed error) {
 
 // broken fails the group, and returns its error, if a call of the device's queue has failed or was left out.
 func (g *gpuComm) broken() error {
-	if err := g.comm.Failure(); err != nil { //nolint:staticcheck // without cgo there is none
+	if err := g.comm.Failure(); err != nil { //nolint:staticcheck // a build without cgo has no communicator
 		return g.fail(err)
 	}
 	return nil
 }
 
-// fail ends the group because of an error of NCCL, and returns the group's error. The loss of another rank may be the
-// cause. So fail waits up to patience for the error of another rank, which then is the group's.
+// fail ends the group because of an error of NCCL, and returns the group's error. The cause may be the loss of another
+// rank. So fail waits up to patience for the error of another rank, which then becomes the group's error.
 func (g *gpuComm) fail(err error) error {
 	select {
 	case <-g.node.Done():
@@ -261,7 +261,7 @@ func (g *gpuComm) wait(ctx context.Context) error {
 
 // split makes the communicator of the ranks with the same color, as mover.split does.
 func (g *gpuComm) split(ctx context.Context, color, key int) (*gpuComm, error) {
-	if err := g.wait(ctx); err != nil { // NCCL splits communicators without work
+	if err := g.wait(ctx); err != nil { // NCCL splits only communicators without pending work
 		return nil, err
 	}
 	c, err := await(ctx, g.node, func() (*nccl.Comm, error) { return g.comm.Split(color, key) })
@@ -271,8 +271,8 @@ func (g *gpuComm) split(ctx context.Context, color, key int) (*gpuComm, error) {
 	return newGPUComm(c, g.node), nil
 }
 
-// await runs f, a call of NCCL that waits for other ranks and cannot be cancelled. If the group fails or
-// ctx ends, await returns at once, and f goes on in its goroutine until NCCL returns.
+// await runs f, a call of NCCL that waits for other ranks and cannot be cancelled. If the group fails or ctx ends,
+// await returns at once, and f continues in its goroutine until NCCL returns.
 func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)) (*nccl.Comm, error) {
 	type result struct {
 		comm *nccl.Comm
@@ -289,7 +289,7 @@ func await(ctx context.Context, node *control.Node, f func() (*nccl.Comm, error)
 		case done <- result{c, err}:
 		case <-abandoned:
 			if c != nil {
-				_ = c.Abort() // nobody has it
+				_ = c.Abort() // nobody else has it
 			}
 		}
 	}()
@@ -317,7 +317,7 @@ func (g *gpuComm) ownStream(d *device.Device) (*device.Stream, error) {
 	return g.own, nil
 }
 
-// closeStream closes the stream of Comm.Beside, whose work is done. Its arrays are on the default stream from then on.
+// closeStream closes the stream of Comm.Beside, whose work is done. Its arrays then use the default stream.
 func (g *gpuComm) closeStream() error {
 	g.mu.Lock()
 	s := g.own
@@ -335,7 +335,7 @@ func (g *gpuComm) free() error {
 	<-g.stopped
 	g.graphs.free()
 	if err := g.err(); err != nil {
-		_ = g.closeStream() // the communicator was aborted: its error counts
+		_ = g.closeStream() // the communicator was aborted, and its error counts
 		return nil
 	}
 	return errors.Join(g.comm.Destroy(), g.closeStream())

@@ -8,16 +8,16 @@ import (
 	"github.com/gpk-go/gpk/internal/nccl"
 )
 
-// The collective functions of ranks on GPUs. NCCL gets dense data with the axis of the call first: an
-// operand of another layout is copied on its GPU before the ranks compare their calls.
+// The collective functions of ranks on GPUs. NCCL is given dense data with the axis of the call first. An operand with
+// another layout is copied on its GPU before the ranks compare their calls.
 
 // onGPU reports whether NCCL moves the data of a call.
 func (k *call) onGPU() bool { return k.c.gpu != nil && k.a.Size() > 0 }
 
-// ncclReduction is a reduction in NCCL's terms.
+// ncclReduction is NCCL's reduction, and the type in which it is computed.
 type ncclReduction struct {
 	as    nccl.Type
-	parts int // elements of that type per element of gpk's type
+	parts int // elements of that type for each element of gpk's type
 	op    nccl.Op
 }
 
@@ -66,12 +66,13 @@ func (g *gpuComm) enqueue(op *array.Operation, dt dtype.DType, shape []int, x *g
 	return outs[0], nil
 }
 
-// bytes returns a call that moves count elements, which NCCL takes as bytes.
+// bytes returns a call that moves count elements as bytes.
 func (k *call) bytes(kind nccl.Kind, count int) nccl.Call {
 	return nccl.Call{Kind: kind, Count: count * k.a.DType().Size(), Type: nccl.Uint8, Ranks: len(k.c.members)}
 }
 
-// gpuAllReduce is allReduce. A reduction that NCCL does not have is computed from the arrays of all ranks.
+// gpuAllReduce implements allReduce with NCCL. A reduction that NCCL does not have is computed from the arrays of all
+// ranks.
 func (k *call) gpuAllReduce(op Op) (*gpk.Array, error) {
 	r, ok := reductionOf(op, k.a.DType())
 	if ok {
@@ -97,12 +98,12 @@ func reduceFirst(op Op, all *gpk.Array, err error) (*gpk.Array, error) {
 	return out, gpk.Eval(out)
 }
 
-// gpuGather is allGather.
+// gpuGather implements allGather with NCCL.
 func (k *call) gpuGather() (*gpk.Array, error) {
 	return k.gpuMove(len(k.c.members)*k.length(), k.bytes(nccl.AllGather, k.x.Size()))
 }
 
-// gpuReduceScatter is reduceScatter.
+// gpuReduceScatter implements reduceScatter with NCCL.
 func (k *call) gpuReduceScatter(op Op) (*gpk.Array, error) {
 	p := len(k.c.members)
 	part := k.x.Size() / p
@@ -118,19 +119,19 @@ func (k *call) gpuReduceScatter(op Op) (*gpk.Array, error) {
 	return out.Transpose(inverse...), nil
 }
 
-// gpuAllToAll is allToAll.
+// gpuAllToAll implements allToAll with NCCL.
 func (k *call) gpuAllToAll() (*gpk.Array, error) {
 	return k.gpuMove(k.length(), k.bytes(nccl.AllToAll, k.x.Size()/len(k.c.members)))
 }
 
-// gpuBroadcast is broadcast.
+// gpuBroadcast implements broadcast with NCCL.
 func (k *call) gpuBroadcast(root int) (*gpk.Array, error) {
 	call := k.bytes(nccl.Broadcast, k.x.Size())
 	call.Peer = root
 	return k.c.gpu.enqueue(k.Operation, k.a.DType(), k.a.Shape(), k.x, call)
 }
 
-// gpuMove enqueues a call. In the result its axis has length n.
+// gpuMove enqueues a call. The axis of the call has length n in the result.
 func (k *call) gpuMove(n int, call nccl.Call) (*gpk.Array, error) {
 	shape, inverse := k.blocks(n)
 	out, err := k.c.gpu.enqueue(k.Operation, k.a.DType(), shape, k.x, call)

@@ -21,20 +21,20 @@ var ncclDevices = struct {
 	context func(d *device.Device) (nccl.Context, error)
 }{func(d *device.Device) bool { return d.Kind() == device.CUDA }, nccl.ContextOf}
 
-// shortText returns the text of an error, cut to the length for which a round has room.
+// shortText returns the text of an error, truncated to the length that fits a round.
 func shortText(err error) string {
 	s := err.Error()
 	for n := 1 << 10; ; n /= 2 {
 		if len(s) > n {
 			s = s[:n] + "…"
 		}
-		if b, _ := json.Marshal(s); len(b) <= 3<<10 { // a control character takes six bytes
+		if b, _ := json.Marshal(s); len(b) <= 3<<10 { // a control character takes six bytes in JSON
 			return s
 		}
 	}
 }
 
-// offer is what a rank tells the others before they choose NCCL: its version, or why the rank cannot use it.
+// offer is sent by each rank before NCCL is chosen: its version, or the reason why the rank cannot use it.
 type offer struct {
 	GPU     bool
 	Version int
@@ -58,7 +58,7 @@ func offerOf(d *device.Device) offer {
 	return o
 }
 
-// obstacle returns why NCCL cannot be used with these offers, or "" if it can. gpus reports whether any
+// obstacle returns the reason why NCCL cannot be used with these offers, or "". gpus reports whether any
 // rank has a GPU.
 func obstacle(offers []offer) (why string, gpus bool) {
 	for i, o := range offers {
@@ -93,7 +93,7 @@ func exchange[T any](ctx context.Context, n *control.Node, key string, mine T) (
 	return out, nil
 }
 
-// invitationByNCCL is what rank 0 sends the others: the communicator's ID, or why there is none.
+// invitationByNCCL is sent by rank 0: the communicator's ID, or the reason why there is none.
 type invitationByNCCL struct {
 	ID  []byte
 	Why string
@@ -168,7 +168,7 @@ func (r *rank) meetGPUs(ctx context.Context, id nccl.ID) (why string, err error)
 		}
 	}
 	if (err != nil || why != "") && comm != nil {
-		_ = comm.Abort() // another rank has none
+		_ = comm.Abort() // another rank has no communicator
 	}
 	if err == nil && why == "" {
 		r.gpu = newGPUComm(comm, n)
@@ -176,7 +176,8 @@ func (r *rank) meetGPUs(ctx context.Context, id nccl.ID) (why string, err error)
 	return why, err
 }
 
-// useNCCL connects the GPUs of the ranks of this process. With must, it is an error if NCCL cannot be used.
+// useNCCL connects the GPUs of the ranks of this process. If must is set, it is an error if NCCL cannot be
+// used.
 func (g *Group) useNCCL(ctx context.Context, must bool) error {
 	whys, errs := make([]string, len(g.ranks)), make([]error, len(g.ranks))
 	var wg sync.WaitGroup

@@ -5,9 +5,9 @@ import (
 	"github.com/gpk-go/gpk/internal/deferred"
 )
 
-// settle waits for errors that the GPU has not found yet in contents that a call reads, such as an index of
-// Take: the other ranks would not learn of them. Errors of the group's own calls reach all ranks, so settle does
-// not wait for them.
+// settle waits for errors of the operand that the GPU has not found yet, such as an index of Take outside its
+// axis. Otherwise the other ranks would not be told. The errors of the group's own calls reach all ranks, so
+// settle does not wait for them.
 func (g *gpuComm) settle(b *device.Buffer) error {
 	if b == nil {
 		return nil

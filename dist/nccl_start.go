@@ -12,24 +12,25 @@ import (
 	"github.com/gpk-go/gpk/internal/submit"
 )
 
-// use is a launch that uses buffers: of a call of NCCL that the device's queue makes, or of no work.
+// use is a launch that registers the use of buffers. It contains the call of NCCL if the device's queue makes that
+// call, and no work otherwise.
 type use struct {
 	reads, writes [1]*device.Buffer
 	stream        uint64 // the driver's number
 
 	comm   *nccl.Comm
-	queue  *submit.Queue // nil: the call is not for the queue
+	queue  *submit.Queue // nil: the call does not go through the queue
 	call   nccl.Call
 	queued bool // the queue makes the call
 }
 
-// uses are reused: a short call takes as long as some allocations.
+// uses is a pool of use, because a short call takes no longer than a few allocations.
 var uses = sync.Pool{New: func() any { return new(use) }}
 
-// Start implements device.Work. The queue is empty.
+// Start implements device.Work. The queue is empty when it is called.
 func (w *use) Start(_ int, stream uint64) error {
 	w.stream = stream
-	if err := w.comm.Failure(); err != nil { //nolint:staticcheck // without cgo there is none
+	if err := w.comm.Failure(); err != nil { //nolint:staticcheck // a build without cgo has no communicator
 		return fmt.Errorf("%w: %w", errEngine, err)
 	}
 	return nil
@@ -89,7 +90,7 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 		}
 	}
 	if captured {
-		return nil // a Replay notes it
+		return nil // a Replay records it
 	}
 	return g.note(s, dst.Buffer)
 }
@@ -97,17 +98,17 @@ func (g *gpuComm) start(s *device.Stream, src, dst device.View, k nccl.Call) err
 // direct calls NCCL between two launches.
 func (g *gpuComm) direct(s *device.Stream, w *use, k nccl.Call) error {
 	k.Stream, w.queue = w.stream, nil
-	if err := g.comm.Run(&k); err != nil { //nolint:staticcheck // without cgo it always fails
+	if err := g.comm.Run(&k); err != nil { //nolint:staticcheck // in a build without cgo it always fails
 		return fmt.Errorf("%w: %w", errEngine, err)
 	}
 	g.connect(k.Class())
 	if err := s.Device().LaunchWork(s, w.reads[:], w.writes[:], w); err != nil {
-		return errors.Join(err, s.Synchronize(context.Background())) // no launch has recorded the use, so it must end here
+		return errors.Join(err, s.Synchronize(context.Background())) // no launch has recorded the use of the buffers, so the call must be complete here
 	}
 	return nil
 }
 
-// connect registers that a call of a class was made.
+// connect records that a call of a class was made.
 func (g *gpuComm) connect(c nccl.Class) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,8 +116,8 @@ func (g *gpuComm) connect(c nccl.Class) {
 }
 
 // queues reports whether the device's queue may make a call of a class: such calls were made before, and this process
-// has no other rank. Between the goroutine of a rank and the queue of its device, the driver could wait for a kernel of
-// another rank that waits for the queued call.
+// has no other rank. If another rank were in this process, the driver could wait in it for a kernel that waits for the
+// queued call.
 func (g *gpuComm) queues(c nccl.Class) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -2,12 +2,12 @@ package dist
 
 import "strconv"
 
-// Op is what a reduction computes of the elements of all ranks.
+// Op is the operation of a reduction over the elements of all ranks.
 //
 // Sum and Mean of 16-bit floating-point types add in float32 and round once; with NCCL they round after
-// every addition, in NCCL's order. Integers wrap in Sum and
-// Prod; Mean of integers is ErrDType, as is arithmetic on Bool, whose Max is "or" and whose Min is
-// "and". Max and Min propagate NaN, and of complex numbers are ErrDType.
+// every addition, in NCCL's order. Integers wrap in Sum and Prod; Mean of integers is ErrDType, as is
+// arithmetic on Bool. Max of Bool is "or", and Min is "and". Max and Min propagate NaN; for complex
+// numbers they are ErrDType.
 type Op int
 
 // The operations.

@@ -23,7 +23,7 @@ type options struct {
 	version string
 }
 
-// EngineName names what moves data between processes.
+// EngineName is the name of an engine, which moves data between processes.
 type EngineName string
 
 // The engines between processes. NCCL moves data between GPUs. MPI is the library of the launcher;
@@ -34,14 +34,14 @@ const (
 	TCP  EngineName = "tcp"
 )
 
-// OnDevice sets the device of the rank. Otherwise it is GPU number "local rank" where there are
-// GPUs, else the default device.
+// OnDevice sets the device of the rank. The default is the GPU whose number is the rank's number on its host, or the
+// default device if there are no GPUs.
 func OnDevice(d *device.Device) Option { return OnDevices(d) }
 
-// OnDevices makes the process hold one rank for each of the devices, of which there is at least one. All processes give
-// the same number n of devices: the ranks of process i of the launcher are n*i to n*i+n-1, and GPK_RANK and GPK_SIZE are
-// about processes. A device may be listed several times: ranks on the CPU are for tests of programs. Data moves by NCCL or
-// over TCP, since MPI needs a process for each rank.
+// OnDevices makes the process hold one rank for each of the devices, of which there must be at least one. All processes
+// must have the same number n of devices. The process with number i of the launcher holds the ranks n*i to n*i+n-1;
+// GPK_RANK and GPK_SIZE number processes. A device may be listed several times, for example the CPU in tests of
+// programs. Data moves by NCCL or over TCP, because MPI needs a process for each rank.
 func OnDevices(devices ...*device.Device) Option {
 	return func(o *options) error {
 		if len(devices) == 0 {
@@ -65,8 +65,8 @@ func Timeout(d time.Duration) Option {
 	}
 }
 
-// Silence sets how long a rank may be silent before it counts as lost. The default is 4 seconds.
-// The value of rank 0 holds for all ranks. Rank 0 sends it to the others when they join.
+// Silence sets how long a rank may be silent before it counts as lost. The default is 4 seconds. All ranks use the
+// value of rank 0, which rank 0 sends to them when they join.
 func Silence(d time.Duration) Option {
 	return func(o *options) error {
 		o.silence = d
@@ -119,5 +119,5 @@ func optionsOf(given []Option) (*options, error) {
 	return o, nil
 }
 
-// version is that of the messages between ranks. It changes when they do.
+// version identifies the format of the messages between ranks. It changes when the format does.
 const version = "gpk dist 3"

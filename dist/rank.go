@@ -19,17 +19,17 @@ type rank struct {
 	move   mover
 	gpu    *gpuComm // nil: arrays are copied through the host
 	engine string
-	beside *beside // what it shares with the other ranks of the process; nil: there are none
+	beside *beside // state that it shares with the other ranks of the process; nil: there are none
 
 	background sync.WaitGroup // goroutines of this Run
 
 	mu          sync.Mutex
-	splits      map[string]mover // those of the Comms that Split made in this Run, by name
-	gpus        []*gpuComm       // those of the same Comms, in the order in which all ranks made them
+	splits      map[string]mover // movers of the Comms that Split made in this Run, by name
+	gpus        []*gpuComm       // communicators of the same Comms, in the order in which all ranks made them
 	comparisons []*comparison    // of all Comms of this Run
 }
 
-// beside is what the ranks of one process share.
+// beside is the state that the ranks of one process share.
 type beside struct {
 	ranks []int
 	meetings
@@ -47,11 +47,11 @@ func (r *rank) keepGPU(g *gpuComm) {
 	r.gpus = append(r.gpus, g)
 }
 
-// leaveTime is how long the GPU's work may take after the context of Run has ended.
+// leaveTime is how long the GPU's work may continue after the context of Run has ended.
 const leaveTime = time.Second
 
-// leaveGPUs fails the group if the rank's GPU still works when the context has ended: the program may wait for
-// it, and it may wait for another rank.
+// leaveGPUs fails the group if the rank's GPU is still working some time after the context has ended: the
+// program may wait for this work, and the work for another rank.
 func (r *rank) leaveGPUs(ctx context.Context, finished chan struct{}) {
 	ticker := time.NewTicker(leaveTime)
 	defer ticker.Stop()
@@ -83,7 +83,8 @@ func (r *rank) communicators() []*gpuComm {
 	return all
 }
 
-// settle waits for the work on the rank's GPU that needs other ranks, which may exit once Run has returned.
+// settle waits for work on the rank's GPU that needs other ranks, because these may exit once Run has
+// returned.
 func (r *rank) settle(ctx context.Context) error {
 	for _, g := range r.communicators() {
 		if err := g.wait(ctx); err != nil {
@@ -119,7 +120,7 @@ func (r *rank) free() error {
 	return errors.Join(errs...)
 }
 
-// run calls f for a rank, and waits for the others.
+// run calls f for a rank, and then waits for the other ranks.
 func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Comm) error) error {
 	if err := r.node.Err(); err != nil {
 		return err
@@ -147,13 +148,13 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	if err := r.settle(inner); err != nil {
 		return r.fail(err)
 	}
-	// Ranks that return too early, or make more calls than the others, are found here.
+	// This detects ranks that return too early, or that make more calls than the others.
 	err := r.endCalls(inner, c)
 	for _, g := range r.communicators() {
 		g.graphs.free()
 	}
 	if _, ok := r.move.(relay); err == nil && !ok {
-		// This tells the watch too: a rank that exits from here on has not failed.
+		// The watch uses this too: a rank that exits after this has not failed.
 		_, err = r.node.Gather(inner, name+"/end", r.node.Rank(), r.node.Size(), nil)
 	}
 	if err == nil {
@@ -175,8 +176,8 @@ func (r *rank) compare(ctx context.Context, p *comparison) {
 	}
 }
 
-// endCalls waits until the ranks have compared all calls, those of the Comms that Split made too, and
-// agree that none follows.
+// endCalls waits until the ranks have compared all calls, including those of Comms that Split made, and
+// agree that no more follow.
 func (r *rank) endCalls(ctx context.Context, c *Comm) error {
 	end := heading{Call: "the end of Run"}
 	r.mu.Lock()

@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// reducible returns ErrDType where an operation has no meaning for a type.
+// reducible returns ErrDType if an operation is not defined for a type.
 func reducible(op Op, dt dtype.DType) error {
 	why := ""
 	switch {
@@ -26,8 +26,8 @@ func reducible(op Op, dt dtype.DType) error {
 	return fmt.Errorf("%w: %v of %v; %s", gpk.ErrDType, op, dt, why)
 }
 
-// reduceInto reduces blocks, one a rank and as long as out, in the order of ranks. out may be the
-// first block.
+// reduceInto reduces the blocks of all ranks, in the order of ranks. Each block is as long as out.
+// out may be the first block.
 func reduceInto(op Op, dt dtype.DType, out []byte, blocks []byte, ranks int) {
 	if h, ok := dt.Half(); ok {
 		half(op, elements[uint16](out), elements[uint16](blocks), ranks, h)
@@ -117,7 +117,7 @@ func number[T ordered]() functions[T] {
 	return f
 }
 
-// reduction returns the function of two elements that op applies. Mean adds first.
+// reduction returns the function of two elements that op applies. For Mean it is the addition.
 func (f functions[T]) reduction(op Op) func(a, b T) T {
 	switch op {
 	case Prod:

@@ -12,12 +12,12 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// replays is a captured sequence with collective functions of a Comm. All ranks capture the same calls, and replay
-// them in the same order with the other calls of the Comm: they compare captured calls and replays as they compare
-// calls.
+// replays is the state of a captured sequence with collective functions of a Comm. All ranks capture the same
+// calls, and replay them in the same order relative to the other calls of the Comm. The ranks compare captured
+// calls and replays like other calls.
 type replays struct {
 	c      *Comm
-	number int // of the sequence, from 1
+	number int // number of the sequence, from 1
 	stream *device.Stream
 }
 
@@ -45,7 +45,8 @@ func (k *call) sequence() (int, error) {
 	return k.c.captured.number, nil
 }
 
-// Captured implements array.Replayed. NCCL's communicator cannot end before the graphs that use it.
+// Captured implements array.Replayed. The graph is registered with the communicator, which must not end before
+// it.
 func (r *replays) Captured(g *array.Graph) { r.c.gpu.keep(g) }
 
 // Freed implements array.Replayed.
@@ -69,7 +70,8 @@ func (r *replays) Before(s *device.Stream) error {
 	return nil
 }
 
-// After implements array.Replayed. The other ranks wait for a Replay that has failed.
+// After implements array.Replayed. If the Replay has failed, it fails the group, because the other ranks wait
+// for this one.
 func (r *replays) After(s *device.Stream, writes []*device.Buffer, err error) error {
 	if err == nil {
 		err = r.c.gpu.note(s, writes...)
@@ -89,7 +91,7 @@ func (g *graphs) keep(one *array.Graph) {
 	g.list = append(g.list, one)
 }
 
-// drop forgets a graph that is freed: the list would keep its outputs.
+// drop removes a freed graph from the list, which would otherwise keep its outputs alive.
 func (g *graphs) drop(one *array.Graph) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -165,7 +165,7 @@ func (d DType) Real() DType {
 
 // SumType returns the type of a sum or a product of elements of type d: Uint64 for Uint16, Uint32
 // and Uint64, Int64 for Bool and all other integer types, and d itself for every other type. The
-// sum of Uint8 is Int64, because it was so before gpk had Uint64.
+// sum of Uint8 is Int64 for compatibility with versions before Uint64.
 func (d DType) SumType() DType {
 	switch {
 	case d.IsUnsigned() && d != Uint8:
@@ -176,8 +176,8 @@ func (d DType) SumType() DType {
 	return d
 }
 
-// HasProducts reports whether there are products of matrices of type d, and sums of
-// products. There are none of Bool, Int16, Uint16, Uint32 and Uint64.
+// HasProducts reports whether there are matrix products and sums of products of type d. There are
+// none for Bool, Int16, Uint16, Uint32 and Uint64.
 func (d DType) HasProducts() bool {
 	switch d {
 	case Bool, Int16, Uint16, Uint32, Uint64:
@@ -209,7 +209,7 @@ func Of[T HostElem]() DType {
 	return d
 }
 
-// OfValue returns the element type of v's dynamic type, and false if that is no Elem type.
+// OfValue returns the element type of v's dynamic type, and false if that is not an Elem type.
 func OfValue(v any) (DType, bool) {
 	switch v.(type) {
 	case float32:

@@ -35,7 +35,8 @@ func ReadHost[T HostElem](dst []T, read func([]byte) error) error {
 	return read(bytesOf(dst))
 }
 
-// readWide is ReadHost for a T of 32 bits that an array stores as W.
+// readWide is ReadHost for an int or uint of 32 bits, which an array stores as the 64-bit type
+// W.
 func readWide[W int64 | uint64, T int | uint](dst []T, read func([]byte) error) error {
 	wide := make([]W, len(dst))
 	if err := read(bytesOf(wide)); err != nil {
@@ -49,7 +50,7 @@ func readWide[W int64 | uint64, T int | uint](dst []T, read func([]byte) error) 
 	return nil
 }
 
-// converted returns elements as another type that holds them.
+// converted returns elements converted to another type.
 func converted[W int64 | uint64, T int | uint](data []T) []W {
 	wide := make([]W, len(data))
 	for i, v := range data {

@@ -11,7 +11,7 @@ type bluestein[C number] struct {
 	n      int
 	of     *plan[C] // of length m
 	chirp  []C      // c
-	filter []C      // the transform of conj(c[-n+1 … n-1]), over m
+	filter []C      // the transform of conj(c[-n+1 … n-1]), padded to m elements
 }
 
 func newBluestein[C number](n int) *bluestein[C] {
@@ -46,7 +46,7 @@ func (b *bluestein[C]) transform(line, scratch []C, alone bool) {
 	}
 	clear(x[b.n:])
 	b.of.transform(work, rest, alone)
-	// The inverse transform is the forward one of the line backwards.
+	// The inverse transform is the forward transform of the reversed line.
 	if x = b.of.begin(work, rest); &x[0] == &work[0] {
 		for k, f := range b.filter {
 			work[k] *= f

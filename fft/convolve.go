@@ -16,25 +16,25 @@ type Mode int
 const (
 	Full  Mode = iota // all m + n - 1 sums
 	Same              // max(m, n) of them, in the middle
-	Valid             // the max(m, n) - min(m, n) + 1 that read the shorter line whole
+	Valid             // the max(m, n) - min(m, n) + 1 sums that use every element of the shorter line
 )
 
-// directLength is the length of the shorter line up to which sums are products of windows. One
-// element then takes as many products as the shorter line has; the transforms take about as long
-// as 64.
+// directLength is the largest length of the shorter line for which sums are computed as products
+// of windows. An element then takes as many multiplications as the shorter line has elements; the
+// transforms take about as long as 64.
 const directLength = 64
 
 // Convolve returns the convolution along the last axis,
 //
 //	c[k] = sum over j of a[j] b[k-j]
 //
-// of a and b, of one of the types float32, float64, complex64 and complex128; the other axes
-// broadcast. Where the shorter line has at most 64 elements, the sums are computed as they stand,
-// as a product of full precision; otherwise by transforms, and the error is relative to |a| |b|,
-// not to each sum.
+// of a and b. Both have the same type: float32, float64, complex64 or complex128. The other axes
+// broadcast. If the shorter line has at most 64 elements, the sums are computed directly, as a
+// product of full precision. Otherwise they are computed by transforms, and the error is relative
+// to |a| |b|, not to each sum.
 //
-// Errors: gpk.ErrShape for lines without elements; gpk.ErrDType; gpk.ErrUnsupported for a mode
-// that is not there.
+// Errors: gpk.ErrShape for lines without elements; gpk.ErrDType; gpk.ErrUnsupported for an
+// unknown mode.
 func Convolve(a, b *gpk.Array, mode Mode) *gpk.Array {
 	op := array.NewOperation("fft.Convolve", []*gpk.Array{a, b})
 	return convolved(op, a, b, mode, false)
@@ -44,7 +44,7 @@ func Convolve(a, b *gpk.Array, mode Mode) *gpk.Array {
 //
 //	c[k] = sum over j of a[j+k-n+1] conj(b[j])
 //
-// which is the convolution of a with the conjugate of b backwards. Errors and accuracy are those
+// which is the convolution of a with the reversed conjugate of b. Errors and accuracy are those
 // of Convolve.
 func Correlate(a, b *gpk.Array, mode Mode) *gpk.Array {
 	op := array.NewOperation("fft.Correlate", []*gpk.Array{a, b})
@@ -61,7 +61,7 @@ func convolved(op *array.Operation, a, b *gpk.Array, mode Mode, correlate bool) 
 	switch mode {
 	case Same:
 		start, length = (short-1)/2, max(m, n)
-		if correlate && n > m { // NumPy exchanges the lines and turns the result around
+		if correlate && n > m { // NumPy exchanges the lines and reverses the result
 			start = short / 2
 		}
 	case Valid:
@@ -110,7 +110,7 @@ func direct(a, b *gpk.Array, start, length int) *gpk.Array {
 	return windows.MatMul(b.Flip(-1).Unsqueeze(-1), gpk.FullPrecision).Squeeze(-1)
 }
 
-// transformed returns the n sums of the convolution, by transforms of n elements or more.
+// transformed returns the n sums of the convolution, by transforms of at least n elements.
 func transformed(a, b *gpk.Array, n int) *gpk.Array {
 	length := N(smooth(n))
 	if a.DType().IsComplex() {

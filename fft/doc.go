@@ -8,18 +8,17 @@
 //
 //	X[k] = sum over j of x[j] e^(-2 pi i j k / n)
 //
-// and the inverse has e^(+2 pi i j k / n) and the factor 1/n. Norm says where the factor stands.
-// float32 and complex64 are computed in float32, float64 and complex128 in float64. On the CPU, lengths with
-// prime factors up to 13 use a mixed-radix algorithm and others Bluestein's algorithm, so that
-// every length n takes O(n log n) time. The relative error is of the order of eps
-// log n (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 24.1).
+// and the inverse has e^(+2 pi i j k / n) and the factor 1/n. Norm selects the direction that has the
+// factor. float32 and complex64 are computed in float32, float64 and complex128 in float64. On the CPU,
+// lengths with prime factors up to 13 use a mixed-radix algorithm and others Bluestein's algorithm, so that
+// every length n takes O(n log n) time. The relative error is of the order of eps log n (Higham, Accuracy
+// and Stability of Numerical Algorithms, 2002, section 24.1).
 //
-// Transforms are pending like other operations. On a GPU they run in NVIDIA's cuFFT, up to three axes
-// at once, if the library is installed with the CUDA toolkit or by `gpk setup -with cufft`, or named
-// by GPK_CUFFT. Otherwise the elements are copied to the CPU and back. Explain says which.
+// Transforms are pending like other operations. On a GPU they run in NVIDIA's cuFFT, up to three axes at
+// once, if the library is installed with the CUDA toolkit or by `gpk setup -with cufft`, or named by
+// GPK_CUFFT. Otherwise the elements are copied to the CPU and back. Explain says where the transform runs.
 //
 // The functions mean the same as in numpy.fft. Integers are ErrDType: Cast first.
 //
-// What belongs here: Fourier transforms, and convolution by them. What does not: signal
-// processing, windows.
+// What belongs here: Fourier transforms, and convolution by them. What does not: signal processing, windows.
 package fft

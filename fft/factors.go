@@ -5,14 +5,14 @@ import (
 	"math/bits"
 )
 
-// number is the types of a transform's numbers.
+// number is the set of types of a transform's numbers.
 type number interface{ complex64 | complex128 }
 
-// largestFactor is the largest prime factor of a length that is transformed by factors. A
-// factor p takes p^2 products a p elements; with larger ones Bluestein's algorithm is faster.
+// largestFactor is the largest prime factor of a length that is transformed by factors. A factor
+// p takes p multiplications an element; with larger ones Bluestein's algorithm is faster.
 const largestFactor = 13
 
-// factors returns the radices of n, or nil where a prime factor is larger than largestFactor.
+// factors returns the radices of n, or nil if a prime factor exceeds largestFactor.
 func factors(n int) []int {
 	list := []int{}
 	for _, p := range []int{4, 2, 3, 5, 7, 11, 13} {

@@ -7,11 +7,11 @@ import (
 	"github.com/gpk-go/gpk/internal/cufft"
 )
 
-// FFT returns the transform along the last axis, or that of Axes: complex64 of float32 and
-// complex64, else complex128. N sets the length.
+// FFT returns the transform along the last axis, or along that of Axes. The result is complex64 for
+// float32 and complex64, and complex128 for other types. N sets the length.
 //
-// Errors, of all transforms: gpk.ErrShape for a length below 1, an axis that is not there or
-// stands twice; gpk.ErrDType for other types; gpk.ErrUnsupported for options that are not there.
+// Errors of all transforms: gpk.ErrShape for a length below 1, and for an axis that does not exist
+// or occurs twice; gpk.ErrDType for other types; gpk.ErrUnsupported for unknown options.
 func FFT(a *gpk.Array, opts ...Option) *gpk.Array { return complexTransform("FFT", a, 1, false, opts) }
 
 // IFFT returns the inverse of FFT.
@@ -28,7 +28,7 @@ func IFFT2(a *gpk.Array, opts ...Option) *gpk.Array {
 }
 
 // FFTN returns the transform along all axes, or those of Axes. N without Axes sets the lengths of
-// the last ones and has them alone transformed.
+// the last axes, and only these are transformed.
 func FFTN(a *gpk.Array, opts ...Option) *gpk.Array {
 	return complexTransform("FFTN", a, -1, false, opts)
 }
@@ -46,7 +46,7 @@ func complexTransform(name string, a *gpk.Array, few int, inverse bool, opts []O
 	return op.others(a, len(op.axes), inverse)
 }
 
-// others transforms the first axes of the list, the last of them first.
+// others transforms all axes but the last of the list, from back to front.
 func (op *operation) others(a *gpk.Array, n int, inverse bool) *gpk.Array {
 	if op.library(a) == nil {
 		for n > 0 {
@@ -62,7 +62,7 @@ func (op *operation) others(a *gpk.Array, n int, inverse bool) *gpk.Array {
 }
 
 // RFFT returns the transform of n real numbers along the last axis, or that of Axes: the n/2+1
-// numbers X[0] … X[n/2] of FFT, of which the others are conjugates, X[n-k] = conj X[k].
+// numbers X[0] … X[n/2] of FFT. The other numbers of FFT are their conjugates, X[n-k] = conj X[k].
 // Complex arrays are gpk.ErrDType.
 func RFFT(a *gpk.Array, opts ...Option) *gpk.Array { return realTransform("RFFT", a, 1, opts) }
 
@@ -85,15 +85,15 @@ func realTransform(name string, a *gpk.Array, few int, opts []Option) *gpk.Array
 	return op.others(op.along(a, op.axes[last], op.lengths[last], realToComplex, false), last, false)
 }
 
-// IRFFT returns the inverse of RFFT: n real numbers, float32 of float32 and complex64, else
-// float64. n is that of N, or 2 (m-1) for m elements: an odd length must be given. Of X[0], and of
-// X[n/2] for an even n, the real part counts.
+// IRFFT returns the inverse of RFFT: n real numbers, float32 for float32 and complex64, and float64
+// for other types. N sets n. The default is 2 (m-1) for m elements, so an odd n must be set. Of
+// X[0], and of X[n/2] if n is even, only the real part is used.
 func IRFFT(a *gpk.Array, opts ...Option) *gpk.Array { return realInverse("IRFFT", a, 1, opts) }
 
-// IRFFT2 returns the inverse of RFFT2. The last of N's lengths is that of IRFFT.
+// IRFFT2 returns the inverse of RFFT2. The last length of N is that of IRFFT.
 func IRFFT2(a *gpk.Array, opts ...Option) *gpk.Array { return realInverse("IRFFT2", a, 2, opts) }
 
-// IRFFTN returns the inverse of RFFTN. The last of N's lengths is that of IRFFT.
+// IRFFTN returns the inverse of RFFTN. The last length of N is that of IRFFT.
 func IRFFTN(a *gpk.Array, opts ...Option) *gpk.Array { return realInverse("IRFFTN", a, -1, opts) }
 
 func realInverse(name string, a *gpk.Array, few int, opts []Option) *gpk.Array {
@@ -105,8 +105,8 @@ func realInverse(name string, a *gpk.Array, few int, opts []Option) *gpk.Array {
 	return op.along(op.others(a, last, true), op.axes[last], op.lengths[last], complexToReal, true)
 }
 
-// HFFT returns the transform of a line that is Hermitian, x[n-j] = conj x[j], of which the n/2+1
-// first elements are given: n real numbers. Options and lengths are as for IRFFT.
+// HFFT returns the transform of a Hermitian line, x[n-j] = conj x[j]: n real numbers. a holds the
+// first n/2+1 elements of the line. Options and lengths are as for IRFFT.
 func HFFT(a *gpk.Array, opts ...Option) *gpk.Array {
 	op, err := begin("HFFT", a, 1, complexToReal, opts)
 	if err != nil {
@@ -116,7 +116,7 @@ func HFFT(a *gpk.Array, opts ...Option) *gpk.Array {
 	return op.along(a.Conj(), op.axes[0], op.lengths[0], complexToReal, true)
 }
 
-// IHFFT returns the inverse of HFFT: n/2+1 complex numbers of n real ones.
+// IHFFT returns the inverse of HFFT: n/2+1 complex numbers for n real ones.
 func IHFFT(a *gpk.Array, opts ...Option) *gpk.Array {
 	op, err := begin("IHFFT", a, 1, realToComplex, opts)
 	if err != nil {
@@ -137,11 +137,11 @@ func (n Norm) other() Norm {
 	return n
 }
 
-// FFTShift returns a with the frequency 0, the first element, in the middle: element n/2 of each of
-// the axes, or of all. Axes are those of Roll.
+// FFTShift returns a with the frequency 0, its first element, moved to element n/2 of each of the
+// given axes, or of all. Axes are those of Roll.
 func FFTShift(a *gpk.Array, axes ...int) *gpk.Array { return shifted(a, 1, axes) }
 
-// IFFTShift returns the inverse of FFTShift, which differs from it for odd lengths.
+// IFFTShift returns the inverse of FFTShift. The two differ for odd lengths.
 func IFFTShift(a *gpk.Array, axes ...int) *gpk.Array { return shifted(a, -1, axes) }
 
 func shifted(a *gpk.Array, sign int, axes []int) *gpk.Array {
@@ -160,13 +160,14 @@ func shifted(a *gpk.Array, sign int, axes []int) *gpk.Array {
 		if sign < 0 {
 			by = -by
 		}
-		a = a.Roll(by, d) // which refuses axes that are not there
+		a = a.Roll(by, d) // Roll rejects axes that do not exist
 	}
 	return a
 }
 
-// FFTFreq returns the n frequencies of FFT, in cycles a unit of d, the distance of the samples: k /
-// (n d) for k = 0, 1, …, (n-1)/2, -(n/2), …, -1. An n below 1 is gpk.ErrShape.
+// FFTFreq returns the n frequencies of FFT: k / (n d) for k = 0, 1, …, (n-1)/2, -(n/2), …, -1. d is
+// the distance of the samples, and the frequencies are in cycles per unit of d. An n below 1 is
+// gpk.ErrShape.
 func FFTFreq(dt gpk.DType, n int, d float64) *gpk.Array {
 	return frequencies("FFTFreq", dt, n, true, d)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// frequencies returns k / (n d) for k = 0 … up-1, and for -(n/2) … -1 where full.
+// frequencies returns k / (n d) for k = 0 … up-1, and with full also for k = -(n/2) … -1.
 func frequencies(name string, dt gpk.DType, n int, full bool, d float64) *gpk.Array {
 	op := array.NewOperation("fft."+name, nil)
 	err := op.Check()

@@ -14,10 +14,10 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// errCPU is the answer of library for arrays on the CPU.
+// errCPU is the error of library for arrays on the CPU.
 var errCPU = errors.New("the array is on the CPU")
 
-// library says why cuFFT does not transform a; nil: it does.
+// library returns the reason why cuFFT does not transform a, or nil if it does.
 func (op *operation) library(a *gpk.Array) error {
 	switch {
 	case a.Err() != nil || a.Device().Kind() == device.CPU:
@@ -28,9 +28,9 @@ func (op *operation) library(a *gpk.Array) error {
 	return cufft.Load()
 }
 
-// onGPU transforms up to cufft.MaxRank axes at once with cuFFT; inverse ones are all inverse. The
-// result has the axes where a has them. complexToReal is of one axis: of several, cuFFT assumes what
-// is read to be the transform of real numbers.
+// onGPU transforms up to cufft.MaxRank axes at once with cuFFT; all in the same direction. The axes
+// of the result are in the order of a. complexToReal is done for one axis at a time: for several
+// axes, cuFFT requires that its input is the transform of real numbers.
 func (op *operation) onGPU(a *gpk.Array, axes, lengths []int, k kind, inverse bool) *gpk.Array {
 	x := op.arranged(a, axes, lengths, k)
 	shape := x.Shape()
@@ -55,7 +55,7 @@ func (op *operation) onGPU(a *gpk.Array, axes, lengths []int, k kind, inverse bo
 	}
 	t := &gpuWork{kind: k, lengths: lengths, inverse: inverse}
 	if x.Size() > 0 {
-		// The plan is made here, where a transform that cuFFT refuses can go to the CPU.
+		// The plan is made here, because the CPU can still compute a transform that cuFFT refuses.
 		if _, err := t.plan(x.Device(), x.DType(), array.Shown(x).Layout); err != nil {
 			return op.refuse(err, a, axes, lengths, k, inverse)
 		}
@@ -70,7 +70,7 @@ func (op *operation) onGPU(a *gpk.Array, axes, lengths []int, k kind, inverse bo
 	})
 }
 
-// refuse transforms on the CPU what cuFFT does not. Lack of memory is an error.
+// refuse transforms on the CPU if cuFFT refused to. Lack of memory is an error.
 func (op *operation) refuse(err error, a *gpk.Array, axes, lengths []int, k kind, inverse bool) *gpk.Array {
 	if errors.Is(err, gpk.ErrOutOfMemory) {
 		return op.Failed(err)
@@ -83,8 +83,9 @@ func (op *operation) refuse(err error, a *gpk.Array, axes, lengths []int, k kind
 	return a
 }
 
-// arranged returns a with the axes at the end, cropped or padded to the lengths, of the type that
-// cuFFT reads and as it can be read: complex numbers that become real ones are dense.
+// arranged returns a in the form that cuFFT reads: with the transformed axes at the end, cropped or
+// padded to the lengths, and of cuFFT's type. Complex numbers that are transformed to real ones are
+// dense.
 func (op *operation) arranged(a *gpk.Array, axes, lengths []int, k kind) *gpk.Array {
 	lengths = slices.Clone(lengths)
 	dt := a.DType()
@@ -123,7 +124,7 @@ func (op *operation) arranged(a *gpk.Array, axes, lengths []int, k kind) *gpk.Ar
 	return x
 }
 
-// gpuWork is the transforms along the last axes of an array.
+// gpuWork holds the transforms along the last axes of an array.
 type gpuWork struct {
 	kind    kind
 	lengths []int
@@ -151,7 +152,7 @@ func (t *gpuWork) run(s *device.Stream, dst device.View, reads []device.View) er
 	return p.Run(s, dst, src, t.inverse)
 }
 
-// lastOrder returns the order of n axes in which some come last.
+// lastOrder returns the order of n axes in which the given ones are last.
 func lastOrder(n int, axes []int) []int {
 	var order []int
 	for d := range n {
@@ -162,7 +163,7 @@ func lastOrder(n int, axes []int) []int {
 	return append(order, axes...)
 }
 
-// inverseOrder returns the order that undoes one.
+// inverseOrder returns the inverse of a permutation.
 func inverseOrder(order []int) []int {
 	inverse := make([]int, len(order))
 	for i, d := range order {

@@ -6,13 +6,14 @@ import "unsafe"
 type transformer[C number] struct {
 	*work
 	plan   *plan[C]
-	room   int  // elements of a line while it is transformed
+	room   int  // number of elements that the transform of a line needs
 	packed bool // a line of n real numbers is transformed as n/2 complex numbers
 	turns  []C  // if packed: e^(-2 pi i k / n) for k <= n/2
 }
 
-// transformerOf returns the transformer of lines of S. Of a complex transform of real numbers it computes one half and mirrors
-// it. Lengths that are powers of two are computed as complex numbers, so that they keep the bits of that transform.
+// transformerOf returns the transformer of lines of S. For the complex transform of real numbers it computes one half
+// and mirrors it. Real lines whose length is a power of two are transformed as complex numbers, so that the result has
+// the same bits as the complex transform.
 func transformerOf[C number, S element](w *work) *transformer[C] {
 	t := &transformer[C]{work: w, packed: w.n%2 == 0}
 	if w.kind == complexToComplex && (isComplex[S]() || w.n&(w.n-1) == 0) {
@@ -176,7 +177,7 @@ func first[S element](v S) float64 {
 	return 0
 }
 
-// fold turns the transform Z of the pairs into that of the real line: with h = n/2,
+// fold computes the transform X of the real line from the transform Z of the pairs: with h = n/2,
 //
 //	X[k] = (Z[k] + conj Z[h-k]) / 2 - i/2 e^(-2 pi i k / n) (Z[k] - conj Z[h-k]),    Z[h] = Z[0]
 //
@@ -213,7 +214,7 @@ func foldParts[R float32 | float64](z, turns []R) {
 	}
 }
 
-// parts returns the real and imaginary parts of complex numbers, whose type has two of R.
+// parts returns complex numbers as pairs of real and imaginary parts. A C consists of two numbers of type R.
 func parts[R float32 | float64, C number](z []C) []R {
 	return unsafe.Slice((*R)(unsafe.Pointer(unsafe.SliceData(z))), 2*len(z))
 }

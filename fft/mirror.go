@@ -1,7 +1,7 @@
 package fft
 
-// mirror completes the transform of a line of real numbers, of which the elements up to n/2 are there: X[n-k] = conj X[k]. The
-// inverse transform is the conjugate of the forward one.
+// mirror completes the transform of a line of real numbers by X[n-k] = conj X[k]. The elements up to n/2 are already
+// set. The inverse transform is the conjugate of the forward one.
 func (t *transformer[C]) mirror(z []C) []C {
 	switch z := any(z).(type) {
 	case []complex64:

@@ -6,11 +6,11 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// plan transforms lines of n elements. It is made once for a length and type.
+// plan transforms lines of n elements. It is made once for each length and type.
 type plan[C number] struct {
 	n       int
 	stages  []stage[C]
-	chirped *bluestein[C] // nil where stages do
+	chirped *bluestein[C] // nil if the stages compute the transform
 	// turns returns e^(-pi i k / n) for k <= n, for lines of 2 n real numbers.
 	turns func() []C
 }
@@ -20,15 +20,15 @@ type planKey struct {
 	double bool
 }
 
-// plans holds the plans of the lengths used last.
+// plans holds the most recently used plans.
 var plans struct {
 	sync.Mutex
 	of map[planKey]any
 }
 
 const (
-	maxPlans    = 64      // plans that are kept
-	largestKept = 1 << 20 // elements of a line whose plan is kept; it takes 16 to 120 bytes an element
+	maxPlans    = 64      // maximum number of plans that are kept
+	largestKept = 1 << 20 // plans of longer lines are not kept; a plan takes 16 to 120 bytes an element
 )
 
 // planOf returns the plan for lines of n > 0 elements.
@@ -76,7 +76,7 @@ func newPlan[C number](n int) *plan[C] {
 	return p
 }
 
-// scratch is the number of elements of memory that transform needs beside the line.
+// scratch returns the number of elements of memory that transform needs besides the line.
 func (p *plan[C]) scratch() int {
 	if p.chirped != nil {
 		return 2 * p.chirped.of.n
@@ -84,8 +84,8 @@ func (p *plan[C]) scratch() int {
 	return p.n
 }
 
-// begin returns where the elements of a line belong so that transform leaves the result in
-// line: in line itself, or in the scratch memory.
+// begin returns the memory to which the caller writes the elements of a line, so that transform
+// leaves the result in line. It is line itself or the scratch memory.
 func (p *plan[C]) begin(line, scratch []C) []C {
 	if p.chirped == nil && len(p.stages)%2 == 1 {
 		return scratch[:p.n]
@@ -93,11 +93,11 @@ func (p *plan[C]) begin(line, scratch []C) []C {
 	return line
 }
 
-// manyElements is the length from which on all threads work on one line.
+// manyElements is the smallest length of a line that all threads compute together.
 const manyElements = 1 << 13
 
-// transform replaces what begin's result holds by its transform, in line. With alone, it may use
-// all threads.
+// transform transforms the elements in the memory that begin returned, and leaves the result in
+// line. With alone, it may use all threads.
 func (p *plan[C]) transform(line, scratch []C, alone bool) {
 	if p.chirped != nil {
 		p.chirped.transform(line, scratch, alone)

@@ -1,6 +1,6 @@
 package fft
 
-// run4 computes n butterflies of four from number (k, q) on.
+// run4 computes n radix-4 butterflies, starting with number (k, q).
 func (g *stage[C]) run4(x, y []C, k, q, n int) {
 	switch g := any(g).(type) {
 	case *stage[complex128]:
@@ -32,7 +32,7 @@ func (g *stage[C]) run4(x, y []C, k, q, n int) {
 	}
 }
 
-// first4 computes the butterflies lo to hi of a first stage, where s is 1.
+// first4 computes the butterflies lo to hi of a first stage, for which s is 1.
 func (g *stage[C]) first4(x, y []C, lo, hi int) {
 	switch g := any(g).(type) {
 	case *stage[complex128]:

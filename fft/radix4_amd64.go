@@ -4,7 +4,7 @@ package fft
 
 import "golang.org/x/sys/cpu"
 
-// vector reports whether the machine has the instructions of the assembly.
+// vector reports whether the processor has the instructions of the assembly.
 var vector = cpu.X86.HasAVX2
 
 // vector4x64 computes n butterflies of four: with w the three twiddle factors,

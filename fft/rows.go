@@ -2,7 +2,7 @@ package fft
 
 import "unsafe"
 
-// rows computes n butterflies of each of count rows, from number (k, q) on. The radix is not 4.
+// rows computes n butterflies in each of count rows, starting with number (k, q). The radix is not 4.
 func (g *stage[C]) rows(x, y []C, k, q, n, count int) {
 	ys, xs, w := g.s, g.s*g.m, g.twiddle[k*(g.p-1):]
 	x, y = x[g.s*k+q:], y[g.s*g.p*k+q:]
@@ -48,7 +48,7 @@ func (g *stage[C]) firstAny(x, y []C, lo, hi int) {
 	}
 }
 
-// rowsOf is rows on real and imaginary parts. Lengths and distances count complex numbers.
+// rowsOf computes the butterflies of rows on real and imaginary parts. Lengths and distances count complex numbers.
 func rowsOf[R float32 | float64](p int, x, y, w, roots []R, ys, xs, n, count int) {
 	for r := range count {
 		x, y, w := x[2*r*ys:], y[2*r*p*ys:], w[2*r*(p-1):]
@@ -62,7 +62,7 @@ func rowsOf[R float32 | float64](p int, x, y, w, roots []R, ys, xs, n, count int
 	}
 }
 
-// firstOf is firstAny on real and imaginary parts.
+// firstOf computes the butterflies of firstAny on real and imaginary parts.
 func firstOf[R float32 | float64](p int, x, y, w, roots []R, m, n int) {
 	for i := range n {
 		if p == 2 {
@@ -73,7 +73,7 @@ func firstOf[R float32 | float64](p int, x, y, w, roots []R, m, n int) {
 	}
 }
 
-// run2 computes n butterflies of two.
+// run2 computes n radix-2 butterflies.
 func run2[R float32 | float64](x0, x1, y0, y1 []R, wr, wi R, n int) {
 	x0 = x0[:2*n]
 	x1, y0, y1 = x1[:len(x0)], y0[:len(x0)], y1[:len(x0)]
@@ -122,7 +122,7 @@ func odd[R float32 | float64](p int, x, y, w, roots []R, xs, ys, ws int) {
 	}
 }
 
-// turn sets y to a number times w.
+// turn sets y to the number (re, im) times w.
 func turn[R float32 | float64](y, w []R, re, im R) {
 	y[0], y[1] = re*w[0]-im*w[1], im*w[0]+re*w[1]
 }

@@ -1,15 +1,15 @@
 package fft
 
-// stage is one factor of Stockham's algorithm (Van Loan, Computational Frameworks for the Fast
-// Fourier Transform, 1992, section 1.7), decimation in frequency. With s the product of the
-// factors before, m = n/(s p) and w = e^(-2 pi i / (m p)),
+// stage is one factor of Stockham's algorithm (Van Loan, Computational Frameworks for the Fast Fourier Transform,
+// 1992, section 1.7), decimation in frequency. With s the product of the earlier factors, m = n/(s p) and w = e^(-2
+// pi i / (m p)),
 //
 //	y[s (p k + t) + q] = w^(k t) sum over j of x[s (k + m j) + q] e^(-2 pi i j t / p)
 //
 // for k < m, q < s and t < p. Row k of butterflies has the same twiddle factors.
 type stage[C number] struct {
 	p, s, m int
-	twiddle []C  // w^(k t), t from 1: p-1 numbers a k. Of a first stage, where s is 1, m numbers a t
+	twiddle []C  // w^(k t), t from 1: p-1 numbers for each k. In a first stage, for which s is 1, it has m numbers for each t
 	roots   []C  // e^(-2 pi i j / p)
 	table   []C  // roots for the assembly, which setTable describes
 	vector  bool // the assembly computes the stage
@@ -47,8 +47,8 @@ func lanes[C number]() int {
 	return 4
 }
 
-// setTable sets 32 bytes for each cosine of 2 pi j / p, j from 1 to p/2, and 32 bytes for each sine, negative in the
-// place of imaginary parts.
+// setTable sets the table: for each j from 1 to p/2, 32 bytes with the cosine of 2 pi j / p, and 32 bytes with the
+// sine, negated at the positions of imaginary parts.
 func (g *stage[C]) setTable() {
 	n, half := lanes[C](), g.p/2
 	g.table = make([]C, 2*half*n)
@@ -61,7 +61,7 @@ func (g *stage[C]) setTable() {
 	}
 }
 
-// run computes the butterflies lo to hi, number k s + q of the stage.
+// run computes the butterflies lo to hi of the stage; butterfly (k, q) has number k s + q.
 func (g *stage[C]) run(x, y []C, lo, hi int) {
 	if g.s == 1 {
 		g.first(x, y, lo, hi)
@@ -94,7 +94,7 @@ func (g *stage[C]) first(x, y []C, lo, hi int) {
 		g.first4(x, y, lo, hi)
 		return
 	}
-	// The assembly computes four at a time, the last ones twice.
+	// The assembly computes four at a time; the last group may overlap the previous one.
 	if end := lo + (hi-lo)&^3; end > lo {
 		g.first4(x, y, lo, end)
 	}
@@ -103,8 +103,8 @@ func (g *stage[C]) first(x, y []C, lo, hi int) {
 	}
 }
 
-// in returns n elements from the butterfly (k, q) of one of a stage's p inputs.
+// in returns n elements of input j of the stage, from butterfly (k, q) on.
 func (g *stage[C]) in(x []C, j, k, q, n int) []C { return x[g.s*(k+g.m*j)+q:][:n] }
 
-// out is in for its outputs.
+// out returns n elements of output t of the stage, from butterfly (k, q) on.
 func (g *stage[C]) out(y []C, t, k, q, n int) []C { return y[g.s*(g.p*k+t)+q:][:n] }

@@ -6,14 +6,14 @@ package fft
 //
 //	r*ys+i, xs+r*ys+i
 //
-// of x and write, with the twiddle factor w[r],
+// of x and writes, with the twiddle factor w[r], the numbers
 //
 //	2*r*ys+i, (2*r+1)*ys+i
 //
 // of y. n complex numbers must take 32 bytes or more. The results have the same bits as those of run2.
 //
-// The functions of radix p = 3, 5 and 7 read p numbers at a stride of xs and write p numbers at a stride of ys. Their results
-// have the same bits as those of odd. table is stage.table.
+// The functions of radix p = 3, 5 and 7 read p numbers at a stride of xs and write p numbers at a stride of ys. Their
+// results have the same bits as those of odd. table is stage.table.
 //
 //go:noescape
 func rows2x64(y, x, w, table *float64, ys, xs, n, count int)

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// kind is what a transform reads and writes.
+// kind is the kind of a transform's input and output: real or complex.
 type kind = cufft.Kind
 
 const (
@@ -25,11 +25,11 @@ const (
 type operation struct {
 	*array.Operation
 	options
-	refused error // why cuFFT does not transform, where it is there
+	refused error // the reason why cuFFT, although available, does not transform
 }
 
-// begin checks what all transforms check, and returns the axes and the lengths along them. kind
-// is that of the last axis. few is the number of axes where none are given, or -1 for all.
+// begin makes the checks of all transforms, and returns the axes and their lengths. kind is
+// that of the last axis. few is the default number of axes, -1 for all.
 func begin(name string, a *gpk.Array, few int, k kind, given []Option) (op *operation, err error) {
 	op = &operation{Operation: array.NewOperation("fft."+name, []*gpk.Array{a})}
 	if err := op.Check(); err != nil {
@@ -47,7 +47,7 @@ func begin(name string, a *gpk.Array, few int, k kind, given []Option) (op *oper
 	return op, op.resolve(a, few, k)
 }
 
-// resolve completes axes and lengths.
+// resolve sets the axes and lengths that the options do not set.
 func (op *operation) resolve(a *gpk.Array, few int, k kind) error {
 	shape := a.Shape()
 	if err := op.resolveAxes(shape, few); err != nil {
@@ -119,7 +119,7 @@ func (op *operation) scale(n int, inverse bool) float64 {
 	return 1
 }
 
-// along transforms one axis. The result has the axis where a has it.
+// along transforms one axis. The axes of the result are in the order of a.
 func (op *operation) along(a *gpk.Array, axis, n int, k kind, inverse bool) *gpk.Array {
 	if op.library(a) == nil {
 		return op.onGPU(a, []int{axis}, []int{n}, k, inverse)
@@ -154,7 +154,7 @@ func (op *operation) along(a *gpk.Array, axis, n int, k kind, inverse bool) *gpk
 	how := "transforms on the CPU"
 	if dev := a.Device(); dev.Kind() != device.CPU {
 		how = fmt.Sprintf("fallback: transforms on the CPU, copied from %v and back: %v", dev, op.library(a))
-		x = op.Cast(x, dt) // it is copied as it lies
+		x = op.Cast(x, dt) // the type already fits, so it is copied with its strides
 	}
 	y := op.Result(out, shape, how, []*gpk.Array{x}, w.run)
 	return op.View(y, func(l layout.Layout) (layout.Layout, error) {

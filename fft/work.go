@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// work is the transforms of the lines along the last axis of an array.
+// work holds the transforms of the lines along the last axis of an array.
 type work struct {
 	kind    kind
 	n       int
@@ -24,7 +24,7 @@ func (w *work) run(s *device.Stream, dst device.View, reads []device.View) error
 	if dst.Layout.Size() == 0 {
 		return nil
 	}
-	numbers := 5 * int64(w.n) // of a line, its scratch memory and its plan
+	numbers := 5 * int64(w.n) // bytes for a line, its scratch memory and its plan, in units of a number
 	if factors(w.n) == nil {
 		numbers *= 4
 	}
@@ -55,7 +55,7 @@ func bytesOf(words []uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))
 }
 
-// compute transforms lines in the machine's memory. The lines of dst are gapless.
+// compute transforms lines in the host's memory. The lines of dst have no gaps.
 func (w *work) compute(dt dtype.DType, dst unsafe.Pointer, to layout.Layout, st dtype.DType, src unsafe.Pointer, from layout.Layout) {
 	lines := linesOf(from)
 	switch {
@@ -70,12 +70,13 @@ func (w *work) compute(dt dtype.DType, dst unsafe.Pointer, to layout.Layout, st 
 	}
 }
 
-// element is the types of the elements that a transform reads and writes.
+// element is the set of types of the elements that a transform reads and writes.
 type element interface {
 	float32 | float64 | complex64 | complex128
 }
 
-// both chooses the type that is read. C is the type that is computed in.
+// both chooses the type of the elements that are read. C is the type in which the transform is
+// computed.
 func both[D element, C number](w *work, dst *D, _ *C, st dtype.DType, src unsafe.Pointer, from lines, to layout.Layout) {
 	switch st {
 	case dtype.Float32:
@@ -89,8 +90,8 @@ func both[D element, C number](w *work, dst *D, _ *C, st dtype.DType, src unsafe
 	}
 }
 
-// lines is where the lines along the last axis lie: line i begins offset(i) elements behind the
-// first, and has n elements that are step apart.
+// lines describes the lines along the last axis in memory: line i begins offset(i) elements
+// after the first, and has n elements at a distance of step.
 type lines struct {
 	shape, strides []int
 	n, step        int
@@ -128,7 +129,7 @@ func all[D element, C number, S element](w *work, dst *D, src *S, from lines, to
 			y := unsafe.Slice((*D)(unsafe.Add(unsafe.Pointer(dst), i*written*int(unsafe.Sizeof(*dst)))), written)
 			own := line
 			if c, ok := any(y).([]C); ok && len(y) == t.result() {
-				own = c // the result is left where it belongs
+				own = c // the transform leaves the result in the destination
 			}
 			result := run(t, own, scratch, x, alone)
 			store(y, result)
@@ -143,7 +144,7 @@ func memory[C number](m, n int) (a, b []C, lent cpu.Scratch[float64]) {
 	return all[:m], all[m:], lent
 }
 
-// store writes numbers into a line, unless they lie there.
+// store writes the numbers x to the line y, unless y is the same memory.
 func store[D element, C number](y []D, x []C) {
 	switch y := any(y).(type) {
 	case []C:
@@ -157,7 +158,7 @@ func store[D element, C number](y []D, x []C) {
 	}
 }
 
-// reader is a line of n elements, step apart.
+// reader is a line of n elements at a distance of step.
 type reader[S element] struct {
 	first           unsafe.Pointer
 	offset, step, n int
@@ -167,7 +168,7 @@ func (r reader[S]) at(i int) S {
 	return *(*S)(unsafe.Add(r.first, (r.offset+i*r.step)*int(unsafe.Sizeof(*new(S)))))
 }
 
-// dense returns the elements where they lie side by side.
+// dense returns the elements as a slice if they are contiguous, else nil.
 func (r reader[S]) dense() []S {
 	if r.step != 1 || r.n == 0 {
 		return nil

@@ -58,7 +58,7 @@ func AxisSet(axes []int, ndim int) ([]bool, error) {
 	for _, x := range axes {
 		d, err := Axis(x, ndim)
 		if err != nil || mask>>d&1 == 1 {
-			return Axes(axes, ndim) // for its error
+			return Axes(axes, ndim) // called for its error
 		}
 		mask |= 1 << d
 	}

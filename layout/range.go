@@ -35,7 +35,7 @@ func (r Range) Over(n int) (first, count int) {
 	if first <= stop {
 		return max(first, 0), 0
 	}
-	// As uint, because the negative of the least int is no int.
+	// As uint, because the negative of the smallest int does not fit an int.
 	return first, int(uint(first-stop-1)/-uint(r.Step)) + 1
 }
 

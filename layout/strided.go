@@ -2,8 +2,8 @@ package layout
 
 import "math"
 
-// Strided returns a layout with a shape and strides that begins offset elements behind the
-// first element of l. It is an error if it has an element outside the span of l.
+// Strided returns a layout with the given shape and strides that begins offset elements
+// after the first element of l. A layout with an element outside the span of l is an error.
 func (l Layout) Strided(shape, strides []int, offset int) (Layout, error) {
 	size, err := Size(shape)
 	if err == nil && len(strides) != len(shape) {
@@ -28,8 +28,8 @@ func (l Layout) Strided(shape, strides []int, offset int) (Layout, error) {
 	return out, nil
 }
 
-// reachesWithin reports whether all elements of a shape and strides are at most `below`
-// elements before the first one and at most `above` elements behind it.
+// reachesWithin reports whether all elements of a shape with strides are at most `below`
+// elements before the first one and at most `above` elements after it.
 func reachesWithin(shape, strides []int, below, above int) bool {
 	for i, n := range shape {
 		s := strides[i]

@@ -134,7 +134,7 @@ func sliceRange(n, start, stop, step int) (lo, count int, ok bool) {
 	}
 	if lo > hi && n > 0 {
 		count = 1
-		if step != math.MinInt { // -step is no int
+		if step != math.MinInt { // -step would not fit an int
 			count = (lo-hi-1)/-step + 1
 		}
 	}
@@ -202,8 +202,8 @@ func (l Layout) Unsqueeze(axis int) (Layout, error) {
 	return l.inserted(a), nil
 }
 
-// inserted returns the layout with an axis of length 1 and stride 0 before axis a. It makes one
-// allocation.
+// inserted returns the layout with an axis of length 1 and stride 0 before axis a. It makes a
+// single allocation.
 func (l Layout) inserted(a int) Layout {
 	n := len(l.Shape) + 1
 	lists := make([]int, 2*n)

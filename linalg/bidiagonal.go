@@ -2,10 +2,10 @@ package linalg
 
 import "github.com/gpk-go/gpk/internal/cpu"
 
-// bidiagonal returns the diagonal d and superdiagonal e of the real upper bidiagonal B with
-// A = Q B P^H, and the reflectors of Q and P. a, with no fewer rows than columns, is overwritten.
-// (Golub and Kahan, Calculating the singular values and pseudo-inverse of a matrix, SIAM J.
-// Numer. Anal. 2, 1965).
+// bidiagonal computes A = Q B P^H with a real upper bidiagonal B. It writes the diagonal of B to d and the
+// superdiagonal to e, and returns the reflectors of Q and P. a has at least as many rows as columns, and is
+// overwritten (Golub and Kahan, Calculating the singular values and pseudo-inverse of a matrix, SIAM J. Numer.
+// Anal. 2, 1965).
 func bidiagonal[T number](a matrix[T], d, e []float64) (q, p []reflectors[T]) {
 	m, n := a.rows, a.cols
 	for i := 0; i < n; i += qrBlock {
@@ -19,11 +19,10 @@ func bidiagonal[T number](a matrix[T], d, e []float64) (q, p []reflectors[T]) {
 	return q, p
 }
 
-// bidiagonalPanel computes a row of B for each element of d, and updates the rest of a once for all of
-// them (Dongarra, Sorensen and Hammarling, Block reduction of matrices to condensed forms for
-// eigenvalue computations, J. Comput. Appl. Math. 27, 1989; LAPACK's labrd). The reflector
-// I - tauq u u^H of a column and I - taup v v^H of a row change the matrix A that the ones before
-// have left by
+// bidiagonalPanel computes a row of B for each element of d, and then updates the rest of a in one step
+// (Dongarra, Sorensen and Hammarling, Block reduction of matrices to condensed forms for eigenvalue
+// computations, J. Comput. Appl. Math. 27, 1989; LAPACK's labrd). The reflector I - tauq u u^H of a column and
+// I - taup v v^H of a row change the matrix A left by the earlier reflectors by
 //
 //	A -= u y^H + x v^H    with y = tauq A^H u and, after the first term, x = taup A v
 //
@@ -122,7 +121,7 @@ func timesVector[T number](y []T, a operand[T], x []T) {
 		multiply(dense(y, len(y), 1), a, plain(dense(x, len(x), 1)))
 		return
 	}
-	// Products of complex matrices copy both first.
+	// Products of complex matrices would copy both operands first.
 	conjugated := zeros[T](len(x))
 	copy(conjugated, x)
 	conjugate(conjugated)

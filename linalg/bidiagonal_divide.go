@@ -9,16 +9,16 @@ import (
 	"gonum.org/v1/gonum/lapack/gonum"
 )
 
-// gonumLapack is gonum's implementation of LAPACK, of float64 alone.
+// gonumLapack is gonum's implementation of LAPACK, for float64 only.
 var gonumLapack gonum.Implementation
 
 // bidiagonalOrder is the order up to which a bidiagonal matrix is solved by the QR method.
 const bidiagonalOrder = 24
 
-// bidiagonalSVD returns the singular values, descending, and the left and right singular vectors,
-// columns, of the upper bidiagonal matrix with diagonal d and superdiagonal e, which are overwritten, by
-// divide and conquer (Gu and Eisenstat, A divide-and-conquer algorithm for the bidiagonal SVD, SIAM
-// J. Matrix Anal. Appl. 16, 1995).
+// bidiagonalSVD computes the singular value decomposition of an upper bidiagonal matrix with diagonal d
+// and superdiagonal e. It returns the singular values, descending, and the left and right singular vectors
+// as columns. d and e are overwritten. The method is divide and conquer (Gu and Eisenstat, A
+// divide-and-conquer algorithm for the bidiagonal SVD, SIAM J. Matrix Anal. Appl. 16, 1995).
 func bidiagonalSVD(d, e []float64) (values []float64, left, right matrix[float64], err error) {
 	scale := maxAbs(d, e)
 	if scale == 0 {
@@ -42,7 +42,7 @@ func reverseColumns(m matrix[float64]) {
 	}
 }
 
-// maxAbs returns the largest absolute value of lists.
+// maxAbs returns the largest absolute value in some lists.
 func maxAbs(lists ...[]float64) float64 {
 	m := 0.0
 	for _, list := range lists {
@@ -68,15 +68,15 @@ func multiplyBy(scale float64, list []float64) {
 }
 
 // conquerBidiagonal returns the singular values, ascending, and the singular vectors of an upper
-// bidiagonal matrix of n rows, which has n+1 columns if e is as long as d. The last right vector is
-// then that of the null space.
+// bidiagonal matrix of n rows, which has n+1 columns if e is as long as d. The last right vector then
+// spans the null space.
 func conquerBidiagonal(d, e []float64) (values []float64, left, right matrix[float64], err error) {
 	n := len(d)
 	if n <= bidiagonalOrder {
 		return bidiagonalQR(d, e)
 	}
-	// Above and below row h are two bidiagonal matrices. It has two elements, above the last column of
-	// the first and the first one of the second.
+	// The rows above and below row h are two bidiagonal matrices. Row h has two elements: one in the last
+	// column of the first matrix, and one in the first column of the second.
 	h := n / 2
 	alpha, beta := d[h], e[h]
 	d1, left1, right1, err := conquerBidiagonal(d[:h], e[:h])
@@ -103,13 +103,13 @@ func conquerBidiagonal(d, e []float64) (values []float64, left, right matrix[flo
 	for j := range n - h - 1 {
 		b.z[1+h+j] = beta * right2.at(0, j)
 	}
-	// The null vectors are turned so that one of them stays null.
+	// The two null vectors are rotated so that one of them remains a null vector.
 	x, y := alpha*right1.at(h, h), 0.0
 	if columns > n {
 		y = beta * right2.at(0, n-h-1)
 	}
 	c, s := 1.0, 0.0
-	if size := max(math.Abs(x), math.Abs(y)); size > 0 { // which may be too small to have the precision of c and s
+	if size := max(math.Abs(x), math.Abs(y)); size > 0 { // size may be too small to have the precision of c and s
 		c, s = x/size, y/size
 		r := math.Hypot(c, s)
 		b.z[0], c, s = size*r, c/r, s/r
@@ -131,7 +131,7 @@ func conquerBidiagonal(d, e []float64) (values []float64, left, right matrix[flo
 	return values, left, right, nil
 }
 
-// bidiagonalQR is conquerBidiagonal by the implicit zero-shift QR method. The rotations are of rows of the
+// bidiagonalQR is conquerBidiagonal by the implicit zero-shift QR method. It rotates rows of the
 // transposes, whose elements are contiguous.
 func bidiagonalQR(d, e []float64) (values []float64, left, right matrix[float64], err error) {
 	n := len(d)
@@ -140,7 +140,7 @@ func bidiagonalQR(d, e []float64) (values []float64, left, right matrix[float64]
 		columns++
 	}
 	leftT, rightT := identity[float64](n), identity[float64](columns)
-	if columns > n { // to a lower bidiagonal matrix and a column of zeros
+	if columns > n { // reduce it to a lower bidiagonal matrix and a column of zeros
 		form = blas.Lower
 		for i := range n {
 			c, s, r := gonumLapack.Dlartg(d[i], e[i])
@@ -169,15 +169,15 @@ func bidiagonalQR(d, e []float64) (values []float64, left, right matrix[float64]
 	return d, left, right, nil
 }
 
-// broken is L M R^T, where M has the first row z and below it the diagonal d without its first
-// element, which is 0. A column of R after those of M is that of the null space.
+// broken is L M R^T. The first row of M is z. Below it M has the diagonal d without its first element,
+// which is 0. If R has one more column than M, that column spans the null space.
 type broken struct {
 	d, z        []float64
 	left, right *halves
 }
 
 // solve returns the singular values, ascending, and the singular vectors. size is the largest element of
-// the original matrix in the row that became z.
+// the row of the original matrix that became z.
 func (b *broken) solve(size float64) (values []float64, left, right matrix[float64]) {
 	scale := max(size, maxAbs(b.d))
 	var kept, done []int
@@ -196,7 +196,7 @@ func (b *broken) solve(size float64) (values []float64, left, right matrix[float
 	sorted, order := ascending(values)
 	multiplyBy(scale, sorted)
 	left = b.left.arranged(b.left.times(kept, us), done, order)
-	if b.right.cols > len(order) { // the null vector stays the last one
+	if b.right.cols > len(order) { // the null vector remains the last column
 		order = append(order, len(kept)+len(done))
 		done = append(done, b.right.cols-1)
 	}
@@ -230,7 +230,7 @@ func (b *broken) deflate() (kept, done []int) {
 	if last > 0 {
 		kept = append(kept, last)
 	}
-	if len(kept) > 1 { // d of column 0 is zero, and the next d must differ from it
+	if len(kept) > 1 { // d of column 0 is zero, and the next d must not be equal to it
 		b.d[kept[1]] = max(b.d[kept[1]], limit/2)
 	}
 	return kept, done

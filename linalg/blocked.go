@@ -13,8 +13,8 @@ import (
 // deviceBlock is the number of columns of a panel on a GPU.
 const deviceBlock = 256
 
-// blocked implements engine on the device of the operands. Most of the work is products of full
-// precision and in-place updates of views. Blocks of few columns are computed by kernels
+// blocked implements engine on the device of the operands. Most of the work consists of products of
+// full precision and in-place updates of views. Blocks of few columns are computed by kernels
 // (tile_device.go) or on the CPU. Methods that blocked does not override compute on the CPU.
 type blocked struct {
 	engine
@@ -22,7 +22,7 @@ type blocked struct {
 	columns int // maximum number of columns of a block
 }
 
-// flat returns a with one leading axis.
+// flat returns a with its leading axes merged into one.
 func flat(a *gpk.Array) *gpk.Array {
 	s := a.Shape()
 	n := len(s)
@@ -73,8 +73,8 @@ func (b blocked) finished(op *operation, a *gpk.Array, lead []int) *gpk.Array {
 	return op.Cast(a.Reshape(append(slices.Clone(lead), s[1:]...)...), a.DType())
 }
 
-// finite returns ErrNonFinite, with the index of the first such element, if the matrices contain NaN
-// or infinity.
+// finite returns ErrNonFinite, with the index of the first NaN or infinity, if the matrices contain
+// one.
 func (b blocked) finite(a *gpk.Array, which triangle) error {
 	x := which.of(a, 0)
 	bad, err := gpk.Item[bool](x.Sub(x).Ne(0).Any())
@@ -202,7 +202,7 @@ func (b blocked) substitute(op *operation, t, x *gpk.Array, upper, unit bool) er
 		if err != nil {
 			return err
 		}
-		switch { // inverseTimes multiplies by the block, so clear its other triangle
+		switch { // inverseTimes multiplies by the block, so its other triangle must be zero
 		case upper:
 			block = block.Triu()
 		case unit:

@@ -10,9 +10,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// choleskyColumns returns the number of columns of a matrix of order n that the library's kernels
-// factor at once. Their own updates run at about a third of the rate of FullPrecision's products, but
-// need no temporary memory and no pass over operands first, which decides up to some thousand columns.
+// choleskyColumns returns the number of columns of a matrix of order n that the library's kernels factor
+// at once. The kernels' updates run at about a third of the rate of FullPrecision's products, but need no
+// temporary memory and no pass over the operands. For up to some thousand columns this makes them faster.
 func choleskyColumns(dt dtype.DType, n int) int {
 	whole, part := 6144, 1024
 	if dt.IsComplex() {
@@ -24,10 +24,10 @@ func choleskyColumns(dt dtype.DType, n int) int {
 	return part
 }
 
-// kernelCholesky is Cholesky's factorization by the library's kernels.
+// kernelCholesky computes Cholesky's factorization with the library's kernels.
 type kernelCholesky struct {
 	kernelRun
-	upper bool // the upper triangle is read; small matrices are written so too
+	upper bool // the upper triangle is read; for small matrices it is also written
 }
 
 // run writes the factors of reads[0] [batch, n, n] to dst.
@@ -59,8 +59,8 @@ func (c *kernelCholesky) run(s *device.Stream, dst device.View, reads []device.V
 	return c.factor(w)
 }
 
-// factor replaces the lower triangles of w by the factors. It goes through block columns from left to
-// right: each is updated by all before it, and factored.
+// factor replaces the lower triangles of w by the factors. From left to right, it updates each block
+// column by all columns before it, and factors it.
 func (c *kernelCholesky) factor(w device.View) error {
 	batch, n := w.Layout.Shape[0], w.Layout.Shape[1]
 	columns := choleskyColumns(w.DType, n)
@@ -78,8 +78,8 @@ func (c *kernelCholesky) factor(w device.View) error {
 	return nil
 }
 
-// update subtracts from the columns k to `to` the product of the columns before them. Of the square at
-// the top only the lower triangle is needed.
+// update subtracts from the columns k to `to` the product of the columns before them. Only the lower
+// triangle of the square at the top is needed.
 func (c *kernelCholesky) update(w device.View, batch, k, to int) error {
 	n := w.Layout.Shape[1]
 	product, free, err := c.temporary(w, batch, n-k, to-k)
@@ -99,7 +99,8 @@ func (c *kernelCholesky) update(w device.View, batch, k, to int) error {
 	return c.binary(cutlass.FactorSubtractLower, product, block(w, k, n, k, to), false)
 }
 
-// choleskyByKernels returns the factors of a, lower triangular unless they are small and op has Upper.
+// choleskyByKernels returns the factors of a. They are lower triangular, except that small matrices with
+// Upper have upper triangular ones.
 func (b blocked) choleskyByKernels(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	c := &kernelCholesky{upper: op.has(Upper)}
 	n := a.Shape()[a.NDim()-1]
@@ -120,7 +121,7 @@ func (b blocked) choleskyByKernels(op *operation, a *gpk.Array) (*gpk.Array, err
 		return nil, err
 	}
 	if order > 0 {
-		// A number that is not finite makes a pivot that is not positive.
+		// A NaN or infinity leads to a pivot that is not positive.
 		if err := b.finite(a, op.triangle()); err != nil {
 			return nil, err
 		}
@@ -130,20 +131,20 @@ func (b blocked) choleskyByKernels(op *operation, a *gpk.Array) (*gpk.Array, err
 }
 
 const (
-	// fewColumns is the number of right-hand sides up to which the library's kernels solve a whole system:
-	// few_columns in factor_run.cuh.
+	// fewColumns is the largest number of right-hand sides for which the library's kernels solve a whole
+	// system: few_columns in factor_run.cuh.
 	fewColumns = 16
-	// solveRows is the number of rows that they solve at once for more.
+	// solveRows is the number of rows that the kernels solve at once for more right-hand sides.
 	solveRows = 1024
 )
 
-// kernelSolve solves triangular systems by the library's kernels.
+// kernelSolve solves triangular systems with the library's kernels.
 type kernelSolve struct {
 	kernelRun
 	upper, unit bool
 }
 
-// run writes t^-1 x to dst, for reads t and x of one leading axis.
+// run writes t^-1 x to dst. reads holds t and x, both with one leading axis.
 func (c *kernelSolve) run(s *device.Stream, dst device.View, reads []device.View) error {
 	c.s = s
 	t, x := reads[0], dense3(dst)

@@ -6,17 +6,17 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// luFactors is a stack of matrices of one leading axis that blocked has factored.
+// luFactors is a stack of matrices with one leading axis after their factorization by blocked.
 type luFactors struct {
 	packed *gpk.Array // L below the diagonal, U on and above
 	order  *gpk.Array // [batch, m], Int64: row i of L U is row order[i] of A
-	odd    []bool     // nil where only the order is known
+	odd    []bool     // nil if only the order is known
 	k      int        // min(m, n)
 }
 
-// factorLU goes through the block columns from left to right (Crout): each is updated by all before
-// it and factored with exchanges of rows, which all columns follow; then the block row of U is
-// updated and solved.
+// factorLU handles the block columns from left to right (Crout). It updates each block column by
+// all before it, and factors it with row exchanges, which it applies to all columns. Then it
+// updates the block row of U and solves for it.
 func (b blocked) factorLU(op *operation, a *gpk.Array) (f luFactors, err error) {
 	if op.hasLU(a) {
 		return luByKernels(op, a)
@@ -58,8 +58,8 @@ func (b blocked) factorLU(op *operation, a *gpk.Array) (f luFactors, err error) 
 	return f, f.order.Err()
 }
 
-// follow lets the orders follow the exchanges of a panel that begins at row k, and returns the
-// panel's own orders, [batch, m-k].
+// follow applies the row exchanges of a panel that begins at row k to the orders. It returns the
+// orders of the panel's rows alone, [batch, m-k].
 func (f *luFactors) follow(orders []int64, pivots [][]int, k, m int) []int64 {
 	moved := make([]int64, 0, len(pivots)*(m-k))
 	for i, p := range pivots {
@@ -74,7 +74,7 @@ func (f *luFactors) follow(orders []int64, pivots [][]int, k, m int) []int64 {
 	return moved
 }
 
-// gather brings the rows of w from k on into an order, in some of the columns.
+// gather permutes the rows of w from row k on, in some of the columns.
 func (b blocked) gather(op *operation, moved []int64, w *gpk.Array, k int, columns [][2]int) error {
 	s := w.Shape()
 	index := result(op, "exchanges of rows", moved, []int{s[0], s[1] - k, 1})
@@ -125,7 +125,7 @@ func (b blocked) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err er
 	return order, l, op.Cast(upper.Reshape(append(slices.Clone(lead), f.k, s[2])...), a.DType()), nil
 }
 
-// solveWith replaces x, of the leading axis of a result, by the solutions.
+// solveWith replaces x by the solutions. x has the leading axes of the result.
 func (b blocked) solveWith(op *operation, f luFactors, own, lead []int, x *gpk.Array) (*gpk.Array, error) {
 	at := func(a *gpk.Array) *gpk.Array { // the matrices at the leading axes of the result
 		s := a.Shape()
@@ -158,7 +158,7 @@ func (b blocked) solve(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, 
 func (b blocked) solved(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, error) {
 	own := a.Shape()[:a.NDim()-2]
 	if op.has(Positive) {
-		if !op.hasKernels() { // which find numbers that are not finite
+		if !op.hasKernels() { // the kernels find NaN and Inf themselves
 			if err := b.finite(a, lowerElements); err != nil {
 				return nil, err
 			}

@@ -11,13 +11,13 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// kernelLU is LU with partial pivoting by the library's kernels.
+// kernelLU computes LU with partial pivoting with the library's kernels.
 type kernelLU struct {
 	kernelRun
 	order *device.Buffer // int64 [batch, rows]
 }
 
-// run writes the factors of reads[0] to dst, and the orders of the rows to a buffer of its own.
+// run writes the factors of reads[0] to dst, and the orders of the rows to a new buffer, c.order.
 func (c *kernelLU) run(s *device.Stream, dst device.View, reads []device.View) error {
 	c.s = s
 	if err := ops.Cast(s, dst, reads[0]); err != nil {
@@ -58,8 +58,8 @@ func luByKernels(op *operation, a *gpk.Array) (luFactors, error) {
 	return luFactors{packed: packed, order: order, k: min(s[1], s[2])}, gpk.Eval(order)
 }
 
-// oddOrders reports for each line of an array of Int64 [batch, rows] whether it is an odd permutation:
-// whether its number of cycles of even length is odd.
+// oddOrders reports for each line of an array of Int64 [batch, rows] whether it is an odd permutation.
+// A permutation is odd if it has an odd number of cycles of even length.
 func oddOrders(order *gpk.Array) ([]bool, error) {
 	list, err := gpk.ToSlice[int64](order)
 	if err != nil {

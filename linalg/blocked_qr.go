@@ -2,7 +2,8 @@ package linalg
 
 import "github.com/gpk-go/gpk"
 
-// deviceReflectors is reflectors on a device: rows from at on.
+// deviceReflectors is the counterpart of reflectors on a device. It changes the rows from
+// row `at` on.
 type deviceReflectors struct {
 	at   int
 	v, t *gpk.Array

@@ -6,8 +6,8 @@ import (
 
 // Cholesky returns the lower triangular L [..., n, n] with A = L L^H and a real positive
 // diagonal, for a stack a of symmetric or Hermitian positive definite matrices. With Upper it
-// returns U with A = U^H U. Only the lower triangle of a is read, with Upper the upper one, and
-// of the diagonal the real part.
+// returns U with A = U^H U. Only the lower triangle of a is read (with Upper, the upper one),
+// and only the real part of its diagonal.
 //
 // Errors: *DefiniteError, with the order of the leading minor that is not positive and the
 // batch member; gpk.ErrNonFinite, with the index; gpk.ErrShape for matrices that are not
@@ -41,7 +41,7 @@ func (host[T]) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	})
 }
 
-// triangle is the part of a matrix that a function of one triangle reads.
+// triangle returns the part of a matrix that a function reads if it reads one triangle.
 func (op *operation) triangle() triangle {
 	if op.has(Upper) {
 		return upperElements

@@ -6,16 +6,16 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// determinants is the determinants sign size of a stack of matrices.
+// determinants are the determinants of a stack of matrices, each as sign times size.
 type determinants struct {
 	sign []complex128
-	size []scaled // of the absolute value
+	size []scaled // the absolute values
 	lead []int
 }
 
 // Det returns the determinants [...] of a stack a [..., n, n], the product of the diagonal of U
-// of LU. A product may overflow or underflow where SlogDet does not. That of a singular
-// matrix is 0, of an empty one 1.
+// of LU. The product may overflow or underflow; SlogDet does not. The determinant of a singular
+// matrix is 0, and that of an empty one is 1.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func Det(a *gpk.Array) *gpk.Array {
@@ -31,10 +31,10 @@ func Det(a *gpk.Array) *gpk.Array {
 	return scalars(op, a.DType(), d.sign, d.lead)
 }
 
-// SlogDet returns sign [...] and the natural logarithm log [...], of the real type, of the
-// absolute value of the determinants of a stack a [..., n, n]: the determinant is sign exp(log).
-// sign is -1, 0 or 1, or a complex number of absolute value 1. A singular matrix has sign 0
-// and log -Inf.
+// SlogDet returns the sign [...] and the natural logarithm of the absolute value, log [...], of
+// the determinants of a stack a [..., n, n]: a determinant is sign exp(log). log has the real
+// type. sign is -1, 0 or 1, or a complex number of absolute value 1. A singular matrix has sign
+// 0 and log -Inf.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func SlogDet(a *gpk.Array) (sign, log *gpk.Array) {
@@ -58,7 +58,7 @@ func (op *operation) determinants(a *gpk.Array, err error) (determinants, error)
 	return op.engine(a).determinants(op, a)
 }
 
-// scalars returns an array of one of the four types with rounded numbers.
+// scalars returns an array of one of the four types. It rounds the numbers of data.
 func scalars(op *operation, dt gpk.DType, data []complex128, shape []int) *gpk.Array {
 	const what = "blocked LU"
 	switch dt {
@@ -95,14 +95,14 @@ func (host[T]) determinants(_ *operation, a *gpk.Array) (determinants, error) {
 	return d, err
 }
 
-// scaled is fraction 2^exponent, which neither overflows nor underflows.
+// scaled is the number fraction 2^exponent. It neither overflows nor underflows.
 type scaled struct {
 	fraction float64
 	exponent int
 }
 
-// signSize returns the determinant of a factored matrix, the product of U's diagonal, as a sign
-// of absolute value 1, or 0, and its absolute value.
+// signSize returns the determinant of a factored matrix, which is the product of U's diagonal,
+// as its sign and its absolute value. The sign has absolute value 1, or is 0.
 func signSize[T number](diagonal []T, odd bool) (sign complex128, size scaled) {
 	sign, size.fraction = 1, 1
 	if odd {

@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/lapack"
 )
 
-// divideOrder is the order up to which a tridiagonal matrix is solved by the QL method.
+// divideOrder is the largest order of a tridiagonal matrix that is solved by the QL method.
 const divideOrder = 32
 
-// divideAndConquer returns the eigenvalues, ascending, and the eigenvectors of the symmetric tridiagonal
-// matrix with diagonal d and off-diagonal e, which are overwritten: Cuppen's method (A divide and
-// conquer method for the symmetric tridiagonal eigenproblem, Numer. Math. 36, 1981), with the
+// divideAndConquer returns the eigenvalues, ascending, and the eigenvectors of a symmetric tridiagonal
+// matrix with diagonal d and off-diagonal e. d and e are overwritten. The method is Cuppen's (A divide
+// and conquer method for the symmetric tridiagonal eigenproblem, Numer. Math. 36, 1981), with the
 // eigenvectors of Gu and Eisenstat (A stable and efficient algorithm for the rank-one modification of
 // the symmetric eigenproblem, SIAM J. Matrix Anal. Appl. 15, 1994).
 func divideAndConquer(d, e []float64) (values []float64, q matrix[float64], err error) {
@@ -100,10 +100,10 @@ func ascending(values []float64) (sorted []float64, order []int) {
 	return sorted, order
 }
 
-// deflate finds the eigenpairs that the modification leaves as they are, to working precision: those
-// whose z is small, and one of each pair of which d is nearly equal, after a rotation of both that
-// makes its z zero (LAPACK's dlaed2). It returns the columns that are left, in ascending d, and the
-// others.
+// deflate finds the eigenpairs that the modification does not change in working precision (LAPACK's
+// dlaed2). An eigenpair is deflated if its z is small. If two d are nearly equal, deflate rotates
+// their columns so that one z becomes zero, and that eigenpair is deflated. It returns the columns of
+// the remaining eigenpairs, in ascending d, and the deflated ones.
 func (r *rankOne) deflate() (kept, done []int) {
 	_, order := ascending(r.d)
 	limit := 8 * (eps64 / 2) * maxAbs(r.d, r.z)
@@ -128,7 +128,7 @@ func (r *rankOne) deflate() (kept, done []int) {
 	return kept, done
 }
 
-// rotate makes z[a] zero where that changes the matrix by no more than limit.
+// rotate makes z[a] zero, if this changes the matrix by at most limit. It reports whether it did.
 func (r *rankOne) rotate(a, b int, limit float64) bool {
 	tau := math.Hypot(r.z[a], r.z[b])
 	c, s := r.z[b]/tau, -r.z[a]/tau

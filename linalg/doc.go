@@ -4,27 +4,24 @@
 //	x := linalg.Solve(a, b, linalg.Positive)     // by Cholesky's factorization
 //	u, s, vh := linalg.SVD(a)                    // A = U diag(s) V^H
 //
-// Every function takes stacks of matrices [..., rows, columns] of float32, float64, complex64 or
-// complex128 on one device, with any strides. The results are new arrays on that device.
-// A function computes on its line, because its errors depend on the elements. As
-// everywhere in gpk, the result carries an error to Err and to the boundary.
+// Every function takes stacks of matrices [..., rows, columns] of float32, float64, complex64 or complex128 on one
+// device, with any strides. The results are new arrays on that device. Functions compute immediately, because their
+// errors depend on the elements. As everywhere in gpk, the result carries an error to Err and to the boundary.
 //
-// Cholesky, LU, QR and triangular systems are blocked algorithms on products of full precision, in
-// the matrices' own type. Eigh and SVD reduce a matrix to a real tridiagonal or bidiagonal form in its
-// own type, and solve that in float64, also for float32, by divide and conquer; values without vectors
-// come from gonum's implementation of LAPACK.
+// Cholesky, LU, QR and triangular systems are blocked algorithms on products of full precision, in the matrices' own
+// type. Eigh and SVD reduce a matrix to a real tridiagonal or bidiagonal form in its own type, and solve that in
+// float64, also for float32, by divide and conquer; values without vectors come from gonum's implementation of LAPACK.
 //
-// On a GPU, gpk's own kernels compute Cholesky and triangular systems. On Hopper they also compute LU and
-// determinants of matrices with up to 8192 rows. NVIDIA's cuSOLVER computes everything else for matrices of more than
-// 64 rows and columns, in the matrices' own type. `gpk setup -with cusolver` installs it where there is no CUDA toolkit. For anything else,
-// panels or whole matrices are copied to the CPU and the result back. Explain of the result says which. Results
-// may be transposed views.
+// On a GPU, gpk's own kernels compute Cholesky and triangular systems. On Hopper they also compute LU and determinants
+// of matrices with up to 8192 rows. NVIDIA's cuSOLVER computes everything else for matrices of more than 64 rows and
+// columns, in the matrices' own type. Without a CUDA toolkit, `gpk setup -with cusolver` installs it. Otherwise panels
+// or whole matrices are copied to the CPU, and the result is copied back. Explain of the result says where it was
+// computed. Results may be transposed views.
 //
 // The functions mean the same as in numpy.linalg, with these differences: a right side with one axis is a vector and
-// any other a stack of matrices, as in NumPy 2; SVD without Complete is the reduced one; NaN
-// and Inf are errors that name the index; singular and indefinite matrices are errors that name
-// the pivot or order and the batch member.
+// any other a stack of matrices, as in NumPy 2; SVD without Complete is the reduced one; NaN and Inf are errors that
+// name the index; singular and indefinite matrices are errors that name the pivot or order and the batch member.
 //
-// What belongs here: factorizations, and functions computed from one. What does not: products
-// (package matmul), norms of vectors (package gpk).
+// What belongs here: factorizations, and functions computed from one. What does not: products (package matmul), norms
+// of vectors (package gpk).
 package linalg

@@ -6,15 +6,15 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// Eigh returns the eigenvalues [..., n], ascending and of the real type, and the eigenvectors
-// [..., n, n], the orthonormal columns of V with A V = V diag(values), of a stack a [..., n, n]
-// of symmetric or Hermitian matrices. Only the lower triangle is read, with Upper the upper one,
-// and of the diagonal the real part.
+// Eigh returns the eigenvalues and eigenvectors of a stack a [..., n, n] of symmetric or Hermitian
+// matrices. values [..., n] are ascending and of the real type. vectors [..., n, n] are the
+// orthonormal columns of V with A V = V diag(values). Only the lower triangle of a is read (with
+// Upper, the upper one), and only the real part of its diagonal.
 //
-// The matrix is brought to a real tridiagonal one by reflectors in its own type (Golub and Van
-// Loan, Matrix Computations, 2013, algorithm 8.3.1). That is solved in float64 by divide and conquer
-// (Cuppen 1981, Gu and Eisenstat 1994), and the results are rounded. On a GPU cuSOLVER computes
-// all of it in the matrix's own type.
+// Reflectors reduce the matrix to a real tridiagonal one in its own type (Golub and Van Loan, Matrix
+// Computations, 2013, algorithm 8.3.1). The tridiagonal matrix is solved in float64 by divide and
+// conquer (Cuppen 1981, Gu and Eisenstat 1994), and the results are rounded. On a GPU cuSOLVER
+// computes all of it in the matrix's own type.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {
@@ -29,8 +29,9 @@ func Eigh(a *gpk.Array, opts ...Option) (values, vectors *gpk.Array) {
 	return values, vectors
 }
 
-// EigvalsH returns the eigenvalues of Eigh without the vectors, which is faster: by the QL method of
-// gonum's implementation of LAPACK, and on a GPU by cuSOLVER. Options and errors are those of Eigh.
+// EigvalsH returns the eigenvalues of Eigh without the vectors, which is faster. On the CPU it uses
+// the QL method of gonum's implementation of LAPACK, and on a GPU cuSOLVER. Options and errors are
+// those of Eigh.
 func EigvalsH(a *gpk.Array, opts ...Option) *gpk.Array {
 	op, err := begin("EigvalsH", opts, Upper, square, a)
 	return op.one(err, func() (*gpk.Array, error) {
@@ -70,7 +71,7 @@ func (host[T]) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.A
 	return values, z, nil
 }
 
-// mirror makes a Hermitian from one triangle.
+// mirror completes a Hermitian matrix from one of its triangles.
 func mirror[T number](a matrix[T], upper bool) {
 	for i := range a.rows {
 		re, _ := parts(a.at(i, i))

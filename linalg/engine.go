@@ -7,8 +7,8 @@ import (
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
-// engine is the functions of this package for one element type, on elements in the machine's
-// memory. What they return lies on the operands' device.
+// engine computes the functions of this package for one element type. Its results are on the
+// operands' device.
 type engine interface {
 	cholesky(op *operation, a *gpk.Array) (*gpk.Array, error)
 	triangular(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error)
@@ -29,7 +29,7 @@ type engine interface {
 	nonFinite(name string, a *gpk.Array) error
 }
 
-// host implements engine.
+// host implements engine in the host's memory, on the CPU.
 type host[T number] struct{}
 
 var engines = map[dtype.DType]engine{
@@ -56,8 +56,8 @@ func (op *operation) engine(a *gpk.Array) engine {
 	return onGPU(op, e)
 }
 
-// onGPU returns the functions of a type on a GPU: cuSOLVER's where it is there, beside those of
-// blocked. Tests replace it.
+// onGPU returns the engine of a type on a GPU: cuSOLVER if it is available, otherwise blocked.
+// Tests replace it.
 var onGPU = func(op *operation, e engine) engine {
 	b := blocked{e, e.(tiles), deviceBlock}
 	if op.refused = cusolver.Load(); op.refused != nil {

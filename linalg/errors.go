@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// The causes that errors.Is finds in what this package returns, beside those of package gpk.
+// The errors of this package that errors.Is finds, besides those of package gpk.
 var (
 	// ErrSingular is the cause of a *SingularError.
 	ErrSingular = errors.New("singular matrix")
 	// ErrNotPositiveDefinite is the cause of a *DefiniteError.
 	ErrNotPositiveDefinite = errors.New("not positive definite")
 	// ErrNoConvergence is the error of an iteration for eigenvalues or singular values that
-	// does not end.
+	// does not converge.
 	ErrNoConvergence = errors.New("no convergence")
 )
 
 // SingularError says which pivot of which matrix is zero.
 type SingularError struct {
-	Member []int // index of the matrix along the leading axes; empty where there are none
+	Member []int // index of the matrix along the leading axes; empty if there are none
 	Pivot  int   // U[Pivot, Pivot] is exactly zero; Pivot counts from 0
 }
 
@@ -35,7 +35,7 @@ func (e *SingularError) Unwrap() error { return ErrSingular }
 
 // DefiniteError says which leading minor of which matrix is not positive.
 type DefiniteError struct {
-	Member []int // index of the matrix along the leading axes; empty where there are none
+	Member []int // index of the matrix along the leading axes; empty if there are none
 	Order  int   // of the smallest leading minor that is not positive; from 1
 }
 
@@ -50,7 +50,7 @@ func (e *DefiniteError) Error() string {
 // Unwrap returns ErrNotPositiveDefinite.
 func (e *DefiniteError) Unwrap() error { return ErrNotPositiveDefinite }
 
-// of names a matrix of a batch.
+// of describes a matrix of a batch for an error message.
 func of(member []int) string {
 	if len(member) == 0 {
 		return ""

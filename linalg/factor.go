@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	choleskyBlock = 32  // order up to which Cholesky's factorization is computed by loops
+	choleskyBlock = 32  // largest order for which loops compute Cholesky's factorization
 	updateBlock   = 128 // columns of a symmetric update that one product computes
-	luBlock       = 8   // columns up to which LU is computed by loops
+	luBlock       = 8   // largest number of columns for which loops compute LU
 
-	choleskyOuterLeast = 16 // order up to which sums of products take less time than outer products
+	choleskyOuterLeast = 16 // from this order on, sums of products take less time than outer products
 
-	loopBytes = 1 << 15 // bytes of a matrix of real numbers up to which loops compute it: those of a first-level cache
+	loopBytes = 1 << 15 // largest matrix of real numbers, in bytes, that loops compute: the size of a first-level cache
 )
 
-// loops reports whether a matrix is so small that loops over it take less time than the calls of products.
+// loops reports whether a matrix is so small that loops over it take less time than calls of products.
 func loops[T number](rows, cols int) bool {
 	return !isComplex[T]() && rows*cols*int(unsafe.Sizeof(T(0))) <= loopBytes
 }
 
-// cholesky replaces the lower triangle of a by L with A = L L^H. The upper one has other numbers afterwards.
-// It returns the order of the leading minor that is not positive, or 0. The recursion is
+// cholesky replaces the lower triangle of a by L with A = L L^H. It overwrites the upper triangle with other numbers.
+// It returns the order of the first leading minor that is not positive, or 0. The recursion is
 //
 //	L11 L11^H = A11    L21 = A21 L11^-H    L22 L22^H = A22 - L21 L21^H
 //
-// (Gustavson, Recursion leads to automatic variable blocking for dense linear-algebra
-// algorithms, IBM J. Res. Dev. 41, 1997).
+// (Gustavson, Recursion leads to automatic variable blocking for dense linear-algebra algorithms, IBM J. Res. Dev. 41,
+// 1997).
 func cholesky[T number](a matrix[T]) (order int) {
 	n := a.rows
 	switch {
@@ -42,7 +42,7 @@ func cholesky[T number](a matrix[T]) (order int) {
 		return order
 	}
 	solveRight(a.part(0, h, 0, h), a.part(h, n, 0, h))
-	for j := h; j < n; j += updateBlock { // the lower triangle, block columns
+	for j := h; j < n; j += updateBlock { // the block columns of the lower triangle
 		to := min(j+updateBlock, n)
 		subtract(a.part(j, n, j, to), plain(a.part(j, n, 0, h)), adj(a.part(j, to, 0, h)))
 	}
@@ -52,8 +52,9 @@ func cholesky[T number](a matrix[T]) (order int) {
 	return 0
 }
 
-// choleskyOuter is cholesky by columns: it subtracts the products of a column from the rest of the matrix. The rows of
-// the rest go in blocks, whose columns end at the last row's diagonal, so that a few elements above the diagonal change.
+// choleskyOuter is cholesky by columns: it subtracts the outer product of each column from the rest of the matrix. It
+// does so in blocks of rows. A block's columns end at the diagonal element of its last row, so a few elements above the
+// diagonal change.
 func choleskyOuter[T number](a matrix[T]) (order int) {
 	const block = 8
 	n := a.rows
@@ -94,11 +95,11 @@ func choleskyLoops[T number](a matrix[T]) (order int) {
 	return 0
 }
 
-// lu replaces a, of m rows and n columns, by L below the diagonal, which is 1, and U above,
-// with P A = L U: row i was exchanged with row pivots[i], for i = 0, 1, … (partial pivoting:
-// the largest |re| + |im|). It returns the first pivot that is exactly zero, or -1, and goes
-// on behind it. The recursion halves the columns (Toledo, Locality of reference in LU
-// decomposition with partial pivoting, SIAM J. Matrix Anal. Appl. 18, 1997).
+// lu replaces a, of m rows and n columns, by its factors with P A = L U: U on and above the diagonal, and L, whose
+// diagonal is 1, below it. Row i was exchanged with row pivots[i], for i = 0, 1, … (partial pivoting by the largest
+// |re| + |im|). It returns the index of the first pivot that is exactly zero, or -1, and continues after it. The
+// recursion halves the columns (Toledo, Locality of reference in LU decomposition with partial pivoting, SIAM J. Matrix
+// Anal. Appl. 18, 1997).
 func lu[T number](a matrix[T], pivots []int) (zero int) {
 	m, n := a.rows, a.cols
 	k := min(m, n)
@@ -165,8 +166,8 @@ func exchange[T number](a matrix[T], pivots []int) {
 	}
 }
 
-// permutation returns the order of n rows that exchanges lead to: row i of P A is row
-// order[i] of A. odd reports whether their number is odd.
+// permutation returns the order of n rows after the exchanges: row i of P A is row order[i] of A. odd reports whether
+// the number of exchanges is odd.
 func permutation(pivots []int, n int) (order []int, odd bool) {
 	order = make([]int, n)
 	for i := range order {
@@ -181,7 +182,8 @@ func permutation(pivots []int, n int) (order []int, odd bool) {
 	return order, odd
 }
 
-// pivotOf returns the row of the largest element of column k from its diagonal on, the first of equal ones, and its size.
+// pivotOf returns the row of the largest element of column k on or below the diagonal, and its absolute value. Of equal
+// elements the first counts.
 func pivotOf[T number](a matrix[T], k int) (row int, largest float64) {
 	switch data := any(a.data).(type) {
 	case []float32:

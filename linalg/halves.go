@@ -27,8 +27,7 @@ func (h *halves) place(block matrix[float64], i, j int, half uint8) {
 	}
 }
 
-// rotate replaces columns a and b by c a + s b and c b - s a. Both then belong to the halves of
-// either.
+// rotate replaces columns a and b by c a + s b and c b - s a. Each then has the halves of both.
 func (h *halves) rotate(a, b int, c, s float64) {
 	for i := range h.rows {
 		row := h.row(i)

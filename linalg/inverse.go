@@ -4,7 +4,7 @@ import "github.com/gpk-go/gpk"
 
 // Inv returns the inverses of a stack a [..., n, n], the solutions of A X = I. To solve a
 // system, Solve is faster and more accurate. With Positive the matrices are symmetric or
-// Hermitian positive definite, and the lower triangles are read alone.
+// Hermitian positive definite, and only the lower triangles are read.
 //
 // Errors: those of Solve.
 func Inv(a *gpk.Array, opts ...Option) *gpk.Array {

@@ -6,15 +6,15 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// leastSquares is the results of LstSq.
+// leastSquares are the results of LstSq.
 type leastSquares struct{ x, residuals, rank, s *gpk.Array }
 
-// LstSq returns the x [..., n, k] that minimizes |A x - b|, and of those the one of least |x|, for a
-// stack a [..., m, n] and b [..., m, k], or one vector b [m]; the leading axes broadcast. Further
-// results are the squares |A x - b|^2 [..., k], which, other than NumPy's, are there for every
-// shape and rank; the rank [...] of a, Int64; and the singular values s [..., min(m, n)] of a.
-// Singular values up to rcond times the largest count as zero; rcond is max(m, n) eps where it
-// is not given. x = V diag(1/s) U^H b (Golub and Van Loan 2013, theorem 5.5.1).
+// LstSq returns x [..., n, k], which minimizes |A x - b|, for a stack a [..., m, n] and b [..., m,
+// k], or one vector b [m]. Of several such x it has the least |x|. The leading axes broadcast. The
+// further results are the squares |A x - b|^2 [..., k] (unlike in NumPy, for every shape and rank),
+// the rank [...] of a, Int64, and the singular values s [..., min(m, n)] of a. Singular values up to
+// rcond times the largest count as zero; the default of rcond is max(m, n) eps. x = V diag(1/s) U^H
+// b (Golub and Van Loan 2013, theorem 5.5.1).
 //
 // Errors: those of SVD; gpk.ErrUnsupported for an rcond that is negative or NaN.
 func LstSq(a, b *gpk.Array, rcond ...float64) (x, residuals, rank, s *gpk.Array) {

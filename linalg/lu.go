@@ -6,13 +6,13 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// LU returns the factorization with partial pivoting of a stack a [..., m, n]: with k = min(m,
-// n), order [..., m] of Int64, l [..., m, k], unit lower trapezoidal with elements of absolute value at
-// most 1, or sqrt 2 in complex types, and u [..., k, n], upper trapezoidal, such that row i of l u is row order[i] of
-// a. A singular matrix has zeros on u's diagonal and is no error.
+// LU returns the factorization with partial pivoting of a stack a [..., m, n]: row i of l u is row order[i] of a.
+// With k = min(m, n), l [..., m, k] is unit lower trapezoidal, u [..., k, n] is upper trapezoidal, and order is Int64
+// [..., m]. The elements of l have absolute values of at most 1, or sqrt 2 in complex types. A singular matrix is not
+// an error: u then has zeros on its diagonal.
 //
-// Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape. The backward error is at most n eps
-// times the growth of the elements (Higham 2002, theorem 9.3).
+// Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape. The backward error is at most n eps times the growth of the
+// elements (Higham 2002, theorem 9.3).
 func LU(a *gpk.Array) (order, l, u *gpk.Array) {
 	op, err := begin("LU", nil, 0, stack, a)
 	if err == nil {

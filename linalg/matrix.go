@@ -19,7 +19,7 @@ func newMatrix[T number](rows, cols int) matrix[T] {
 }
 
 // zeros returns n zeros at an address that is a multiple of 16. gonum's Sdot and Cdotc begin with the elements before
-// such an address, so that the order of a sum, and its bits, depend on where a vector lies. Go's allocator would place
+// such an address, so the order of a sum, and its bits, depend on the address of a vector. Go's allocator would place
 // vectors of up to 24 bytes at any multiple of 8.
 //
 //go:noinline
@@ -40,7 +40,7 @@ func identity[T number](n int) matrix[T] {
 	return m
 }
 
-// dense returns a matrix over gapless elements.
+// dense returns a matrix over elements without gaps.
 func dense[T number](data []T, rows, cols int) matrix[T] {
 	return matrix[T]{data, rows, cols, max(1, cols)}
 }
@@ -58,7 +58,7 @@ func (m matrix[T]) row(i int) []T {
 	return m.data[i*m.stride:][:m.cols:m.cols]
 }
 
-// part returns the rows i0 to i1 and columns j0 to j1 where they are.
+// part returns the rows i0 to i1 and columns j0 to j1 as a view.
 func (m matrix[T]) part(i0, i1, j0, j1 int) matrix[T] {
 	p := matrix[T]{nil, i1 - i0, j1 - j0, m.stride}
 	if p.rows > 0 && p.cols > 0 {
@@ -67,7 +67,7 @@ func (m matrix[T]) part(i0, i1, j0, j1 int) matrix[T] {
 	return p
 }
 
-// clone returns a gapless copy.
+// clone returns a copy without gaps.
 func (m matrix[T]) clone() matrix[T] {
 	c := newMatrix[T](m.rows, m.cols)
 	for i := range m.rows {
@@ -98,7 +98,7 @@ func (m matrix[T]) adjoint() matrix[T] {
 	return c
 }
 
-// scratch returns memory for n elements, whose contents are undefined, until lent is freed.
+// scratch returns memory for n elements, whose contents are undefined. The memory is valid until lent is freed.
 func scratch[T number](n int) (data []T, lent cpu.Scratch[float64]) {
 	lent = cpu.NewScratch[float64]((n*int(unsafe.Sizeof(T(0))) + 7) / 8)
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(lent.Data()))), n), lent
@@ -124,7 +124,7 @@ func (m matrix[T]) swap(i, j int) {
 	}
 }
 
-// operand is a matrix as a product reads it.
+// operand is a matrix as an operand of a product.
 type operand[T number] struct {
 	matrix[T]
 	adjoint bool // the conjugate transpose is read
@@ -141,7 +141,7 @@ func (o operand[T]) cpu() cpu.Operand {
 	return p
 }
 
-// from returns the operand without its first rows.
+// from returns the rows i0 to i1 of the operand.
 func (o operand[T]) from(i0, i1 int) operand[T] {
 	if o.adjoint {
 		return operand[T]{o.part(0, o.rows, i0, i1), true}
@@ -169,7 +169,7 @@ func multiply[T number](c matrix[T], a, b operand[T]) {
 		return
 	}
 	dt := dtype.Of[T]()
-	// The types and shapes are those of a product that Gemm has.
+	// Gemm supports the types and shapes of this product.
 	_ = cpu.Gemm(dt, dt, c.rows, c.cols, k, a.cpu(), b.cpu(), pointer(c.data), c.stride, nil)
 }
 
@@ -183,8 +183,8 @@ func product[T number](a, b operand[T]) matrix[T] {
 }
 
 const (
-	fewProducts = 1 << 10 // products of a times b that loops compute as fast as Gemm
-	scratchSize = 1 << 19 // elements of a product in temporary memory
+	fewProducts = 1 << 10 // largest size of a product, in multiplications of a and b, that loops compute as fast as Gemm
+	scratchSize = 1 << 19 // elements of temporary memory for a product
 )
 
 // subtract sets c -= a b.

@@ -9,12 +9,13 @@ import (
 )
 
 // MatrixNorm returns the norms [...], of the real type, of a stack a [..., m, n]. Without an order,
-// and for the order Frobenius, the norm is sqrt(sum |a|^2). Orders 1 and -1 are the largest and the
-// smallest sum of the absolute values of a column, +Inf and -Inf those of a row, 2 and -2 the largest
-// and the smallest singular value. The nuclear norm is SVDVals(a).Sum(-1).
+// and for the order Frobenius, the norm is sqrt(sum |a|^2). The norm of order 1 is the largest sum of
+// the absolute values of a column, and that of order -1 the smallest. Orders +Inf and -Inf are the
+// same for rows. Orders 2 and -2 are the largest and the smallest singular value. The nuclear norm is
+// SVDVals(a).Sum(-1).
 //
 // Errors: for orders 2 and -2 those of SVD; gpk.ErrUnsupported for other orders; gpk.ErrShape for
-// matrices without rows or columns, whose Frobenius norm alone is defined: it is 0.
+// matrices without rows or columns, except for the Frobenius norm, which is 0.
 func MatrixNorm(a *gpk.Array, order ...float64) *gpk.Array {
 	op, err := begin("MatrixNorm", nil, 0, stack, a)
 	return op.one(err, func() (*gpk.Array, error) {
@@ -52,7 +53,8 @@ func (op *operation) matrixNorms(a *gpk.Array, p float64) (*gpk.Array, error) {
 	return x, x.Err()
 }
 
-// extremes returns the largest singular values, or for an order below 0 the smallest ones.
+// extremes returns the largest singular value of each matrix, or for a negative order the smallest
+// one.
 func (op *operation) extremes(a *gpk.Array, p float64) (*gpk.Array, error) {
 	values, err := op.engine(a).singular(op, a)
 	if err != nil {

@@ -23,12 +23,13 @@ type operation struct {
 	set  Option
 	// copied says that the CPU has computed blocks of few columns.
 	copied bool
-	// refused says why cuSOLVER does not compute what is on a GPU; nil: it does, or nobody has asked.
+	// refused is the reason why cuSOLVER does not compute the operation on a GPU. It is nil if cuSOLVER computes it, or
+	// if cuSOLVER was not considered.
 	refused error
 }
 
-// begin checks what every function of this package checks: arrays without an error, of one
-// device and one of the four types, and options that the function has. shape, if not nil, checks the shape of the first.
+// begin makes the checks of every function of this package: the arrays carry no error, are on one device and have one
+// of the four types, and the function accepts the options. shape, if not nil, checks the shape of the first array.
 func begin(name string, given []Option, allowed Option, shape func(a *gpk.Array) error, as ...*gpk.Array) (*operation, error) {
 	op := &operation{Operation: array.NewOperation("linalg."+name, as), name: name}
 	if err := op.Check(); err != nil {
@@ -67,8 +68,8 @@ func (op *operation) one(err error, f func() (*gpk.Array, error)) *gpk.Array {
 
 func (op *operation) has(o Option) bool { return op.set&o != 0 }
 
-// fail returns an array that carries an error. An error of an operation inside this package
-// loses its line there.
+// fail returns an array that carries an error. If the error is that of an operation inside this package, its line of
+// the program is removed.
 func (op *operation) fail(err error) *gpk.Array {
 	var inner *gpk.OpError
 	if errors.As(err, &inner) && inner.Op != "linalg."+op.name && !op.carried(err) {
@@ -77,10 +78,10 @@ func (op *operation) fail(err error) *gpk.Array {
 	return op.Failed(err)
 }
 
-// carried reports whether an operand came with the error.
+// carried reports whether err is an error that an operand carries.
 func (op *operation) carried(err error) bool { return errors.Is(op.Check(), err) }
 
-// square returns ErrShape where a is not a stack of square matrices.
+// square returns ErrShape if a is not a stack of square matrices.
 func square(a *gpk.Array) error {
 	if err := stack(a); err != nil {
 		return err
@@ -92,7 +93,7 @@ func square(a *gpk.Array) error {
 	return nil
 }
 
-// stack returns ErrShape where a has no two axes.
+// stack returns ErrShape if a has fewer than two axes.
 func stack(a *gpk.Array) error {
 	if a.NDim() < 2 {
 		return layout.Errorf("%v: at least two axes are needed, [..., rows, columns]", a.Shape())
@@ -100,13 +101,13 @@ func stack(a *gpk.Array) error {
 	return nil
 }
 
-// matrices is the elements of a stack of matrices in the machine's memory.
+// matrices is a stack of matrices in the host's memory.
 type matrices[T number] struct {
 	data       []T
 	lead       []int
 	batch      int
 	rows, cols int
-	lent       *cpu.Scratch[float64] // holds data; nil: free does nothing
+	lent       *cpu.Scratch[float64] // holds data; if nil, free does nothing
 }
 
 // newMatrices returns matrices of zeros.
@@ -128,7 +129,7 @@ func uninitialized[T number](lead []int, rows, cols int) (matrices[T], error) {
 	return matrices[T]{data, slices.Clone(lead), product1(lead), rows, cols, &lent}, nil
 }
 
-// free returns the memory for reuse. The collector frees matrices of which free is not called.
+// free returns the memory for reuse. If free is not called, the garbage collector frees it.
 func (m matrices[T]) free() {
 	if m.lent != nil {
 		m.lent.Free()
@@ -143,7 +144,7 @@ func product1(shape []int) int {
 	return n
 }
 
-// triangle names the elements of a matrix that a function reads.
+// triangle selects the elements of a matrix that a function reads.
 type triangle int
 
 const (
@@ -152,7 +153,7 @@ const (
 	upperElements
 )
 
-// read waits for the elements of a, and names the first that is not finite.
+// read waits for the elements of a. If one that is read is not finite, its error has the index of the first.
 func read[T number](name string, a *gpk.Array, which triangle) (matrices[T], error) {
 	m, err := elements[T](a)
 	if err != nil {
@@ -195,8 +196,8 @@ func unravel(i int, shape []int) []int {
 	return at
 }
 
-// source returns the number of the matrix of a stack with leading axes own that stands at place
-// i of the leading axes lead, which own broadcasts to.
+// source returns the number of the matrix at place i of a result. own are the leading axes of the stack, and lead those
+// of the result, to which own broadcasts.
 func source(i int, lead, own []int) int {
 	at := unravel(i, lead)[len(lead)-len(own):]
 	n := 0
@@ -209,11 +210,11 @@ func source(i int, lead, own []int) int {
 	return n
 }
 
-// manyRows is the number of rows below which the matrices of a stack are computed beside each
-// other. Larger ones are computed one by one, each with all threads.
+// manyRows is the number of rows below which the matrices of a stack are computed in parallel. Larger ones are computed
+// one after the other, each with all threads.
 const manyRows = 192
 
-// each calls f for every matrix of a stack, and returns the error of the first that has one.
+// each calls f for every matrix of a stack. It returns the error of the first matrix for which f failed.
 func each(batch, rows int, f func(i int) error) error {
 	if batch == 1 || rows >= manyRows {
 		for i := range batch {
@@ -237,7 +238,7 @@ func each(batch, rows int, f func(i int) error) error {
 	return nil
 }
 
-// how says in Explain where the result was computed.
+// how returns the text for Explain: what was computed, and where.
 func (op *operation) how(what string) string {
 	if op.dev.Kind() == device.CPU {
 		return what + " on the CPU"
@@ -245,7 +246,7 @@ func (op *operation) how(what string) string {
 	return fmt.Sprintf("fallback: %s on the CPU, copied from %v and back, because %s", what, op.dev, op.because("there is no kernel for it"))
 }
 
-// because returns the reason for a fallback: that of cuSOLVER, or another one.
+// because returns the reason for a fallback to the CPU: that of cuSOLVER, or other if there is none.
 func (op *operation) because(other string) string {
 	if op.refused != nil {
 		return op.refused.Error()
@@ -265,8 +266,8 @@ func result[T number | int64](op *operation, what string, data []T, shape []int)
 	return a
 }
 
-// filled calls f for every matrix of a stack of so many rows, and returns the array of m, to which f has written. It
-// frees m.
+// filled calls f for every matrix of m, which f fills, and returns the array of m. rows is the number of rows of the
+// operands' matrices. filled frees m.
 func filled[T number](op *operation, what string, m matrices[T], rows int, f func(i int) error) (*gpk.Array, error) {
 	if err := each(m.batch, rows, f); err != nil {
 		return nil, err
@@ -274,13 +275,13 @@ func filled[T number](op *operation, what string, m matrices[T], rows int, f fun
 	return stacked(op, what, m), nil
 }
 
-// stacked is result for a stack of matrices, which it frees.
+// stacked returns m as an array, as result does, and frees m.
 func stacked[T number](op *operation, what string, m matrices[T]) *gpk.Array {
 	defer m.free()
 	return result(op, what, m.data, m.shape())
 }
 
-// reals returns an array of the type dt, Float32 or Float64, with rounded numbers.
+// reals returns an array of type dt, Float32 or Float64. It rounds the numbers of data.
 func reals(op *operation, what string, dt dtype.DType, data []float64, shape []int) *gpk.Array {
 	if dt == dtype.Float64 {
 		return result(op, what, data, shape)

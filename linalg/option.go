@@ -2,15 +2,15 @@ package linalg
 
 import "strings"
 
-// Option is an option of a function; which options it has, its comment says.
+// Option is an option of a function. The comment of each function lists its options.
 type Option uint
 
 // The options.
 const (
 	Positive Option = 1 << iota // Solve, Inv, Refine: the matrix is symmetric or Hermitian and positive definite
 	Upper                       // the upper triangle is read, or written, instead of the lower
-	Unit                        // SolveTriangular: the diagonal is not read and counts as 1
-	Adjoint                     // SolveTriangular: the system of the conjugate transpose
+	Unit                        // SolveTriangular: the diagonal is not read and counts as ones
+	Adjoint                     // SolveTriangular: solve the system of the conjugate transpose
 	Complete                    // QR, SVD: square orthogonal factors
 )
 

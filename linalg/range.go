@@ -2,9 +2,9 @@ package linalg
 
 import "math"
 
-// normalize multiplies a by a power of two where its largest element is so far from 1 that squares or
-// sums of its elements may leave the range of T, as LAPACK's drivers do. It returns the power, by which the
-// eigenvalues and singular values are to be divided; 1 for most matrices.
+// normalize multiplies a by a power of two if squares or sums of its elements might otherwise overflow or underflow
+// in T, as LAPACK's drivers do. It returns the power, 1 for most matrices. The caller divides the eigenvalues and
+// singular values by it.
 func normalize[T number](a matrix[T]) (factor float64) {
 	largest := 0.0
 	for i := range a.rows {
@@ -22,8 +22,8 @@ func normalize[T number](a matrix[T]) (factor float64) {
 	return factor
 }
 
-// normalizer returns the power of two by which a matrix with this largest element is multiplied, in a type with this
-// epsilon; 1 for most matrices.
+// normalizer returns the power of two by which normalize multiplies a matrix, 1 for most matrices. largest is the
+// largest absolute value of its elements, and eps the epsilon of its type.
 func normalizer(largest, eps float64) float64 {
 	far, most := 400, 1000 // exponents; 2^-most and 2^most are normal numbers of the type
 	if eps > eps64 {

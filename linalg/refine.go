@@ -10,33 +10,31 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// Refinement reports how Refine has computed its answers.
+// Refinement reports how Refine computed its results.
 type Refinement struct {
-	// Steps is the number of corrections, of the member of the batch that took most.
+	// Steps is the number of corrections. For a batch it is the maximum over the matrices.
 	Steps int
-	// Condition is an estimate of |A| |A^-1| in the 1-norm of every matrix, in the order of the
-	// leading axes: a lower bound that is seldom below a third (Higham 2002, section 15.3). It is +Inf
-	// where the factorization in float32 failed.
+	// Condition is an estimate of |A| |A^-1| in the 1-norm of every matrix, in the order of the leading axes: a lower
+	// bound that is seldom below a third (Higham 2002, section 15.3). It is +Inf if the factorization in float32
+	// failed.
 	Condition []float64
-	// FellBack says that the answers come from a factorization in float64, and Reason why.
+	// FellBack says that the results come from a factorization in float64. Reason says why.
 	FellBack bool
 	Reason   string
 }
 
-// refineSteps is the number of corrections after which Refine gives up, LAPACK's of dsgesv.
+// refineSteps is the maximum number of corrections, as in LAPACK's dsgesv.
 const refineSteps = 30
 
-// Refine is Solve for float64 and complex128, by a factorization in float32 or complex64 and iterative
-// refinement:
+// Refine is Solve for float64 and complex128, by a factorization in float32 or complex64 and iterative refinement:
 //
 //	r = b - A x    d = A^-1 r    x = x + d
 //
-// with r computed in float64 and A^-1 applied by the factors (Higham 2002, chapter 12). It ends where
-// |r| <= sqrt(n) eps |A| |x| in the maximum norm for every right-hand side, LAPACK's criterion of
-// dsgesv, so that the backward error is that of Solve. It converges for conditions up to about 1e7.
-// Where it does not, or where the factorization or a solution in float32 fails, the whole stack is factored in
-// float64, and the report says so. With Positive the factorization is Cholesky's. Of a
-// Hermitian matrix all elements must be there: the residual reads both triangles.
+// with r computed in float64 and A^-1 applied by the factors (Higham 2002, chapter 12). It ends when |r| <= sqrt(n) eps
+// |A| |x| in the maximum norm for every right-hand side, the criterion of LAPACK's dsgesv. The backward error is then
+// that of Solve. It converges for condition numbers up to about 1e7. If it does not converge, or if the factorization
+// or a solution in float32 fails, the whole stack is factored in float64, and the report says so. With Positive the
+// factorization is Cholesky's; both triangles of the matrices must be set, because the residual reads both.
 //
 // Errors: those of Solve; gpk.ErrDType for other types.
 func Refine(a, b *gpk.Array, opts ...Option) (x *gpk.Array, report Refinement) {
@@ -66,7 +64,7 @@ func refine(op *operation, a, b *gpk.Array, lead []int, report *Refinement) (*gp
 	r := &refiner{op: op, a: over(a, lead), b: flat(b), report: report}
 	x, err := r.run(a.DType())
 	switch {
-	case err == nil: // x is nil where it does not converge
+	case err == nil: // x is nil if it did not converge
 	case errors.Is(err, ErrSingular), errors.Is(err, ErrNotPositiveDefinite), errors.Is(err, gpk.ErrNonFinite):
 		report.Reason = "the factorization in float32 failed: " + err.Error()
 	case op.refuses(err):
@@ -90,7 +88,7 @@ type refiner struct {
 	report *Refinement
 }
 
-// run returns nil where it does not converge.
+// run returns nil if the iteration does not converge.
 func (r *refiner) run(dt gpk.DType) (*gpk.Array, error) {
 	s := r.a.Shape()
 	batch, n := s[0], s[1]
@@ -119,7 +117,7 @@ func (r *refiner) run(dt gpk.DType) (*gpk.Array, error) {
 	before := math.Inf(1)
 	for ; ; r.report.Steps++ {
 		residual := r.b.Sub(times(r.a, x))
-		// [batch, k]: the residuals over what they may be
+		// [batch, k]: the residuals relative to their limits
 		size := residual.Abs().Max(-2)
 		ratio, err := gpk.Item[float64](gpk.Where(size.Eq(0), 0, size.Div(x.Abs().Max(-2).Mul(limit))).Max())
 		switch {
@@ -127,7 +125,7 @@ func (r *refiner) run(dt gpk.DType) (*gpk.Array, error) {
 			return nil, err
 		case ratio <= 1:
 			return x, nil
-		case !(ratio <= before/2) || r.report.Steps == refineSteps: // NaN too
+		case !(ratio <= before/2) || r.report.Steps == refineSteps: // also if ratio is NaN
 			r.report.Reason = fmt.Sprintf("after %d corrections a residual is %.3g times what it may be, and was %.3g times before", r.report.Steps, ratio, before)
 			return nil, nil
 		}
@@ -140,7 +138,7 @@ func (r *refiner) run(dt gpk.DType) (*gpk.Array, error) {
 	}
 }
 
-// correction returns A^-1 y by the factors. y is scaled so that float32 holds it.
+// correction returns A^-1 y, computed with the factors. y is scaled so that it fits float32.
 func (r *refiner) correction(y *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
 	scale := y.Abs().Max(-2, gpk.KeepDims)
 	scale = gpk.Where(scale.Eq(0), 1, scale).Cast(dt)
@@ -151,12 +149,12 @@ func (r *refiner) correction(y *gpk.Array, dt gpk.DType) (*gpk.Array, error) {
 	return d.Cast(dt).Mul(scale), nil
 }
 
-// conditionSteps is the number of Hager's iterations, which seldom take more.
+// conditionSteps is the maximum number of Hager's iterations. More are seldom needed.
 const conditionSteps = 4
 
-// condition estimates |A^-1| in the 1-norm as the largest |A^-1 x| over a few x of norm 1 (Hager,
-// Condition estimates, SIAM J. Sci. Stat. Comput. 5, 1984; for complex matrices Higham 2002,
-// algorithm 15.1): with y = A^-1 x, the next x is the unit vector of the largest element of A^-H y/|y|. It ends where no estimate has grown.
+// condition estimates |A^-1| in the 1-norm as the largest |A^-1 x| over a few x of norm 1 (Hager, Condition estimates,
+// SIAM J. Sci. Stat. Comput. 5, 1984; for complex matrices Higham 2002, algorithm 15.1): with y = A^-1 x, the next x is
+// the unit vector of the largest element of A^-H y/|y|. It ends when no estimate grows.
 func (r *refiner) condition() error {
 	s := r.a.Shape()
 	batch, n := s[0], s[1]

@@ -6,9 +6,9 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// reflector replaces x by beta, then the vector v without its first element, which is 1, and
-// returns tau with H = I - tau v v^H and H^H x = beta e1, beta real (LAPACK's larfg). tau is 0
-// where x is that already.
+// reflector returns tau of the reflector H = I - tau v v^H with H^H x = beta e1 for a real beta (LAPACK's
+// larfg). It replaces the first element of x by beta, and the others by those of v, whose first element is
+// 1. tau is 0 if x already is beta e1 with a real beta.
 func reflector[T number](x []T) (tau T) {
 	re, im := parts(x[0])
 	rest := norm(x[1:])
@@ -16,7 +16,7 @@ func reflector[T number](x []T) (tau T) {
 		return 0
 	}
 	beta := -math.Copysign(math.Hypot(math.Hypot(re, im), rest), re)
-	if up := scaleUp[T](); math.Abs(beta)*up < 1 { // too small for the precision of v
+	if up := scaleUp[T](); math.Abs(beta)*up < 1 { // beta is too small for v to have full precision
 		scale(of2[T](up, 0), x)
 		tau = reflector(x)
 		x[0] /= of2[T](up, 0)
@@ -27,7 +27,7 @@ func reflector[T number](x []T) (tau T) {
 	d := x[0] - b
 	if size := size1(d); size > 0x1p-120 && size < 0x1p120 { // its reciprocal has full precision
 		scale(1/d, x[1:])
-	} else { // alpha - beta may overflow: by beta first
+	} else { // alpha - beta may overflow, so divide by beta first
 		d := x[0]/b - 1
 		for i := 1; i < len(x); i++ {
 			x[i] = x[i] / b / d
@@ -37,8 +37,8 @@ func reflector[T number](x []T) (tau T) {
 	return tau
 }
 
-// scaleUp returns a power of two by which numbers are multiplied that lie near the least normal one of T or
-// below it.
+// scaleUp returns a power of two by which numbers near or below the least normal number of T are
+// multiplied.
 func scaleUp[T number]() float64 {
 	if epsilon[T]() > eps64 {
 		return 0x1p90
@@ -53,7 +53,7 @@ const qrBlock = 32
 // Van Loan, A storage-efficient WY representation, SIAM J. Sci. Stat. Comput. 10, 1989).
 type reflectors[T number] struct {
 	at int       // row of the 1 in the first column of v
-	v  matrix[T] // unit lower trapezoidal: the rows from at on
+	v  matrix[T] // unit lower trapezoidal; its first row is row at
 	t  matrix[T] // upper triangular
 }
 
@@ -152,7 +152,7 @@ func applyAll[T number](blocks []reflectors[T], c matrix[T], adjoint bool) {
 func columns[T number](blocks []reflectors[T], q matrix[T]) {
 	setIdentity(q)
 	for i := len(blocks) - 1; i >= 0; i-- {
-		b := blocks[i] // the columns before at are still those of I: zero from row at on
+		b := blocks[i] // the columns before at are still those of I, which are zero from row at on
 		b.apply(q.part(b.at, q.rows, min(b.at, q.cols), q.cols), false)
 	}
 }

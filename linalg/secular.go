@@ -8,25 +8,25 @@ import (
 
 const eps64 = 0x1p-52
 
-// secular is the eigenvalue problem of D + rho z z^T with d ascending, well apart, and z without zeros.
-// Its eigenvalues are the roots of
+// secular is the eigenvalue problem of D + rho z z^T. The elements of d are ascending and well
+// separated, and no element of z is zero. The eigenvalues are the roots of
 //
 //	f(x) = 1 + rho sum over i of z[i]^2 / (d[i] - x)
 //
-// one between neighbours of d, and one above the last (Golub, Some modified matrix eigenvalue problems,
-// SIAM Review 15, 1973).
+// one root between each two neighbours of d, and one above the last (Golub, Some modified matrix
+// eigenvalue problems, SIAM Review 15, 1973).
 type secular struct {
 	d, z []float64
 	rho  float64 // above 0
-	norm float64 // |z|^2, which solve sets
+	norm float64 // |z|^2, set by solve
 }
 
-// solve returns the eigenvalues and, as rows, the eigenvectors. With z replaced by the vector of which
-// the computed eigenvalues are the exact ones,
+// solve returns the eigenvalues and, as rows, the eigenvectors. It replaces z by the vector for which
+// the computed eigenvalues are exact,
 //
 //	z[i]^2 rho = product over j of (value[j] - d[i]) / product over j other than i of (d[j] - d[i])
 //
-// the vectors z[i] / (d[i] - value) are orthogonal to working precision.
+// so that the vectors z[i] / (d[i] - value) are orthogonal to working precision.
 func (s *secular) solve() ([]float64, matrix[float64]) {
 	k := len(s.d)
 	s.norm = 0
@@ -73,11 +73,11 @@ func (s *secular) solve() ([]float64, matrix[float64]) {
 	return values, v
 }
 
-// root finds root j: it is value, and apart[i] is set to d[i] - value, without the cancellation of
-// that difference, because the root is computed as its distance from the nearer pole. The
-// iteration is that of Bunch, Nielsen and Sorensen (Rank-one modification of the symmetric
-// eigenproblem, Numer. Math. 31, 1978): the sums over the poles of either side are replaced by
-// functions with one pole that have their values and derivatives. Bisection guards it.
+// root returns root j and sets apart[i] to d[i] - value. It computes the root as its distance from
+// the nearer pole, so that these differences suffer no cancellation. The iteration is that of Bunch,
+// Nielsen and Sorensen (Rank-one modification of the symmetric eigenproblem, Numer. Math. 31, 1978):
+// the sum over the poles of each side is replaced by a function with one pole that has the same value
+// and derivative. If a step leaves the bracket, bisection is used.
 func (s *secular) root(j int, apart []float64) (value float64) {
 	k := len(s.d)
 	if k == 1 {
@@ -85,7 +85,7 @@ func (s *secular) root(j int, apart []float64) (value float64) {
 		return s.d[0] - apart[0]
 	}
 	origin, lo, hi := j, 0.0, s.rho*s.norm
-	left := j // the poles to left inclusive are on one side
+	left := j // the poles up to and including left are on one side
 	if j+1 < k {
 		gap := s.d[j+1] - s.d[j]
 		for i, d := range s.d {
@@ -129,7 +129,7 @@ func (s *secular) root(j int, apart []float64) (value float64) {
 	return o + mu
 }
 
-// sums is f = 1 + psi + phi, the sums over the poles of either side, and their derivatives.
+// sums is f = 1 + psi + phi, the sums psi and phi over the poles of each side, and their derivatives.
 type sums struct{ f, psi, phi, dpsi, dphi float64 }
 
 func (s *secular) evaluate(apart []float64, left int) (w sums) {
@@ -148,8 +148,9 @@ func (s *secular) evaluate(apart []float64, left int) (w sums) {
 	return w
 }
 
-// step returns the distance to the root of the two replaced sums, from the distances x and y to the
-// neighbouring poles. Beyond the last pole the other root of the quadratic equation counts.
+// step returns the distance to the root of the two replacement functions. x and y are the distances
+// to the neighbouring poles. beyond says that the root is above the last pole; then step takes the
+// other root of the quadratic equation.
 func (w sums) step(x, y float64, beyond bool) float64 {
 	c := w.f - x*w.dpsi - y*w.dphi
 	a := (x+y)*w.f - x*y*(w.dpsi+w.dphi)

@@ -2,10 +2,10 @@ package linalg
 
 import "gonum.org/v1/gonum/blas"
 
-// svd returns the singular value decomposition a = u diag(s) vh with s descending, u of k or
-// m columns, vh of k or n rows, for k = min(m, n); u and vh are empty without vectors. a is
-// overwritten. The bidiagonal form is solved in float64, without vectors by gonum's implementation of
-// LAPACK.
+// svd returns the singular value decomposition a = u diag(s) vh with s descending. With k = min(m,
+// n), u has k columns and vh k rows; with full they have m and n. Without vectors u and vh are empty.
+// a is overwritten. The bidiagonal form is solved in float64; without vectors, gonum's implementation
+// of LAPACK solves it.
 func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, vh matrix[T], err error) {
 	m, n := a.rows, a.cols
 	if m < n {
@@ -52,12 +52,12 @@ func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, v
 	u = extended(convert[T](left), m, k)
 	applyAll(q, u.part(0, b.rows, 0, k), false)
 	applyAll(first, u, false)
-	v := convert[T](right) // P V, then its adjoint
+	v := convert[T](right) // P V, then its conjugate transpose
 	applyAll(p, v, false)
 	return u, d, v.adjoint(), nil
 }
 
-// extended returns the square matrix a as the upper left part of an m by k identity matrix.
+// extended returns the m by k identity matrix with the square matrix a in its upper left corner.
 func extended[T number](a matrix[T], m, k int) matrix[T] {
 	u := newMatrix[T](m, k)
 	for i := range a.rows {
@@ -69,7 +69,7 @@ func extended[T number](a matrix[T], m, k int) matrix[T] {
 	return u
 }
 
-// convert returns a real matrix in another type, rounded.
+// convert returns a real matrix converted to another type, rounded.
 func convert[T number](a matrix[float64]) matrix[T] {
 	c := newMatrix[T](a.rows, a.cols)
 	for i := range a.rows {

@@ -9,11 +9,11 @@ import (
 
 // Solve returns x with A x = b for a stack a [..., n, n] and b [..., n, k], or one vector b [n];
 // the leading axes broadcast. The method is LU with partial pivoting (Higham, Accuracy and
-// Stability of Numerical Algorithms, 2002, chapter 9), with Positive Cholesky's factorization,
-// which reads the lower triangle of a alone.
+// Stability of Numerical Algorithms, 2002, chapter 9). With Positive it is Cholesky's
+// factorization, which reads only the lower triangle of a.
 //
-// Errors: *SingularError, with the pivot and the batch member; with Positive *DefiniteError,
-// with the order; gpk.ErrNonFinite, with the index; gpk.ErrShape.
+// Errors: *SingularError, with the pivot and the batch member; with Positive *DefiniteError, with
+// the order; gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func Solve(a, b *gpk.Array, opts ...Option) *gpk.Array {
 	op, err := begin("Solve", opts, Positive, square, a, b)
 	return op.solved(err, a, b, func(b *gpk.Array, lead []int) (*gpk.Array, error) {
@@ -22,11 +22,11 @@ func Solve(a, b *gpk.Array, opts ...Option) *gpk.Array {
 }
 
 // SolveTriangular returns x with A x = b for a stack a [..., n, n] of lower triangular matrices
-// and b [..., n, k], or one vector b [n]; the leading axes broadcast. The options are Upper,
-// Unit, and Adjoint, with which the system is A^H x = b. The other triangle is not read.
-// The method is substitution by blocks (Higham 2002, chapter 8).
+// and b [..., n, k], or one vector b [n]; the leading axes broadcast. The options are Upper, Unit
+// and Adjoint. With Adjoint the system is A^H x = b. The other triangle is not read. The method is
+// substitution by blocks (Higham 2002, chapter 8).
 //
-// Errors: *SingularError, where the diagonal has a zero, with its place and the batch member;
+// Errors: *SingularError if the diagonal has a zero, with its index and the batch member;
 // gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func SolveTriangular(a, b *gpk.Array, opts ...Option) *gpk.Array {
 	op, err := begin("SolveTriangular", opts, Upper|Unit|Adjoint, square, a, b)
@@ -119,15 +119,16 @@ func zeroOf[T number](t matrix[T]) int {
 	return -1
 }
 
-// factors is a stack of factored matrices: of LU with partial pivoting, or of Cholesky.
+// factors is a stack of matrices factored by LU with partial pivoting or by Cholesky's
+// factorization.
 type factors[T number] struct {
 	m        matrices[T]
 	pivots   [][]int
 	positive bool
-	adjoints matrices[T] // of Cholesky, the upper triangles
+	adjoints matrices[T] // of Cholesky's factorization: the upper triangles
 }
 
-// factor overwrites m.
+// factor factors the matrices of m in place.
 func factor[T number](m matrices[T], positive bool) (*factors[T], error) {
 	f := &factors[T]{m: m, positive: positive, pivots: make([][]int, m.batch)}
 	var err error

@@ -14,25 +14,25 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// solver implements engine on a GPU with NVIDIA's cuSOLVER. cuSOLVER stores matrices by columns, so it
-// sees the transpose of a matrix of gpk: of a Hermitian matrix its conjugate, with the other triangle, and
-// its results are transposed views of what it writes.
+// solver implements engine on a GPU with NVIDIA's cuSOLVER. cuSOLVER stores matrices by columns, so it sees the
+// transpose of a matrix of gpk. The transpose of a Hermitian matrix is its conjugate, with the triangles exchanged. The
+// results are transposed views of the matrices that cuSOLVER writes.
 //
-// Small matrices, and what cuSOLVER refuses, are left to blocked.
+// Small matrices, and calls that cuSOLVER refuses, are left to blocked.
 type solver struct {
 	blocked
-	least int // rows and columns below which a matrix is small
+	least int // matrices with fewer rows and columns than this are small
 }
 
-// solverLeast is the number of rows or columns from which cuSOLVER is used. Smaller matrices are one kernel
-// of blocked, or take as long on the CPU as cuSOLVER's launches do.
+// solverLeast is the smallest number of rows or columns for which cuSOLVER is used. Smaller matrices are one kernel of
+// blocked, or take as long on the CPU as cuSOLVER's launches do.
 const solverLeast = 65
 
-// aloneUntil is the number of rows or columns up to which many matrices are left to blocked where
-// cuSOLVER would factor them one after the other.
+// aloneUntil is the largest number of rows or columns for which blocked computes a batch of many matrices that cuSOLVER
+// would factor one after the other.
 const aloneUntil = 512
 
-// leaves reports whether a is left to blocked. together says that one call factors a whole batch.
+// leaves reports whether a is left to blocked. together says that one call of cuSOLVER factors a whole batch.
 func (s solver) leaves(a *gpk.Array, together bool) bool {
 	shape := a.Shape()
 	k := min(shape[len(shape)-1], shape[len(shape)-2])
@@ -48,22 +48,22 @@ func (s solver) leaves(a *gpk.Array, together bool) bool {
 	return k < s.least || k <= aloneUntil && batch > k/8
 }
 
-// leavesLU reports whether LU is left to blocked. Where the device has no kernels for it, blocked would copy many
-// matrices to the CPU. cuSOLVER factors them one after the other, where they are.
+// leavesLU reports whether LU is left to blocked. If the device has no kernels for LU, blocked would copy many matrices
+// to the CPU, so cuSOLVER factors them one after the other on the GPU.
 func (s solver) leavesLU(op *operation, a *gpk.Array) bool {
 	_, _, m, n := shapeOf(a)
 	return s.leaves(a, false) && (a.Size() == 0 || min(m, n) < s.least || op.hasLU(a))
 }
 
-// leavesFactors reports whether LU is left to blocked where nothing is solved with the factors. On an H200 LU by gpk's
-// kernels takes 0.48 to 0.79 of cuSOLVER's time for float32, 0.64 to 0.86 for float64 and 0.81 to 0.92 for complex numbers
-// (benchmark/results/gpk-lu-engines_h200_2026-11-28.txt).
+// leavesFactors reports whether LU is left to blocked if the factors are not used to solve a system. On an H200 LU by
+// gpk's kernels takes 0.48 to 0.79 of cuSOLVER's time for float32, 0.64 to 0.86 for float64 and 0.81 to 0.92 for
+// complex numbers (benchmark/results/gpk-lu-engines_h200_2026-11-28.txt).
 func (s solver) leavesFactors(op *operation, a *gpk.Array) bool {
 	return s.leavesLU(op, a) || s.least > 0 && op.hasLU(a)
 }
 
-// refuses reports whether an error is cuSOLVER's own, so that blocked has to compute. Explain names the
-// error then. A lack of memory is an error.
+// refuses reports whether an error is cuSOLVER's own, so that blocked has to compute. It stores the error for Explain.
+// A lack of memory is not such an error, and is returned to the user.
 func (op *operation) refuses(err error) bool {
 	e := cusolver.StatusOf(err)
 	if e == nil || errors.Is(err, gpk.ErrOutOfMemory) {
@@ -73,7 +73,7 @@ func (op *operation) refuses(err error) bool {
 	return true
 }
 
-// runner is a stream on which cuSOLVER works, with what its calls read and write.
+// runner is a stream on which cuSOLVER works, with the views that its calls read and write.
 type runner struct {
 	*device.Stream
 	kind       cusolver.Kind
@@ -81,16 +81,17 @@ type runner struct {
 	info       *device.Buffer
 }
 
-// run starts a call of the kind and type of the results.
+// run starts a call. It sets the call's kind, and its type to that of the results.
 func (r *runner) run(c cusolver.Call) error {
 	c.Kind, c.Type, c.Info = r.kind, r.dst[0].DType, r.info
 	return cusolver.Run(r.Stream, &c, buffers(append(r.reads[:len(r.reads):len(r.reads)], r.dst...)...), buffers(r.dst...))
 }
 
-// call computes results by a function of cuSOLVER, which Explain names. start writes the views of dst, all of which are dense, and info, an
-// int32 for each matrix of the batch. A call works where its results are; start fills the first of them first.
+// call computes results by a function of cuSOLVER, which Explain names. start writes the views of dst, all of which are
+// dense, and info, an int32 for each matrix of the batch. cuSOLVER's functions work in place, so start first copies the
+// operand to the first view of dst.
 func (op *operation) call(kind cusolver.Kind, parts []array.Part, reads []*gpk.Array, info *report, start func(r *runner) error) ([]*gpk.Array, error) {
-	var cause error // without the wrapping of an array's error
+	var cause error // the error without the name of an operation
 	results, err := op.Several(parts, fmt.Sprintf("%v of %s on %v", kind, cusolver.Version(), op.dev), reads, func(s *device.Stream, dst, reads []device.View) error {
 		cause = info.of(s, func(buf *device.Buffer) error { return start(&runner{s, kind, dst, reads, buf}) })
 		return cause
@@ -101,14 +102,14 @@ func (op *operation) call(kind cusolver.Kind, parts []array.Part, reads []*gpk.A
 	return results, err
 }
 
-// report is what cuSOLVER says of every matrix of a stack: 0 for success.
+// report holds cuSOLVER's int32 for each matrix of a stack: 0 for success.
 type report struct {
 	lead   []int
-	asked  bool // the call is waited for
+	asked  bool // of waits for the call
 	values []int32
 }
 
-// of calls start with a buffer for the values, and reads them where they are asked for.
+// of calls start with a buffer for the values. If asked is set, it waits and reads them.
 func (r *report) of(s *device.Stream, start func(buf *device.Buffer) error) error {
 	n := product1(r.lead)
 	buf, err := s.Device().Alloc(4*int64(n), s)
@@ -142,7 +143,7 @@ func (r *report) first() (member, value int, found bool) {
 	return i, int(r.values[i]), true
 }
 
-// fill copies src to dst, conjugated where that is asked for.
+// fill copies src to dst. If conjugated is set, it conjugates the elements.
 func fill(s *device.Stream, dst, src device.View, conjugated bool) error {
 	if conjugated && src.DType.IsComplex() {
 		return ops.Apply1(s, expr.Conj, dst, src)
@@ -164,7 +165,7 @@ func stackOf(v device.View, n, size int) cusolver.Operand {
 	return cusolver.Operand{Addr: v.Addr(), Ld: n, Step: size}
 }
 
-// conjugated returns the conjugate of a complex array, and any other as it is.
+// conjugated returns the conjugate of a complex array. It returns a real one unchanged.
 func conjugated(a *gpk.Array) *gpk.Array {
 	if a.DType().IsComplex() {
 		return a.Conj()
@@ -172,10 +173,10 @@ func conjugated(a *gpk.Array) *gpk.Array {
 	return a
 }
 
-// with returns the leading axes and more axes.
+// with returns lead followed by the axes more.
 func with(lead []int, more ...int) []int { return append(slices.Clone(lead), more...) }
 
-// shapeOf returns the parts of the shape of a stack of matrices.
+// shapeOf returns the leading axes of a stack of matrices, their product, and the numbers of rows and columns.
 func shapeOf(a *gpk.Array) (lead []int, batch, rows, cols int) {
 	s := a.Shape()
 	n := len(s)

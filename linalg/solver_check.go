@@ -15,7 +15,7 @@ func (s solver) checkSVD(a, u, values, vh *gpk.Array, bound float64) error {
 func (s solver) checkProduct(a, x, y *gpk.Array, bound float64, orthogonal ...*gpk.Array) error {
 	_, _, m, n := shapeOf(a)
 	limit := bound * float64(max(m, n)) * s.epsilon()
-	within := func(x *gpk.Array, size any) *gpk.Array { // |x|^2 against limit^2 size
+	within := func(x *gpk.Array, size any) *gpk.Array { // compares |x|^2 with limit^2 size
 		return x.AbsSquare().Sum(-1, -2).Le(gpk.Mul(size, limit*limit))
 	}
 	scale := a.Abs().Max(-1, -2, gpk.KeepDims) // unscaled squares could overflow or underflow

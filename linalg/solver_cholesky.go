@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// togetherUntil is the order up to which a batch is factored by one call, a block of threads a matrix.
+	// togetherUntil is the largest order for which one call factors a batch, with one block of threads a matrix.
 	togetherUntil = 256
 )
 
@@ -19,11 +19,11 @@ func choleskyKind(batch, n int) cusolver.Kind {
 	return cusolver.Potrf
 }
 
-// leavesCholesky reports whether the factorization is left to blocked, as it is if gpk has kernels for it. On an H200
-// they take as long as cuSOLVER's faster triangle, by columns the lower one, in float32 of order 4,096, and 0.94 of its
-// time in float64; with the other triangle cuSOLVER takes more than twice as long
-// (benchmark/results/gpk-linalg-parts_h200_2026-11-25.txt). cuSOLVER needs passes over the matrix besides: one
-// looks for NaN and Inf, another clears the other triangle.
+// leavesCholesky reports whether the factorization is left to blocked, which is the case if gpk has kernels for it. On
+// an H200, for float32 of order 4,096, these kernels take as long as cuSOLVER with its faster triangle (the lower one
+// of a matrix stored by columns), and 0.94 of its time for float64. With the other triangle cuSOLVER takes more than
+// twice as long (benchmark/results/gpk-linalg-parts_h200_2026-11-25.txt). In addition, cuSOLVER needs a pass that looks
+// for NaN and Inf, and one that clears the other triangle.
 func (s solver) leavesCholesky(op *operation, a *gpk.Array) bool {
 	if s.least > 0 && op.hasKernels() {
 		return true
@@ -36,7 +36,8 @@ func (s solver) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	if s.leavesCholesky(op, a) {
 		return s.blocked.cholesky(op, a)
 	}
-	// By columns, the conjugate of A with the other triangle: where that is L' L'^H by columns, L'^T is U by rows.
+	// By columns, cuSOLVER reads the conjugate of A, with the other triangle. If that is L' L'^H by columns, L'^T is U
+	// by rows.
 	l, err := s.potrf(op, a, op.has(Upper), false)
 	switch {
 	case op.refuses(err):
@@ -49,9 +50,9 @@ func (s solver) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	return l.Tril(), nil
 }
 
-// potrf factors matrices of which one triangle is read. The result is dense and has its elements in that
-// triangle, by rows the factor of A, or, conjugated, of its conjugate; what is in the other one is
-// undefined.
+// potrf factors matrices of which one triangle is read: the upper one if upper is set. The result is dense. By rows,
+// the same triangle of it holds the factor of A, or with conjugated that of the conjugate of A. The elements of the
+// other triangle are undefined.
 func (s solver) potrf(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk.Array, error) {
 	which := lowerElements
 	if upper {
@@ -63,7 +64,7 @@ func (s solver) potrf(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk
 	return s.potrfFinite(op, a, upper, conjugated)
 }
 
-// potrfFinite is potrf without the look for NaN and Inf.
+// potrfFinite is potrf without the check for NaN and Inf.
 func (s solver) potrfFinite(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk.Array, error) {
 	lead, batch, n, _ := shapeOf(a)
 	info := &report{lead: lead, asked: true}

@@ -48,8 +48,8 @@ func (s solver) choleskyQR(op *operation, a *gpk.Array) (q, r *gpk.Array, err er
 	return q, r, s.checkProduct(a, q, r, 4, q)
 }
 
-// gramFactor returns the upper triangular R with R^T R = A^T A. ErrNoConvergence says that A^T A is not positive
-// definite in its type.
+// gramFactor returns the upper triangular R with R^T R = A^T A. The error is ErrNoConvergence if the rounded A^T A is
+// not positive definite.
 func (s solver) gramFactor(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	packed, err := s.potrfFinite(op, times(a.T(), a), true, false)
 	if errors.Is(err, ErrNotPositiveDefinite) {

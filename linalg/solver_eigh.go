@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// jacobiBatch is the number of rows and columns up to which cuSOLVER's Jacobi methods have functions for a
-// batch.
+// jacobiBatch is the largest number of rows and columns for which cuSOLVER's Jacobi methods have functions
+// for a batch.
 const jacobiBatch = 32
 
 // eighKind chooses the function for eigenvalues.
@@ -41,7 +41,8 @@ func (s solver) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.
 	info := &report{lead: lead, asked: true}
 	parts := []array.Part{{DType: a.DType(), Shape: a.Shape()}, {DType: a.DType().Real(), Shape: with(lead, n)}}
 	results, err := op.call(kind, parts, []*gpk.Array{x}, info, func(r *runner) error {
-		// The conjugate by rows is the matrix itself by columns, with the triangles exchanged.
+		// Stored by rows, the conjugate is the matrix itself stored by columns, with the triangles
+		// exchanged.
 		if err := fill(r.Stream, r.dst[0], r.reads[0], true); err != nil {
 			return err
 		}

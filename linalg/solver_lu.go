@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
-// getrf factors matrices [..., m, n]. packed, [..., n, m], is L and U by columns, pivots [..., min(m, n)] the
-// exchanges of rows, from 1, and info the first pivot that is zero, from 1.
+// getrf factors matrices [..., m, n]. packed [..., n, m] holds L and U by columns, and pivots [..., min(m, n)]
+// the row exchanges, counted from 1. info is the first pivot that is zero, counted from 1.
 func (s solver) getrf(op *operation, a *gpk.Array) (packed, pivots *gpk.Array, info *report, err error) {
 	if err := s.finite(a, allElements); err != nil {
 		return nil, nil, nil, err
@@ -31,7 +31,7 @@ func (s solver) getrf(op *operation, a *gpk.Array) (packed, pivots *gpk.Array, i
 	return results[0], results[1], info, nil
 }
 
-// exchanges returns the exchanges of every matrix, from 0, of LU.
+// exchanges returns the row exchanges of LU of every matrix, counted from 0.
 func exchanges(pivots *gpk.Array, k int) ([][]int, error) {
 	list, err := gpk.ToSlice[int64](pivots)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s solver) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err err
 	}
 	packed, pivots, info, err := s.getrf(op, a)
 	if err == nil {
-		// Behind a pivot that is zero, cuSOLVER's factors are not those of LAPACK.
+		// After a pivot that is zero, cuSOLVER's factors differ from LAPACK's.
 		if _, _, found := info.first(); found {
 			return s.blocked.lu(op, a)
 		}
@@ -77,7 +77,7 @@ func (s solver) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err err
 			rows = append(rows, int64(r))
 		}
 	}
-	// In the order of the memory, L^T is an upper triangle, and U^T a lower one.
+	// Read by rows, L^T is an upper triangle and U^T a lower one.
 	lower := packed.Slice(-2, 0, k).Triu(1)
 	if err := diagonals(flat(lower)).CopyFrom(1); err != nil {
 		return nil, nil, nil, err
@@ -118,8 +118,8 @@ func (s solver) determinants(op *operation, a *gpk.Array) (determinants, error) 
 	return d, nil
 }
 
-// norms returns |A| |A^-1| in a norm by the inverses. What is singular is left to blocked, which gives the other
-// members of its batch.
+// norms returns |A| |A^-1| of every matrix, computed with the inverses. If a matrix is singular, the batch is
+// left to blocked, which gives the results of the other members.
 func (s solver) norms(op *operation, a *gpk.Array, p float64) ([]float64, error) {
 	if s.leavesLU(op, a) {
 		return s.blocked.norms(op, a, p)

@@ -32,7 +32,7 @@ func (s solver) qr(op *operation, a *gpk.Array) (q, r *gpk.Array, err error) {
 func (s solver) reflected(op *operation, a *gpk.Array) (q, r *gpk.Array, err error) {
 	lead, batch, m, n := shapeOf(a)
 	k := min(m, n)
-	columns := k // of Q
+	columns := k // number of columns of Q
 	if op.has(Complete) {
 		columns = m
 	}

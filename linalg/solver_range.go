@@ -8,16 +8,16 @@ import (
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
-// powers is the powers of two by which the matrices of a stack were multiplied, [..., 1] of the real type; nil where
-// all of them are 1.
+// powers holds the powers of two by which the matrices of a stack were multiplied, [..., 1] of the real type. It is nil
+// if all of them are 1.
 type powers struct{ *gpk.Array }
 
-// normalized checks that the elements of a stack on a GPU are finite, and scales every matrix as normalize does. It waits for
-// the device once: the largest absolute value is NaN or infinite if an element is. It returns a itself where no matrix is
-// near an end of the range.
+// normalized checks that the elements of a stack on a GPU are finite, and scales every matrix as normalize does. It
+// waits for the device once: the largest absolute value is NaN or infinite if an element is. If no matrix is near an
+// end of the range, it returns a itself.
 func (s solver) normalized(a *gpk.Array, which triangle) (x *gpk.Array, by powers, err error) {
 	re := a.Real()
-	if a.DType().IsComplex() { // the diagonal of a Hermitian matrix is real, but its imaginary parts have to be finite
+	if a.DType().IsComplex() { // the diagonal of a Hermitian matrix counts as real, but its imaginary parts have to be finite
 		re = re.Add(a.Imag().Sub(a.Imag()))
 	}
 	largest := which.of(re, 0).Abs().Max(-1, -2)
@@ -45,7 +45,8 @@ func (s solver) normalized(a *gpk.Array, which triangle) (x *gpk.Array, by power
 	return a.Mul(by.Unsqueeze(-1).Cast(a.DType())), by, nil
 }
 
-// undo divides eigenvalues or singular values [..., n], which a function of cuSOLVER computed, by the powers.
+// undo divides eigenvalues or singular values [..., n] by the powers. kind is the function of cuSOLVER that computed
+// them.
 func (by powers) undo(op *operation, kind cusolver.Kind, values *gpk.Array) *gpk.Array {
 	if by.Array == nil {
 		return values
@@ -54,8 +55,8 @@ func (by powers) undo(op *operation, kind cusolver.Kind, values *gpk.Array) *gpk
 	return op.Elementwise(expr.Div, values, by.Array)
 }
 
-// of returns the elements that are read, and 0 for the others. least is the number of the first diagonal: 0 for
-// the main one, 1 for the one beside it.
+// of returns a with 0 in place of the elements that are not read. least is the number of the first diagonal that is
+// read: 0 for the main diagonal, 1 for the next.
 func (t triangle) of(a *gpk.Array, least int) *gpk.Array {
 	switch t {
 	case lowerElements:

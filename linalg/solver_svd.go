@@ -9,10 +9,10 @@ import (
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
-// svdKinds lists the functions for singular values that are tried in turn, for matrices of p rows and q
-// columns by columns, p >= q: Jacobi's method, and the QR method where that does not converge. square says
-// that U is square. checked says that the caller checks the factors of the polar decomposition. Then that is
-// tried first. It is faster, but changes singular values if one of them is close to 0.
+// svdKinds lists the functions for singular values in the order in which they are tried: Jacobi's method, and then the
+// QR method if that does not converge. The matrices have p rows and q columns by columns, p >= q. square says that U is
+// square. checked says that the caller checks the factors. Then the polar decomposition is tried first: it is faster,
+// but changes singular values if one of them is close to 0.
 func svdKinds(p, q, batch int, square, checked bool) []cusolver.Kind {
 	switch {
 	case batch > 1 && p <= jacobiBatch && (square || p == q):
@@ -27,7 +27,8 @@ func (s solver) svd(op *operation, a *gpk.Array, vectors bool) (u, values, vh *g
 	return s.svdBy(op, a, vectors, vectors)
 }
 
-// svdBy is svd. Without checked, singular values that are 0 are so up to eps, as ranks need them.
+// svdBy is svd. If checked is not set, singular values of 0 are computed as at most about eps times the largest, as
+// ranks need them.
 func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, values, vh *gpk.Array, err error) {
 	_, batch, m, n := shapeOf(a)
 	double := a.DType().Real() == gpk.Float64
@@ -71,13 +72,15 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	return u, by.undo(op, kind, values), vh, nil
 }
 
-// checkedBound is the bound of a check that itself is computed with an error of up to n eps, so that 4 n eps holds.
+// checkedBound is the bound, in units of n eps, of a check whose own error is up to n eps, so that the true error is at
+// most 4 n eps.
 const checkedBound = 3
 
-// orthogonal returns the factors u and vh that Gesvdj or GesvdjBatched computed, with columns that are orthonormal. Jacobi's
-// rotations end at a tolerance: for complex64 matrices of 3 x 3, U^H U - I was 4.18 n eps on an H100
-// (benchmark/results/gpktest-parts_h100_2026-11-25.txt), and for float32 of order 1,024 more than 4 n eps on an H200. If a backward error is too large, a step of polar improves both
-// factors. ErrNoConvergence says that it is still too large.
+// orthogonal returns the factors u and vh that Gesvdj or GesvdjBatched computed, with columns that are orthonormal.
+// Jacobi's rotations end at a tolerance: for complex64 matrices of 3 x 3, U^H U - I was 4.18 n eps on an H100
+// (benchmark/results/gpktest-parts_h100_2026-11-25.txt), and for float32 of order 1,024 more than 4 n eps on an H200.
+// If a backward error is too large, a step of polar improves both factors. The error is ErrNoConvergence if it is still
+// too large.
 func (s solver) orthogonal(a, u, values, vh *gpk.Array) (_, _ *gpk.Array, err error) {
 	if err = s.checkSVD(a, u, values, vh, checkedBound); errors.Is(err, ErrNoConvergence) {
 		u, vh = polar(u), adjoint(polar(adjoint(vh)))
@@ -86,9 +89,9 @@ func (s solver) orthogonal(a, u, values, vh *gpk.Array) (_, _ *gpk.Array, err er
 	return u, vh, err
 }
 
-// polar returns Q + Q (I - Q^H Q) / 2, a step towards the nearest matrix with orthonormal columns: a departure of d from
-// orthonormal columns becomes one of at most d^2, up to rounding (Bjorck and Bowie, An iterative algorithm for computing the best
-// estimate of an orthogonal matrix, SIAM J. Numer. Anal. 8, 1971).
+// polar returns Q + Q (I - Q^H Q) / 2, a step towards the nearest matrix with orthonormal columns: if the columns are
+// orthonormal up to d, those of the result are orthonormal up to d^2 and rounding (Bjorck and Bowie, An iterative
+// algorithm for computing the best estimate of an orthogonal matrix, SIAM J. Numer. Anal. 8, 1971).
 func polar(q *gpk.Array) *gpk.Array {
 	columns := q.Shape()[q.NDim()-1]
 	rest := gpk.Eye(q.DType(), columns).To(q.Device()).Sub(times(adjoint(q), q))
@@ -101,7 +104,7 @@ func (s solver) decomposed(op *operation, a *gpk.Array, kind cusolver.Kind, vect
 	lead, batch, m, n := shapeOf(a)
 	p, q := max(m, n), min(m, n)
 	wide := m < n
-	columns := q // of U
+	columns := q // number of columns of U
 	if op.has(Complete) || kind == cusolver.GesvdjBatched {
 		columns = p
 	}
@@ -133,7 +136,7 @@ func (s solver) decomposed(op *operation, a *gpk.Array, kind cusolver.Kind, vect
 	if !vectors {
 		return nil, results[1], nil, nil
 	}
-	// In the order of the memory, results[2] is the transpose of X's U, and results[3] that of V, or of V^H.
+	// Read by rows, results[2] is the transpose of X's U, and results[3] that of V or V^H.
 	left, right := results[2].T(), conjugated(results[3])
 	if kind == cusolver.Gesvd {
 		right = results[3].T()
@@ -165,13 +168,13 @@ func (s solver) singular(op *operation, a *gpk.Array) ([][]float64, error) {
 	return all, nil
 }
 
-// kept reports which singular values are above rcond times the largest, [..., k].
+// kept reports which singular values exceed rcond times the largest, [..., k].
 func kept(values *gpk.Array, rcond float64) *gpk.Array {
 	wide := values.Cast(gpk.Float64)
 	return wide.Gt(wide.Slice(-1, 0, 1).Mul(rcond))
 }
 
-// divided returns the rows of a over the singular values, and 0 for those that are not kept.
+// divided returns the rows of a divided by the singular values. Rows of singular values that are not kept become 0.
 func divided(a, values, keep *gpk.Array) *gpk.Array {
 	s := gpk.Where(keep, values, 1).Unsqueeze(-1).Cast(a.DType())
 	return gpk.Where(keep.Unsqueeze(-1), a.Div(s), 0)

@@ -7,22 +7,23 @@ import (
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
-// leavesGramSVD reports whether singular vectors are not computed by gramSVD: in double precision, where A^H A loses
-// half of the digits, of stacks that one call of cuSOLVER takes, and where U has more columns than gramSVD computes.
+// leavesGramSVD reports whether gramSVD must not be used for singular vectors: for double precision, because A^H A
+// would lose half of the digits, for stacks that one call of cuSOLVER computes, and if U has more columns than gramSVD
+// computes.
 func (s solver) leavesGramSVD(op *operation, a *gpk.Array, kind cusolver.Kind) bool {
 	_, _, m, n := shapeOf(a)
 	return a.DType().Real() != gpk.Float32 || kind == cusolver.GesvdjBatched || op.has(Complete) && m != n
 }
 
-// gramSVD returns the singular value decomposition of matrices of single precision by the eigenvalues of A^H A in double
-// precision:
+// gramSVD returns the singular value decomposition of matrices of single precision by the eigenvalues of A^H A in
+// double precision:
 //
 //	A^H A = V S^2 V^H    U = A V S^-1
 //
-// Rounding A^H A to double precision changes a singular value s by at most some n 2^-53 |A|^2 / s, and the angle of two columns
-// of U by n 2^-53 |A|^2 over the product of their singular values (Demmel, Applied Numerical Linear Algebra, 1997,
-// section 5.4): less than an ulp of single precision for conditions up to 10^4, and within 4 n eps far beyond.
-// ErrNoConvergence says that it is not. For a wide matrix, it is the decomposition of A^H.
+// Rounding A^H A to double precision changes a singular value s by at most some n 2^-53 |A|^2 / s, and the angle of two
+// columns of U by n 2^-53 |A|^2 over the product of their singular values (Demmel, Applied Numerical Linear Algebra,
+// 1997, section 5.4): less than an ulp of single precision for condition numbers up to 10^4, and less than 4 n eps far
+// beyond that. The error is ErrNoConvergence if an error exceeds 4 n eps. For a wide matrix, gramSVD decomposes A^H.
 func (s solver) gramSVD(op *operation, a *gpk.Array) (u, values, vh *gpk.Array, err error) {
 	dt, high := a.DType(), gpk.Float64
 	if dt.IsComplex() {
@@ -38,7 +39,7 @@ func (s solver) gramSVD(op *operation, a *gpk.Array) (u, values, vh *gpk.Array, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	v = v.Flip(-1) // eigenvalues ascend
+	v = v.Flip(-1) // eigenvalues are in ascending order
 	left := times(x, v)
 	u = op.Cast(left.Div(left.AbsSquare().Sum(-2, gpk.KeepDims).Sqrt().Cast(high)), dt)
 	v = op.Cast(v, dt)

@@ -7,7 +7,7 @@ import (
 	"github.com/gpk-go/gpk/internal/cusolver"
 )
 
-// factor returns the factored matrices of systems, or nil where they are left to blocked.
+// factor returns the factored matrices of systems, or nil if they are left to blocked.
 func (s solver) factor(op *operation, a *gpk.Array) (*solverSystem, error) {
 	f := &solverSystem{solver: s, positive: op.has(Positive), dt: a.DType()}
 	f.lead, _, f.n, _ = shapeOf(a)
@@ -57,8 +57,8 @@ func (f *solverSystem) solveAdjoint(op *operation, b *gpk.Array) (*gpk.Array, er
 	return f.of(op, b, b.Shape()[:b.NDim()-2], !f.positive)
 }
 
-// of returns A^-1 b, or A^-H b, for right-hand sides under the leading axes lead, to which those of the
-// matrices broadcast.
+// of returns A^-1 b, or A^-H b, for right-hand sides with the leading axes lead. Those of the matrices
+// broadcast to lead.
 func (f *solverSystem) of(op *operation, b *gpk.Array, lead []int, adjoint bool) (*gpk.Array, error) {
 	k := b.Shape()[b.NDim()-1]
 	batch := product1(lead)
@@ -69,7 +69,8 @@ func (f *solverSystem) of(op *operation, b *gpk.Array, lead []int, adjoint bool)
 	if !f.positive {
 		reads = append(reads, f.pivots)
 	}
-	// Right-hand sides under leading axes that the matrices have too are solved by one call a matrix at most.
+	// If the right-hand sides and the matrices have the same leading axes, at most one call a matrix is
+	// needed.
 	calls, each := batch, 1
 	if product1(f.lead) == batch {
 		calls, each = 1, batch
@@ -105,8 +106,8 @@ func (f *solverSystem) inverse(op *operation) (*gpk.Array, error) {
 	return f.of(op, gpk.Eye(f.dt, f.n).To(op.dev).BroadcastTo(with(f.lead, f.n, f.n)...), f.lead, false)
 }
 
-// callOf returns the call that solves the right-hand sides of members i to i + each of x with the matrices
-// from number own on, or with that one alone.
+// callOf returns the call that solves for the right-hand sides of members i to i + each of x, with the
+// matrices from number own on, or with matrix own alone.
 func (f *solverSystem) callOf(reads []device.View, x device.View, k, own, i, each int) cusolver.Call {
 	size := uint64(f.dt.Size())
 	c := cusolver.Call{Upper: true, N: f.n, K: k, Batch: each}

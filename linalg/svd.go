@@ -8,18 +8,17 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// SVD returns the singular value decomposition A = U diag(s) V^H of a stack a [..., m, n]: with k
-// = min(m, n), u [..., m, k] with orthonormal columns, s [..., k], descending and of the real
-// type, and vh [..., k, n] with orthonormal rows. With Complete, which is NumPy's default, u is
-// [..., m, m] and vh [..., n, n].
+// SVD returns the singular value decomposition A = U diag(s) V^H of a stack a [..., m, n]. With k = min(m, n), u [...,
+// m, k] has orthonormal columns, s [..., k] is descending and of the real type, and vh [..., k, n] has orthonormal
+// rows. With Complete, which is NumPy's default, u is [..., m, m] and vh [..., n, n].
 //
-// The matrix is brought to a real bidiagonal one by reflectors in its own type (Golub and Kahan
-// 1965). That is solved in float64 by divide and conquer (Gu and Eisenstat, A divide-and-conquer
-// algorithm for the bidiagonal SVD, SIAM J. Matrix Anal. Appl. 16, 1995), and the results are rounded. On a GPU
-// cuSOLVER computes matrices of single precision by the eigenvalues of A^H A in double precision, and others by polar
-// decomposition (Nakatsukasa and Higham 2013). If a backward error of the factors is above 4 n eps, Jacobi's method follows,
-// and if that is not enough, the QR method. Stacks of up to 32 rows and columns are computed by Jacobi's method, and
-// their vectors are made orthonormal to 4 n eps.
+// Reflectors reduce the matrix to a real bidiagonal one in its own type (Golub and Kahan 1965). The bidiagonal matrix
+// is solved in float64 by divide and conquer (Gu and Eisenstat, A divide-and-conquer algorithm for the bidiagonal SVD,
+// SIAM J. Matrix Anal. Appl. 16, 1995), and the results are rounded. On a GPU cuSOLVER computes matrices of single
+// precision by the eigenvalues of A^H A in double precision, and others by polar decomposition (Nakatsukasa and Higham
+// 2013). If a backward error of the factors exceeds 4 n eps, Jacobi's method is used, and if its error is still too
+// large, the QR method. Stacks of up to 32 rows and columns are computed by Jacobi's method, and their vectors are made
+// orthonormal to 4 n eps.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {
@@ -34,9 +33,9 @@ func SVD(a *gpk.Array, opts ...Option) (u, s, vh *gpk.Array) {
 	return u, s, vh
 }
 
-// SVDVals returns the singular values of SVD without the vectors, which is faster: by the method of
-// Fernando and Parlett (Accurate singular values and differential qd algorithms, Numer. Math. 67, 1994)
-// in gonum's implementation of LAPACK. On a GPU cuSOLVER computes them by Jacobi's method.
+// SVDVals returns the singular values of SVD without the vectors, which is faster. On the CPU it uses the method of
+// Fernando and Parlett (Accurate singular values and differential qd algorithms, Numer. Math. 67, 1994) in gonum's
+// implementation of LAPACK. On a GPU cuSOLVER uses Jacobi's method.
 func SVDVals(a *gpk.Array) *gpk.Array {
 	op, err := begin("SVDVals", nil, 0, stack, a)
 	return op.one(err, func() (*gpk.Array, error) {
@@ -111,9 +110,8 @@ func (host[T]) singular(_ *operation, a *gpk.Array) ([][]float64, error) {
 	return values, err
 }
 
-// Pinv returns the Moore-Penrose inverses [..., n, m] of a stack a [..., m, n]: V diag(1/s) U^H
-// over the singular values above rcond times the largest. rcond is max(m, n) eps where it is
-// not given (Golub and Van Loan 2013, section 5.5.2).
+// Pinv returns the Moore-Penrose inverses [..., n, m] of a stack a [..., m, n]: V diag(1/s) U^H over the singular
+// values above rcond times the largest. the default of rcond is max(m, n) eps (Golub and Van Loan 2013, section 5.5.2).
 //
 // Errors: those of SVD; gpk.ErrUnsupported for an rcond that is negative or NaN.
 func Pinv(a *gpk.Array, rcond ...float64) *gpk.Array {
@@ -177,8 +175,8 @@ func rankOf(s []float64, rcond float64) int {
 	return r
 }
 
-// MatrixRank returns the rank [...], Int64, of a stack a [..., m, n]: the number of singular
-// values above rtol times the largest. rtol is max(m, n) eps where it is not given.
+// MatrixRank returns the rank [...], Int64, of a stack a [..., m, n]: the number of singular values above rtol times
+// the largest. The default of rtol is max(m, n) eps.
 //
 // Errors: those of SVD; gpk.ErrUnsupported for an rtol that is negative or NaN.
 func MatrixRank(a *gpk.Array, rtol ...float64) *gpk.Array {
@@ -203,11 +201,10 @@ func MatrixRank(a *gpk.Array, rtol ...float64) *gpk.Array {
 // Frobenius is the order of the norm sqrt(sum |a|^2), for Cond.
 const Frobenius = 0
 
-// Cond returns the condition numbers [...], of the real type, of a stack a: |A| |A^-1| in the
-// norm of order p, or, without p, the largest singular value over the least, of matrices of any
-// shape [..., m, n]. The orders are 2 and -2, by singular values, and for square matrices 1 and
-// -1 (the largest and least column sum), +Inf and -Inf (row sums) and Frobenius. It is +Inf for
-// a singular matrix.
+// Cond returns the condition numbers [...], of the real type, of a stack a. Without p they are the largest singular
+// value divided by the least, for matrices of any shape [..., m, n]. With p they are |A| |A^-1| in the norm of order p.
+// Orders 2 and -2 (by singular values) accept any shape. Square matrices also have the orders 1 and -1 (the largest and
+// least column sum), +Inf and -Inf (row sums) and Frobenius. It is +Inf for a singular matrix.
 //
 // Errors: those of SVD; gpk.ErrUnsupported for other orders; gpk.ErrShape for no rows or columns.
 func Cond(a *gpk.Array, p ...float64) *gpk.Array {
@@ -246,7 +243,7 @@ func (op *operation) conditions(a *gpk.Array, p []float64) ([]float64, error) {
 	return nil, fmt.Errorf("%w: a condition in the norm of order %v; there are 2, -2, 1, -1, +Inf, -Inf and Frobenius", gpk.ErrUnsupported, order)
 }
 
-// ratios returns the extreme singular values over each other.
+// ratios returns, for each matrix, the largest singular value divided by the least, or the reverse for order -2.
 func (op *operation) ratios(a *gpk.Array, order float64) ([]float64, error) {
 	values, err := op.engine(a).singular(op, a)
 	list := make([]float64, len(values))
@@ -318,7 +315,7 @@ func matrixNorm[T number](a matrix[T], p float64) float64 {
 	return slices.Min(sums)
 }
 
-// memberError says of which matrix an error is.
+// memberError adds to an error the index of the matrix that it is about.
 func memberError(err error, i int, lead []int) error {
 	if err == nil || len(lead) == 0 {
 		return err

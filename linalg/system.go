@@ -14,8 +14,8 @@ type system interface {
 	solveAdjoint(op *operation, b *gpk.Array) (*gpk.Array, error)
 }
 
-// systemOf factors the matrices of one leading axis. A singular one, and one that is not positive
-// definite with Positive, is an error.
+// systemOf factors matrices with one leading axis. A singular matrix is an error, and with
+// Positive one that is not positive definite.
 func (host[T]) systemOf(op *operation, a *gpk.Array) (system, error) {
 	f, err := factored[T](op, a)
 	if err != nil {

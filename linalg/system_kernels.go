@@ -14,19 +14,19 @@ const (
 	// inverseRows is the order of the diagonal blocks that kernelSystem inverts. Twice as many rows would
 	// halve the launches of a solution, and double the work of the inverses.
 	inverseRows = 512
-	// inverseColumns is the number of right-hand sides that the inverses are used for.
+	// inverseColumns is the largest number of right-hand sides that are solved with the inverses.
 	inverseColumns = 4
 )
 
-// kernelSystem is Cholesky's factors with the inverses of their diagonal blocks, for few right-hand
-// sides: a product with an inverse takes two launches where a substitution takes sixteen. The error
-// of a solution grows with the condition of the blocks, which Refine corrects.
+// kernelSystem holds Cholesky's factors and the inverses of their diagonal blocks, for few right-hand
+// sides. A product with an inverse takes two launches, a substitution sixteen. The error of a solution
+// grows with the condition of the blocks; Refine corrects it.
 type kernelSystem struct {
 	choleskySystem
 	inverses *gpk.Array // [batch, blocks inverseRows, inverseRows]
 }
 
-// kernelSystemOf inverts the diagonal blocks of factors of one leading axis.
+// kernelSystemOf inverts the diagonal blocks of the factors l, which have one leading axis.
 func (b blocked) kernelSystemOf(op *operation, l *gpk.Array) (system, error) {
 	s := l.Shape()
 	batch, n := s[0], s[1]
@@ -38,8 +38,8 @@ func (b blocked) kernelSystemOf(op *operation, l *gpk.Array) (system, error) {
 	return kernelSystem{choleskySystem{b, l}, inverses}, gpk.Eval(inverses)
 }
 
-// invertBlocks writes the inverses of l's diagonal blocks to dst; one is the identity for each. The blocks
-// of a matrix are a stack; the last may have fewer rows.
+// invertBlocks writes the inverses of l's diagonal blocks to dst. one holds an identity matrix for each.
+// The blocks of a matrix are a stack; the last may have fewer rows.
 func invertBlocks(c kernelRun, l, dst, one device.View) error {
 	stack := func(v device.View, member, count, step int) device.View {
 		s := v.Layout.Strides
@@ -80,7 +80,7 @@ func (s kernelSystem) solveAdjoint(op *operation, y *gpk.Array) (*gpk.Array, err
 	return s.solve(op, y)
 }
 
-// solveByInverses writes L^-H L^-1 y to dst, for reads L, the inverses and y.
+// solveByInverses writes L^-H L^-1 y to dst. reads holds L, the inverses and y.
 func solveByInverses(s *device.Stream, dst device.View, reads []device.View) error {
 	c := kernelRun{s: s}
 	l, inverses := reads[0], reads[1]
@@ -103,7 +103,7 @@ func solveByInverses(s *device.Stream, dst device.View, reads []device.View) err
 	return c.applyInverses(transposed(l), transposed(inverses), z, dst, true)
 }
 
-// applyInverses writes t^-1 b to x, or for an upper triangle conj(t)^-1 b, and overwrites b.
+// applyInverses writes t^-1 b to x, or conj(t)^-1 b for an upper triangle, and overwrites b.
 func (r kernelRun) applyInverses(t, inverses, b, x device.View, upper bool) error {
 	s := x.Layout.Shape
 	f := cutlass.Factor{

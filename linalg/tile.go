@@ -4,20 +4,19 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// tiles is the parts of a blocked algorithm that the CPU computes where a device has no kernels for them
-// (tile_device.go): small diagonal blocks and panels of few columns. Their operands are [batch, rows, columns], and are copied to the machine's
-// memory and back.
+// tiles are the parts of a blocked algorithm that the CPU computes if the device has no kernels for them
+// (tile_device.go): small diagonal blocks and panels of few columns. Their operands are [batch, rows, columns], and are
+// copied to the machine's memory and back.
 type tiles interface {
-	// tileCholesky returns L and L^-1 of diagonal blocks. first is the number of rows before.
+	// tileCholesky returns L and L^-1 of diagonal blocks. first is the number of the matrices' rows above the blocks.
 	tileCholesky(op *operation, a *gpk.Array, first int, lead []int) (l, inverse *gpk.Array, err error)
 	// tileInverse returns the inverses of triangular blocks.
 	tileInverse(op *operation, a *gpk.Array, upper, unit bool) (*gpk.Array, error)
-	// tileLU returns the factored panel, and the exchanges of rows of every matrix.
+	// tileLU returns the factored panel, and the row exchanges of every matrix.
 	tileLU(op *operation, a *gpk.Array) (packed *gpk.Array, pivots [][]int, err error)
-	// tileQR returns the panel's reflectors I - V T V^H, and R below which the panel is 0.
+	// tileQR returns the panel's reflectors I - V T V^H, and the R of the panel.
 	tileQR(op *operation, a *gpk.Array) (v, t, r *gpk.Array, err error)
-	// tileDeterminants returns the determinants of factored matrices, of which a has the diagonals,
-	// [batch, 1, n].
+	// tileDeterminants stores the determinants of factored matrices in d. a is their diagonals, [batch, 1, n].
 	tileDeterminants(a *gpk.Array, odd []bool, d determinants) error
 }
 
@@ -57,7 +56,7 @@ func setIdentity[T number](m matrix[T]) {
 	}
 }
 
-// elements is read without a look for NaN and Inf.
+// elements reads a without a check for NaN and Inf.
 func elements[T number](a *gpk.Array) (matrices[T], error) {
 	s := a.Shape()
 	m, err := uninitialized[T](s[:len(s)-2], s[len(s)-2], s[len(s)-1])

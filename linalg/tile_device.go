@@ -17,8 +17,8 @@ func (op *operation) hasKernels() bool {
 	return op.dev.Kind() != device.CPU && op.dev.Library() != nil
 }
 
-// manySmall is the number of matrices of one block above which LU leaves them to the CPU: a matrix takes
-// as many multiprocessors as a large one.
+// manySmall is the number of matrices of one block above which LU is left to the CPU: a small matrix
+// occupies as many multiprocessors as a large one.
 const manySmall = 64
 
 // hasLU reports whether the device has kernels for LU with partial pivoting of a.
@@ -35,7 +35,7 @@ func (op *operation) hasLU(a *gpk.Array) bool {
 // columns].
 type kernelRun struct {
 	s     *device.Stream
-	flags *device.Buffer // nil: nothing can fail
+	flags *device.Buffer // nil if nothing can fail
 }
 
 // flagBytes is the size of the flags of a factorization: two int64.
@@ -88,15 +88,15 @@ func (r kernelRun) begin() error {
 	return r.launch(cutlass.Factor{Op: cutlass.FactorBegin}, nil, nil)
 }
 
-// binary enqueues an operation that reads a and writes b, or both.
+// binary enqueues an operation that reads a and writes b, or reads and writes b.
 func (r kernelRun) binary(o cutlass.FactorOp, a, b device.View, conj bool) error {
 	s := a.Layout.Shape
 	f := cutlass.Factor{Op: o, Type: a.DType, A: factorOperand(a), B: factorOperand(b), Rows: s[1], Cols: s[2], Batch: s[0], Conj: conj}
 	return r.launch(f, []*device.Buffer{a.Buffer}, []*device.Buffer{b.Buffer})
 }
 
-// cholesky factors the first rows of w in place, and solves those below. first is the number of
-// orders before.
+// cholesky factors the first rows of w in place, and solves for those below. first is the number of
+// the matrices' rows above w.
 func (r kernelRun) cholesky(w device.View, first int) error {
 	s := w.Layout.Shape
 	size := cutlass.FactorCholeskyBytes(s[1], s[0])
@@ -145,7 +145,8 @@ func (r kernelRun) multiply(d, a, b device.View, conj, symmetric bool) error {
 // subtract enqueues x -= y.
 func (r kernelRun) subtract(x, y device.View) error { return ops.Apply2(r.s, expr.Sub, x, x, y) }
 
-// failure waits, and returns the member and the order of the first failure: order 0 if there is none.
+// failure waits. It returns the member and the order of the first failure; the order is 0 if there is
+// none.
 func (r kernelRun) failure() (member, order int, err error) {
 	var flags [2]int64
 	err = r.s.Device().CopyToHost(unsafe.Slice((*byte)(unsafe.Pointer(&flags)), flagBytes), r.flags, 0, r.s)

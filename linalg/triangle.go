@@ -2,7 +2,7 @@ package linalg
 
 import "github.com/gpk-go/gpk/internal/cpu"
 
-// triangleBlock is the order up to which a triangular system is solved by substitution.
+// triangleBlock is the largest order of a triangular system that is solved by substitution.
 const triangleBlock = 16
 
 // solveLower sets b = l^-1 b for a lower triangular l; with unit, its diagonal counts as 1.
@@ -86,11 +86,12 @@ func solveUpper[T number](u, b matrix[T], unit bool) {
 	}
 }
 
-// solveNumber solves row i of a triangular system with one right-hand side for its unknown. Unknowns lo to hi are known.
+// solveNumber solves row i of a triangular system with one right-hand side for its unknown. The unknowns lo to hi are
+// already known.
 func solveNumber[T number](t, b matrix[T], i, lo, hi int, unit bool) {
 	s := b.data[i*b.stride]
 	for k, v := range t.row(i)[lo:hi] {
-		s -= T(v * b.data[(lo+k)*b.stride]) // rounded: no fused multiply-add
+		s -= T(v * b.data[(lo+k)*b.stride]) // rounded, so that it is not fused to a multiply-add
 	}
 	if !unit {
 		s /= t.at(i, i)
@@ -98,7 +99,7 @@ func solveNumber[T number](t, b matrix[T], i, lo, hi int, unit bool) {
 	b.data[i*b.stride] = s
 }
 
-// solveRight sets b = b l^-H for a lower triangular l: row by row a forward substitution.
+// solveRight sets b = b l^-H for a lower triangular l, by a forward substitution for each row.
 func solveRight[T number](l, b matrix[T]) {
 	n := l.rows
 	if n > triangleBlock {
@@ -125,19 +126,19 @@ func solveRight[T number](l, b matrix[T]) {
 	})
 }
 
-// substitute solves x' l^T = x for a lower triangular l of len(x) gapless rows, and stores x' in x.
+// substitute solves x' l^T = x for a lower triangular l of len(x) rows without gaps, and stores x' in x.
 func substitute[T number](l, x []T) {
 	n := len(x)
 	for j := range n {
 		s := x[j]
 		for k, v := range l[j*n:][:j] {
-			s -= T(v * x[k]) // rounded: no fused multiply-add
+			s -= T(v * x[k]) // rounded, so that it is not fused to a multiply-add
 		}
 		x[j] = s / l[j*n+j]
 	}
 }
 
-// substitute4 is substitute of four rows. The four sums do not wait for each other.
+// substitute4 is substitute for four rows at once. The four sums do not depend on each other.
 func substitute4[T number](l, a, b, c, d []T) {
 	n := len(a)
 	for j := range n {
@@ -154,8 +155,8 @@ func substitute4[T number](l, a, b, c, d []T) {
 	}
 }
 
-// divide divides the elements of x by d. A quotient, not a product with the reciprocal,
-// which underflows and overflows where the quotient does not.
+// divide divides the elements of x by d. It does not multiply by the reciprocal of d, which can overflow or underflow
+// although the quotient does not.
 func divide[T number](x []T, d T) {
 	for i := range x {
 		x[i] /= d

@@ -2,9 +2,9 @@ package linalg
 
 import "math"
 
-// tridiagonal replaces the Hermitian matrix a by the real symmetric tridiagonal Q^H a Q with
-// diagonal d and off-diagonal e, and returns the reflectors of Q (LAPACK's hetrd). Of a both
-// triangles are read and written, so that a row is contiguous in memory.
+// tridiagonal reduces the Hermitian matrix a to the real symmetric tridiagonal matrix Q^H a Q. It writes its
+// diagonal to d and its off-diagonal to e, and returns the reflectors of Q (LAPACK's hetrd). Both triangles
+// of a are read and written, so that a row is contiguous in memory.
 func tridiagonal[T number](a matrix[T], d, e []float64) []reflectors[T] {
 	n := a.rows
 	blocks := newList[T]()
@@ -14,15 +14,15 @@ func tridiagonal[T number](a matrix[T], d, e []float64) []reflectors[T] {
 	return blocks.blocks
 }
 
-// tridiagonalPanel computes an element of the diagonal for each of d, and updates the rest of a once for
-// all of them (Dongarra, Sorensen and Hammarling, Block reduction of matrices to condensed forms
-// for eigenvalue computations, J. Comput. Appl. Math. 27, 1989; LAPACK's latrd). A reflector
-// H = I - tau v v^H changes the matrix A that the ones before have left to
+// tridiagonalPanel computes as many elements of the diagonal as d has, and then updates the rest of a in one
+// step (Dongarra, Sorensen and Hammarling, Block reduction of matrices to condensed forms for eigenvalue
+// computations, J. Comput. Appl. Math. 27, 1989; LAPACK's latrd). A reflector H = I - tau v v^H changes the
+// matrix A left by the earlier reflectors to
 //
 //	H^H A H = A - v w^H - w v^H    with w = p - |tau|^2/2 (v^H A v) v and p = tau A v
 //
-// so that A = a - X Y^H, where the columns of X are v, w, v, w … and those of Y are w, v, w, v ….
-// at is the number of rows before.
+// so that A = a - X Y^H, where the columns of X are v, w, v, w … and those of Y are w, v, w, v …. at is the
+// number of rows above the panel.
 func tridiagonalPanel[T number](a matrix[T], d, e []float64, at int, blocks *list[T]) {
 	n, k := a.rows, len(d)
 	x, y := newMatrix[T](n, 2*k), newMatrix[T](n, 2*k)
@@ -57,7 +57,7 @@ func tridiagonalPanel[T number](a matrix[T], d, e []float64, at int, blocks *lis
 	subtract(a.part(k, n, k, n), plain(x.part(k, n, 0, 2*k)), adj(y.part(k, n, 0, 2*k)))
 }
 
-// list gathers reflectors in blocks.
+// list collects reflectors in blocks.
 type list[T number] struct {
 	blocks []reflectors[T]
 	taus   []T
@@ -65,8 +65,8 @@ type list[T number] struct {
 
 func newList[T number]() *list[T] { return &list[T]{taus: make([]T, 0, qrBlock)} }
 
-// add appends the reflector with the vector x, whose first element lies in row at. remaining is
-// the number of reflectors from this one on.
+// add appends the reflector with the vector x, whose first element is in row at. remaining is the number of
+// reflectors from this one on.
 func (l *list[T]) add(at int, x []T, tau T, remaining int) {
 	if len(l.taus) == 0 {
 		l.blocks = append(l.blocks, reflectors[T]{at: at, v: newMatrix[T](len(x), min(qrBlock, remaining))})
@@ -82,9 +82,9 @@ func (l *list[T]) add(at int, x []T, tau T, remaining int) {
 	}
 }
 
-// eigh replaces the Hermitian a, of which both triangles are there, and returns its
-// eigenvalues, ascending, and with vectors the eigenvectors as columns. The eigenvalues of the
-// tridiagonal form are computed in float64.
+// eigh returns the eigenvalues of the Hermitian matrix a, ascending, and with vectors the eigenvectors as
+// columns. Both triangles of a must be set; a is overwritten. The eigenvalues of the tridiagonal form are
+// computed in float64.
 func eigh[T number](a matrix[T], vectors bool) (values []float64, z matrix[T], err error) {
 	n := a.rows
 	d, e := make([]float64, n), make([]float64, max(n-1, 0))
@@ -106,9 +106,10 @@ func eigh[T number](a matrix[T], vectors bool) (values []float64, z matrix[T], e
 	return d, z, err
 }
 
-// tridiagonalValues replaces the diagonal d of a symmetric tridiagonal matrix with the off-diagonal e by the
-// eigenvalues, ascending. gonum's Dsterf panics where it scales a part of the matrix: so the largest
-// element is made 1, and elements beside the diagonal far below its rounding error are made 0.
+// tridiagonalValues computes the eigenvalues of a symmetric tridiagonal matrix with diagonal d and
+// off-diagonal e, and stores them in d, ascending. gonum's Dsterf panics when it scales a part of the
+// matrix. To avoid that, the matrix is scaled so that its largest element is 1, and off-diagonal elements
+// far below its rounding error are set to 0.
 func tridiagonalValues(d, e []float64) error {
 	scale := maxAbs(d, e)
 	if scale == 0 {

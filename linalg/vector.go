@@ -8,14 +8,14 @@ import (
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// number is the element types of this package.
+// number is the set of element types of this package.
 type number interface {
 	float32 | float64 | complex64 | complex128
 }
 
 var blas1 gonum.Implementation
 
-// axpy adds alpha x to y. The vectors have one length.
+// axpy adds alpha x to y. The vectors have the same length.
 func axpy[T number](alpha T, x, y []T) {
 	n := len(x)
 	if n == 0 {
@@ -75,7 +75,7 @@ func scale[T number](alpha T, x []T) {
 func norm[T number](x []T) float64 {
 	sum := 0.0
 	switch x := any(x).(type) {
-	case []float32: // no square of one is too large or too small for float64
+	case []float32: // squares of float32 numbers neither overflow nor underflow in float64
 		var a, b float64
 		for ; len(x) >= 2; x = x[2:] {
 			a += float64(x[0]) * float64(x[0])
@@ -99,7 +99,7 @@ func norm[T number](x []T) float64 {
 			sum = real(blas1.Zdotc(len(x), x, 1, x, 1))
 		}
 	}
-	if sum > 0x1p-900 && sum < 0x1p1000 { // squares below 2^-1022 are below its rounding errors
+	if sum > 0x1p-900 && sum < 0x1p1000 { // otherwise squares may have overflowed, or underflowed by more than the rounding error
 		return math.Sqrt(sum)
 	}
 	return scaledNorm(x)
@@ -142,7 +142,8 @@ func parts[T number](x T) (re, im float64) {
 	return 0, 0
 }
 
-// number from its parts; the imaginary part of a real type is dropped.
+// of2 returns the number with the given parts. For a real type the imaginary part is
+// dropped.
 func of2[T number](re, im float64) T {
 	var v any
 	switch any(T(0)).(type) {

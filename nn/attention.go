@@ -8,20 +8,21 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// MultiHeadAttention is attention with its four products (Vaswani et al., 2017). Query,
-// Key and Value are computed as one product where all or none have a bias.
+// MultiHeadAttention is multi-head attention with its four linear layers (Vaswani et al.,
+// 2017). Query, Key and Value are computed as one product if all of them or none of them
+// have a bias.
 type MultiHeadAttention struct {
 	Query, Key, Value, Output *Linear
-	Names                     [4]string // of them, as Parts lists them
+	Names                     [4]string // names of the four layers, as Parts lists them
 	Heads, KVHeads, Dim       int
-	Rotary                    *gpk.RoPEOptions // turns queries and keys; nil: none
+	Rotary                    *gpk.RoPEOptions // rotates queries and keys; nil for no rotation
 
 	weights, biases derived
 }
 
-// NewMultiHeadAttention returns a layer of so many heads of dim features each, whose
-// parameters are not set. Where there are fewer kvHeads than heads, consecutive heads share
-// one: heads must be a multiple of kvHeads.
+// NewMultiHeadAttention returns a layer with the given number of heads of dim features each.
+// Its parameters are not set. heads must be a multiple of kvHeads; consecutive heads share a
+// KV head.
 func NewMultiHeadAttention(width, heads, kvHeads, dim int, bias bool) *MultiHeadAttention {
 	return &MultiHeadAttention{
 		Query: NewLinear(width, heads*dim, bias), Key: NewLinear(width, kvHeads*dim, bias),
@@ -41,14 +42,14 @@ func (m *MultiHeadAttention) Parts() []Part {
 }
 
 // Forward returns an array of x's shape. x is [batch, seq, width], or [total, width] with
-// opts.Offsets, which says where each sequence begins. With Rotary, positions are 0, 1, … of
-// each sequence.
+// opts.Offsets, which holds the first row of each sequence. With Rotary, the positions of
+// each sequence are 0, 1, ….
 func (m *MultiHeadAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	return m.ForwardAt(x, nil, opts)
 }
 
-// ForwardAt is Forward with the positions that Rotary turns by, Int32 or Int64: [seq] or
-// [batch, seq], or [total] with opts.Offsets. Without Rotary they are not read.
+// ForwardAt is Forward with given positions for Rotary, Int32 or Int64: [seq] or [batch,
+// seq], or [total] with opts.Offsets. Without Rotary they are not read.
 func (m *MultiHeadAttention) ForwardAt(x, positions *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	return m.Output.Forward(m.attend(x, positions, opts))
 }
@@ -109,7 +110,7 @@ func (m *MultiHeadAttention) project(x *gpk.Array) (q, k, v *gpk.Array) {
 func (m *MultiHeadAttention) split(x *gpk.Array, heads int) *gpk.Array {
 	shape := append(x.Shape(), m.Dim)
 	if len(shape) < 2 {
-		return x // an error
+		return x // x carries an error
 	}
 	shape[len(shape)-2] = heads
 	if len(shape) == 3 {

@@ -7,11 +7,12 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// ColumnParallel is a Linear whose out features are dealt to the ranks: rank i of n holds rows
-// i out/n to (i+1) out/n - 1 of the weight, and these elements of the bias. A feature has the bits of
-// the whole layer if both products use the same kernel, as on the CPU if a rank has more than four features.
+// ColumnParallel is a Linear whose out features are divided among the ranks: rank i of n holds rows i out/n
+// to (i+1) out/n - 1 of the weight, and the same elements of the bias. A feature has the same bits as in the
+// whole layer if both products use the same kernel. On the CPU they do if a rank has more than four
+// features.
 type ColumnParallel struct {
-	*Linear      // of the rank's features
+	*Linear      // the layer with the rank's features
 	Gather  bool // Forward returns the features of all ranks
 
 	comm *dist.Comm

@@ -2,15 +2,15 @@ package nn
 
 import "github.com/gpk-go/gpk"
 
-// Embedding is a table of a row a token.
+// Embedding is a table with one row for each token.
 type Embedding struct{ Weight *Parameter }
 
-// NewEmbedding returns a table of rows of width features, which is not set.
+// NewEmbedding returns a table with rows of width features. Its weight is not set.
 func NewEmbedding(rows, width int) *Embedding { return &Embedding{NewParameter(rows, width)} }
 
 // Parts implements Module.
 func (e *Embedding) Parts() []Part { return []Part{{Name: "weight", Parameter: e.Weight}} }
 
 // Forward returns the rows of ids, Int32 or Int64 of any shape: [..., width]. An id outside
-// the table is ErrShape, as of gpk.Take.
+// the table is ErrShape, as for gpk.Take.
 func (e *Embedding) Forward(ids *gpk.Array) *gpk.Array { return gpk.Take(e.Weight.Array(), ids, 0) }

@@ -5,9 +5,9 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// GatedMLP is Down(act(Gate(x)) Up(x)), the perceptron of Llama with SiLU (Shazeer, arXiv
-// 2002.05202). Gate and Up are computed as one product where both or neither have a bias.
-// The activations of the linear layers themselves stay Identity.
+// GatedMLP is Down(act(Gate(x)) Up(x)). With SiLU it is the perceptron of Llama (Shazeer,
+// arXiv 2002.05202). Gate and Up are computed as one product if both of them or none of
+// them have a bias. The activations of the three linear layers must be Identity.
 type GatedMLP struct {
 	Gate, Up, Down *Linear
 	Activation     Activation
@@ -16,7 +16,7 @@ type GatedMLP struct {
 	weights, biases derived
 }
 
-// NewGatedMLP returns a layer from width features through hidden ones to width, whose
+// NewGatedMLP returns a layer from width features through hidden features to width. Its
 // parameters are not set.
 func NewGatedMLP(width, hidden int, act Activation, bias bool) *GatedMLP {
 	return &GatedMLP{
@@ -33,13 +33,13 @@ func (m *GatedMLP) Parts() []Part {
 // Forward returns an array of x's shape, [..., width].
 func (m *GatedMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m.inner(x)) }
 
-// inner returns the input of Down.
+// inner returns the input of Down: act(Gate(x)) Up(x).
 func (m *GatedMLP) inner(x *gpk.Array) *gpk.Array {
 	gate, up := m.project(x)
 	return gated(m.Activation, gate, up)
 }
 
-// project computes the gate and what it multiplies.
+// project computes Gate(x) and Up(x).
 func (m *GatedMLP) project(x *gpk.Array) (gate, up *gpk.Array) {
 	if (m.Gate.Bias == nil) != (m.Up.Bias == nil) {
 		return m.Gate.Forward(x), m.Up.Forward(x)
@@ -53,7 +53,7 @@ func (m *GatedMLP) project(x *gpk.Array) (gate, up *gpk.Array) {
 	return both.Slice(-1, 0, n), both.Slice(-1, n, 2*n)
 }
 
-// gated is act(gate) up.
+// gated returns act(gate) up.
 func gated(act Activation, gate, up *gpk.Array) *gpk.Array {
 	switch act {
 	case SiLU:

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// Activation is a function behind a product.
+// Activation is a function that is applied to the result of a product.
 type Activation uint8
 
 // The activations.
@@ -26,8 +26,8 @@ var activationNames = map[string]Activation{
 	"relu": ReLU, "silu": SiLU, "swish": SiLU,
 }
 
-// ParseActivation returns the activation that configurations of models call by that name.
-// Others are ErrUnsupported.
+// ParseActivation returns the activation with the name that model configurations use. Other
+// names are ErrUnsupported.
 func ParseActivation(name string) (Activation, error) {
 	a, ok := activationNames[name]
 	if !ok {
@@ -37,9 +37,9 @@ func ParseActivation(name string) (Activation, error) {
 }
 
 // Linear is act(x w^T + b), with w as [out, in] and b as [out]; see gpk.Linear. The first
-// Forward packs the weight, and so does the first one after a change of it. The packed form
-// takes as much memory again as the weight, and on the CPU twice as much if the weight is
-// Float32 or Float64 and a Forward has had more than four rows.
+// Forward packs the weight, and so does the first Forward after the weight has changed. The
+// packed form takes as much additional memory as the weight. On the CPU it takes twice as
+// much if the weight is Float32 or Float64 and a Forward has had more than four rows.
 type Linear struct {
 	Weight, Bias *Parameter // Bias may be nil
 	Activation   Activation
@@ -47,7 +47,7 @@ type Linear struct {
 	weight       derived
 }
 
-// NewLinear returns a layer from in to out features, whose parameters are not set.
+// NewLinear returns a layer from in to out features. Its parameters are not set.
 func NewLinear(in, out int, bias bool) *Linear {
 	l := &Linear{Weight: NewParameter(out, in)}
 	if bias {
@@ -93,8 +93,8 @@ func (l *Linear) setPrecision(p matmul.Precision) { l.Precision = p }
 
 func (l *Linear) free() { l.weight.free() }
 
-// derived is an array that is made of parameters, and kept until one of them shows
-// something else or the precision is another.
+// derived is an array that was computed from parameters. It is kept until a parameter or
+// the precision changes.
 type derived struct {
 	mu        sync.Mutex
 	precision matmul.Precision
@@ -102,7 +102,7 @@ type derived struct {
 	array     *gpk.Array
 }
 
-// packed is the packed form of weights, one below the other.
+// packed returns the packed form of weights, concatenated along the first axis.
 func (k *derived) packed(p matmul.Precision, weights ...*Parameter) *gpk.Array {
 	return k.keep(p, weights, func(w []*gpk.Array) *gpk.Array {
 		if len(w) == 1 {
@@ -114,7 +114,7 @@ func (k *derived) packed(p matmul.Precision, weights ...*Parameter) *gpk.Array {
 	})
 }
 
-// joined is parameters one behind the other.
+// joined returns parameters, concatenated along the first axis.
 func (k *derived) joined(list ...*Parameter) *gpk.Array {
 	return k.keep(matmul.Default, list, func(a []*gpk.Array) *gpk.Array { return gpk.Concat(0, a...) })
 }

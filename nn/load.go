@@ -10,15 +10,15 @@ import (
 	"github.com/gpk-go/gpk/interop/safetensors"
 )
 
-// Weights are named arrays: those of a safetensors file, say, which FromFile makes of it.
+// Weights are arrays with names, such as those of a safetensors file; see FromFile.
 type Weights interface {
 	Names() []string
-	// Load returns the array of a name. The caller frees it.
+	// Load returns the array with a name. The caller frees it.
 	Load(name string) (*gpk.Array, error)
 }
 
-// SlicedWeights are Weights that can load a part of an array without the rest, as those of FromFile. Load uses
-// them for the parameters of parallel layers.
+// SlicedWeights are Weights that can load a part of an array without the rest. Those of FromFile can. Load
+// uses them for the parameters of parallel layers.
 type SlicedWeights interface {
 	Weights
 	// Shape returns the shape of the named array.
@@ -27,7 +27,7 @@ type SlicedWeights interface {
 	LoadSlice(name string, axis, start, stop int) (*gpk.Array, error)
 }
 
-// FromFile returns the arrays of a file as Weights. Options are those of its Load.
+// FromFile returns the arrays of a file as Weights. opts are the options of its Load.
 func FromFile(f *safetensors.File, opts ...safetensors.Option) Weights { return fileWeights{f, opts} }
 
 type fileWeights struct {
@@ -49,27 +49,24 @@ func (w fileWeights) LoadSlice(name string, axis, start, stop int) (*gpk.Array, 
 	return w.File.LoadSlice(name, axis, start, stop, w.opts...)
 }
 
-// LoadOptions says how Load finds the parameters. The zero value looks for each under its
-// own name.
+// LoadOptions are the options of Load. The zero value looks for each parameter under its own name.
 type LoadOptions struct {
-	Prefix string    // of the names in the weights
-	Ignore []string  // names in the weights that the module has no parameter for, with their prefix
-	DType  gpk.DType // of the parameters; Invalid is what the weights have
+	Prefix string    // prefix of the names in the weights
+	Ignore []string  // names in the weights, with the prefix, for which the module needs no parameter
+	DType  gpk.DType // type of the parameters; Invalid: that of the weights
 }
 
-// LoadError lists everything that is wrong between a module and the weights it was to be
-// filled from. It is ErrShape.
+// LoadError lists all differences between a module and the weights that were to fill it. It is ErrShape.
 type LoadError struct {
 	Missing    []string // parameters that the weights lack
 	Unexpected []string // weights that the module has no parameter for
-	Wrong      []string // parameters whose weights have another shape or type, and which
+	Wrong      []string // parameters whose weights have another shape or type, with both
 }
 
-// named is how many names of a kind Error lists.
+// named is the number of names that Error lists for each kind.
 const named = 8
 
-// Error implements error. Of each kind it lists the first names, and the number of the
-// others.
+// Error implements error. For each kind it lists the first names, and the number of the others.
 func (e *LoadError) Error() string {
 	var parts []string
 	for _, p := range []struct {
@@ -90,11 +87,10 @@ func (e *LoadError) Error() string {
 // Unwrap returns ErrShape.
 func (e *LoadError) Unwrap() error { return gpk.ErrShape }
 
-// Load fills the parameters of a module from weights, and frees the arrays that they had. It
-// returns a *LoadError with all that is missing, unexpected or of the wrong shape, and then
-// changes nothing. A parameter that the module lists under several names is loaded once,
-// under any of them. For a parallel layer, Load loads the rank's parts of the parameters; from
-// SlicedWeights it reads only these.
+// Load fills the parameters of a module from weights, and frees the arrays that they had. If parameters are
+// missing, unexpected or of the wrong shape, it changes nothing and returns a *LoadError that lists all of
+// them. A parameter with several names in the module is loaded once, by any of these names. For a parallel
+// layer, Load loads the rank's parts of the parameters; from SlicedWeights it reads only these.
 func Load(m Module, from Weights, o LoadOptions) error {
 	var wrong LoadError
 	left := map[string]bool{}
@@ -120,7 +116,7 @@ func Load(m Module, from Weights, o LoadOptions) error {
 			continue
 		}
 		delete(left, name)
-		if _, found := loaded[p]; found { // nil where a part was not read
+		if _, found := loaded[p]; found { // nil if the part was not read
 			continue
 		}
 		a, fault, err := load(from, name, p, o.DType)
@@ -150,8 +146,8 @@ func Load(m Module, from Weights, o LoadOptions) error {
 	return nil
 }
 
-// load returns the weight of a parameter, in type dt where that is one, or what is wrong
-// with it.
+// load returns the weight of a parameter, converted to dt unless dt is Invalid. If the weight cannot be
+// used, it returns the reason.
 func load(from Weights, name string, p *Parameter, dt gpk.DType) (a *gpk.Array, fault string, err error) {
 	a, shape, err := read(from, name, p)
 	if err != nil {

@@ -2,13 +2,13 @@ package nn
 
 import "github.com/gpk-go/gpk"
 
-// MLP is two linear layers; the activation is that of Up.
+// MLP consists of two linear layers, Up and Down. The activation is that of Up.
 type MLP struct {
 	Up, Down *Linear
-	Names    [2]string // of them, as Parts lists them
+	Names    [2]string // names of the layers, as Parts lists them
 }
 
-// NewMLP returns a layer from width features through hidden ones to width, whose
+// NewMLP returns a layer from width features through hidden features to width. Its
 // parameters are not set.
 func NewMLP(width, hidden int, act Activation, bias bool) *MLP {
 	m := &MLP{NewLinear(width, hidden, bias), NewLinear(hidden, width, bias), [2]string{"up", "down"}}

@@ -9,18 +9,18 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// Module is a layer, or several.
+// Module is a layer, or consists of several layers.
 type Module interface {
 	// Parts lists the parameters and modules that the module consists of, in a fixed
 	// order.
 	Parts() []Part
 }
 
-// Part is a parameter or a module that belongs to another module. Names of what is in it
-// begin with its name and a dot. A module without a name adds nothing to them.
+// Part is a parameter or a module that belongs to another module. The names of the
+// parameters in it begin with its name and a dot. A module without a name adds no prefix.
 type Part struct {
 	Name      string
-	Parameter *Parameter // or
+	Parameter *Parameter // either this or Module
 	Module    Module
 }
 
@@ -61,14 +61,14 @@ func join(outer, name string) string {
 	return outer + "." + name
 }
 
-// To moves the parameters of a module to a device, and frees the arrays that they had.
-// Where that fails nothing is moved.
+// To moves the parameters of a module to a device, and frees the arrays that they had. If
+// one cannot be moved, none is.
 func To(m Module, d *device.Device) error {
 	return replace(m, func(a *gpk.Array) *gpk.Array { return a.To(d) })
 }
 
 // Cast converts the floating-point parameters of a module to dt, and frees the arrays that
-// they had. Where that fails nothing is converted. Anything but a floating-point type is
+// they had. If one cannot be converted, none is. A dt that is not a floating-point type is
 // ErrDType.
 func Cast(m Module, dt gpk.DType) error {
 	if !dt.IsFloat() {
@@ -82,8 +82,8 @@ func Cast(m Module, dt gpk.DType) error {
 	})
 }
 
-// replace gives every parameter the array that f makes of its own, and frees the array
-// before. Layers that share a parameter share the new array too.
+// replace sets every parameter to the array that f makes from its array, and frees the
+// previous array. Layers that share a parameter share the new array too.
 func replace(m Module, f func(*gpk.Array) *gpk.Array) error {
 	type change struct {
 		p        *Parameter
@@ -123,7 +123,7 @@ func replace(m Module, f func(*gpk.Array) *gpk.Array) error {
 	return nil
 }
 
-// forget frees what layers have made of their parameters.
+// forget frees the arrays that layers have derived from their parameters.
 func forget(m Module) {
 	for _, m := range Modules(m) {
 		if m, ok := m.(interface{ free() }); ok {
@@ -132,8 +132,8 @@ func forget(m Module) {
 	}
 }
 
-// Free frees the arrays of all parameters, and what layers have made of them. The module
-// is of no use afterwards.
+// Free frees the arrays of all parameters, and those derived from them. The module must
+// not be used afterwards.
 func Free(m Module) {
 	forget(m)
 	for _, p := range Parameters(m) {

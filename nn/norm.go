@@ -2,14 +2,14 @@ package nn
 
 import "github.com/gpk-go/gpk"
 
-// LayerNorm is (x - mean)/sqrt(var + eps) weight + bias along the last axis; see
+// LayerNorm computes (x - mean)/sqrt(var + eps) weight + bias along the last axis; see
 // gpk.LayerNorm.
 type LayerNorm struct {
 	Weight, Bias *Parameter
 	Eps          float64
 }
 
-// NewLayerNorm returns a layer for n features, whose parameters are not set.
+// NewLayerNorm returns a layer for n features. Its parameters are not set.
 func NewLayerNorm(n int, eps float64) *LayerNorm {
 	return &LayerNorm{Weight: NewParameter(n), Bias: NewParameter(n), Eps: eps}
 }
@@ -24,13 +24,13 @@ func (l *LayerNorm) Forward(x *gpk.Array) *gpk.Array {
 	return gpk.LayerNorm(x, l.Weight.Array(), l.Bias.Array(), l.Eps)
 }
 
-// RMSNorm is x/sqrt(mean x^2 + eps) weight along the last axis; see gpk.RMSNorm.
+// RMSNorm computes x/sqrt(mean x^2 + eps) weight along the last axis; see gpk.RMSNorm.
 type RMSNorm struct {
 	Weight *Parameter
 	Eps    float64
 }
 
-// NewRMSNorm returns a layer for n features, whose parameter is not set.
+// NewRMSNorm returns a layer for n features. Its parameter is not set.
 func NewRMSNorm(n int, eps float64) *RMSNorm { return &RMSNorm{Weight: NewParameter(n), Eps: eps} }
 
 // Parts implements Module.

@@ -7,10 +7,10 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// ParallelMLP is an MLP whose hidden features are dealt to the ranks of a Comm: Up is divided as by
-// ColumnParallel, Down as by RowParallel.
+// ParallelMLP is an MLP whose hidden features are divided among the ranks of a Comm: Up is divided as in
+// ColumnParallel, and Down as in RowParallel.
 type ParallelMLP struct {
-	*MLP              // of the rank's features
+	*MLP              // the layer with the rank's features
 	Down *RowParallel // replaces MLP's; it adds over the ranks
 }
 
@@ -31,9 +31,9 @@ func NewParallelMLP(c *dist.Comm, m *MLP) (*ParallelMLP, error) {
 // Forward returns an array of x's shape, [..., width]. All ranks call it and get the same result.
 func (m *ParallelMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m.Up.Forward(x)) }
 
-// ParallelGatedMLP is a GatedMLP whose hidden features are dealt to the ranks of a Comm.
+// ParallelGatedMLP is a GatedMLP whose hidden features are divided among the ranks of a Comm.
 type ParallelGatedMLP struct {
-	*GatedMLP              // of the rank's features
+	*GatedMLP              // the layer with the rank's features
 	Down      *RowParallel // replaces GatedMLP's; it adds over the ranks
 }
 
@@ -55,10 +55,11 @@ func NewParallelGatedMLP(c *dist.Comm, m *GatedMLP) (*ParallelGatedMLP, error) {
 // Forward returns an array of x's shape, [..., width]. All ranks call it and get the same result.
 func (m *ParallelGatedMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m.inner(x)) }
 
-// ParallelAttention is a MultiHeadAttention whose heads are dealt to the ranks of a Comm: Query, Key and
-// Value are divided as by ColumnParallel, Output as by RowParallel. Heads and KVHeads count the rank's.
+// ParallelAttention is a MultiHeadAttention whose heads are divided among the ranks of a Comm: Query, Key
+// and Value are divided as in ColumnParallel, and Output as in RowParallel. Heads and KVHeads are the
+// rank's numbers.
 type ParallelAttention struct {
-	*MultiHeadAttention              // of the rank's heads
+	*MultiHeadAttention              // the layer with the rank's heads
 	Output              *RowParallel // replaces MultiHeadAttention's; it adds over the ranks
 }
 
@@ -87,17 +88,17 @@ func NewParallelAttention(c *dist.Comm, m *MultiHeadAttention) (*ParallelAttenti
 	return &ParallelAttention{part, output}, nil
 }
 
-// Forward is that of MultiHeadAttention. All ranks call it and get the same result.
+// Forward is MultiHeadAttention.Forward. All ranks call it and get the same result.
 func (m *ParallelAttention) Forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	return m.ForwardAt(x, nil, opts)
 }
 
-// ForwardAt is that of MultiHeadAttention. All ranks call it and get the same result.
+// ForwardAt is MultiHeadAttention.ForwardAt. All ranks call it and get the same result.
 func (m *ParallelAttention) ForwardAt(x, positions *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	return m.Output.Forward(m.attend(x, positions, opts))
 }
 
-// cutting makes the rank's parts of layers. It keeps the first error.
+// cutting makes the rank's parts of layers, and keeps the first error.
 type cutting struct {
 	c   *dist.Comm
 	err error

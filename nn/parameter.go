@@ -8,20 +8,20 @@ import (
 	"github.com/gpk-go/gpk/array"
 )
 
-// Parameter is an array of a fixed shape that a layer is given: a weight, say.
+// Parameter is an array of a fixed shape that is an input of a layer, such as a weight.
 type Parameter struct {
 	shape []int
 	array *gpk.Array
-	slice *slice // of the whole parameter; nil: all of it
+	slice *slice // the part of the whole parameter; nil: all of it
 }
 
-// NewParameter returns a parameter of a shape, without an array yet.
+// NewParameter returns a parameter with a shape and without an array.
 func NewParameter(shape ...int) *Parameter { return &Parameter{shape: slices.Clone(shape)} }
 
 // Shape returns the lengths of the axes.
 func (p *Parameter) Shape() []int { return slices.Clone(p.shape) }
 
-// Array returns the parameter's array. It carries ErrUnsupported where Set was not called.
+// Array returns the parameter's array. Before Set it carries ErrUnsupported.
 func (p *Parameter) Array() *gpk.Array {
 	if p.array == nil {
 		return array.Failed(fmt.Errorf("%w: a parameter of shape %v that was not set", gpk.ErrUnsupported, p.shape))
@@ -29,9 +29,9 @@ func (p *Parameter) Array() *gpk.Array {
 	return p.array
 }
 
-// Set gives the parameter an array of its shape; any other is ErrShape. The parameter owns
-// the array from then on: To, Cast, Load and Free of a module free it. The array before is
-// not freed.
+// Set sets the parameter's array. An array of another shape is ErrShape. From then on the
+// parameter owns the array: To, Cast, Load and Free of a module free it. The previous
+// array is not freed.
 func (p *Parameter) Set(a *gpk.Array) error {
 	if err := a.Err(); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// slice says which part of a whole parameter a rank's parameter is: the elements from start on along an axis,
-// which has length whole in the whole parameter.
+// slice is the part of a whole parameter that a rank holds: the elements from start on along an axis, whose
+// length in the whole parameter is whole.
 type slice struct{ axis, start, whole int }
 
 // wholeShape returns the shape of the whole parameter, which is that of its array in a file.
@@ -47,7 +47,7 @@ func (p *Parameter) whole(c *dist.Comm) (*Parameter, error) {
 	return all, all.copyOf(p, c.Device(), func(a *gpk.Array) *gpk.Array { return a })
 }
 
-// copyOf gives p a copy of a part of another parameter's array, if that was set.
+// copyOf sets p to a copy of a part of another parameter's array, if that was set.
 func (p *Parameter) copyOf(from *Parameter, d *device.Device, f func(*gpk.Array) *gpk.Array) error {
 	if from.array == nil {
 		return nil

@@ -5,9 +5,9 @@ import (
 	"github.com/gpk-go/gpk/array"
 )
 
-// Positions returns the position of each of total rows in its sequence, Int32 [total], where
-// offsets, Int32 [batch+1], says where each sequence begins: 0, 1, … of every sequence. Other
-// types are ErrDType. Computed once, it serves all layers of a model: see
+// Positions returns the position of each of total rows in its sequence, Int32 [total]. Each
+// sequence has the positions 0, 1, …. offsets, Int32 [batch+1], holds the first row of each
+// sequence. Other types are ErrDType. One call serves all layers of a model: see
 // (*MultiHeadAttention).ForwardAt.
 func Positions(offsets *gpk.Array, total int) *gpk.Array {
 	if err := offsets.Err(); err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// RowParallel is a Linear whose in features are dealt to the ranks: rank i of n holds columns i in/n
-// to (i+1) in/n - 1 of the weight, which it multiplies by the features that ColumnParallel returns.
-// AllReduce adds the ranks' products. Every rank holds the whole bias, and rank 0 adds it.
+// RowParallel is a Linear whose in features are divided among the ranks: rank i of n holds columns i in/n to (i+1) in/n
+// - 1 of the weight. It multiplies them by the features that ColumnParallel returns. AllReduce adds the ranks'
+// products. Every rank holds the whole bias, and rank 0 adds it.
 //
-// Each rank rounds its product to the type of x before the sum, so the result has more roundings than
-// a product of the whole layer.
+// Each rank rounds its product to the type of x before the sum, so the result has more roundings than the product of
+// the whole layer.
 type RowParallel struct {
-	*Linear // of the rank's features
+	*Linear // the layer with the rank's features
 
 	// Chunks is the number of parts that the rows of x are cut into. The AllReduce of one part runs
 	// while the product of the next is computed. 0 makes at most four parts, of at least 2,048 rows
@@ -25,8 +25,8 @@ type RowParallel struct {
 	comm *dist.Comm
 }
 
-// The default of Chunks. Products of fewer than 2,048 rows fill an H200 less, which costs more than it saves to run them
-// beside AllReduce. With four parts, a quarter of the AllReduce remains after the last product.
+// The default of Chunks. Products of fewer than 2,048 rows use an H200 less well, which costs more than is gained by
+// running them concurrently with AllReduce. With four parts, a quarter of the AllReduce remains after the last product.
 const (
 	chunkRows  = 2048
 	mostChunks = 4
@@ -82,7 +82,7 @@ func (l *RowParallel) Forward(x *gpk.Array) *gpk.Array {
 			p = p.Unsqueeze(0)
 		}
 		if sums[i] = l.comm.AllReduce(p, dist.Sum); sums[i].Err() != nil {
-			return sums[i] // on all ranks
+			return sums[i] // the same on all ranks
 		}
 		if beside {
 			sums[i] = sums[i].On(products[i].Stream())
@@ -110,7 +110,7 @@ func (l *RowParallel) products(x *gpk.Array) []*gpk.Array {
 	shape := x.Shape()
 	in := l.Weight.shape[1]
 	if x.Err() != nil || len(shape) == 0 || shape[len(shape)-1] != in {
-		return []*gpk.Array{gpk.Linear(x, w, bias, l.Precision)} // its error says what is wrong
+		return []*gpk.Array{gpk.Linear(x, w, bias, l.Precision)} // its error states the problem
 	}
 	rows := 1
 	for _, n := range shape[:len(shape)-1] {

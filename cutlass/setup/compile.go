@@ -117,7 +117,7 @@ func (b *builder) compileAll(ctx context.Context, texts []*text) error {
 					return
 				}
 				if err := b.compileOne(ctx, t); err != nil {
-					cancel(err) // the first wins
+					cancel(err) // later calls have no effect
 					return
 				}
 				count.Lock()

@@ -32,7 +32,7 @@ const (
 	downloadLimit = 5 * time.Minute
 )
 
-// driverVersion is the file in which the kernel driver reports its version.
+// driverVersion is the file that contains the version of the kernel driver.
 var driverVersion = "/sys/module/nvidia/version"
 
 // mustCompile returns the reason why prebuilt kernels cannot be used, or "".
@@ -119,8 +119,8 @@ func checkDriver(module string, s cutlass.Sidecar) error {
 	return nil
 }
 
-// download gets a module by the go command, which uses the user's GOPROXY, GOSUMDB and
-// go.sum, and returns the folder of its files.
+// download downloads a module with the go command, which uses the user's GOPROXY, GOSUMDB
+// and go.sum. It returns the folder of the module's files.
 func download(ctx context.Context, module string) (dir string, err error) {
 	limited, cancel := context.WithTimeout(ctx, downloadLimit)
 	defer cancel()

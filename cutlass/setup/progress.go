@@ -17,7 +17,7 @@ type progress struct {
 	bar     bool // w is a terminal
 	total   int  // number of kernels to build
 	done    int
-	built   int // the part of done that was compiled in this run, for the estimate
+	built   int // number of kernels of done that were compiled in this run, for the estimate
 	begun   time.Time
 	running []string
 	drawn   bool
@@ -125,7 +125,7 @@ func (p *progress) draw() {
 	}
 	line := fmt.Sprintf("[%s%s] %d of %d kernels, %s%s  %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full),
 		p.done, p.total, elapsed.Round(time.Second), left, strings.Join(p.running, " "))
-	const width = 118 // a wrapped line could not be redrawn
+	const width = 118 // a line that wraps could not be redrawn
 	if len(line) > width {
 		line = line[:width]
 	}

@@ -33,7 +33,7 @@ type Options struct {
 type Result struct {
 	Library  string // the library; "" if Options.Units omitted parts
 	Sidecar  cutlass.Sidecar
-	Current  bool   // the library existed already, made from the same inputs
+	Current  bool   // the library already existed, made from the same inputs
 	Module   string // the module from which the library was taken, with its version; "": compiled
 	NVCC     string
 	CUDA     string // nvcc's version: 13.0
@@ -47,7 +47,7 @@ type Result struct {
 type UnitResult struct {
 	Unit     cutlass.Unit
 	Object   string        // its object in the cache
-	Cached   bool          // it existed already
+	Cached   bool          // it already existed
 	Duration time.Duration // of the compilation
 }
 

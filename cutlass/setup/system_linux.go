@@ -12,7 +12,8 @@ import (
 )
 
 // lock acquires the lock file for this process. It calls wait once if another process holds
-// it. The operating system releases it when the process ends, for whatever reason.
+// it. The operating system releases it when the process ends, even if the process is
+// killed.
 func lock(ctx context.Context, path string, wait func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

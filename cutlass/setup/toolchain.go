@@ -14,7 +14,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// The oldest CUDA version whose nvcc compiles the kernels.
+// minCUDA is the oldest CUDA version whose nvcc compiles the kernels.
 const minCUDA = 12*1000 + 4*10
 
 // ErrMissingTool is the error for a program that the build needs and that is not installed;
@@ -165,7 +165,7 @@ type Tool struct {
 // cutlass.CacheDir().
 func Tools(ctx context.Context, cache, nvcc string) []Tool {
 	if cache == "" {
-		cache, _ = cutlass.CacheDir() // without a folder, the cache is empty
+		cache, _ = cutlass.CacheDir() // without a folder, the cache counts as empty
 	}
 	var tools []Tool
 	host, err := findCXX(ctx)

@@ -88,7 +88,7 @@ nvidia-nccl-cu13==2.28.9 \
 `}
 )
 
-// extras are the optional sets for Options.With, which no kernel is built from.
+// extras are the optional sets for Options.With. No kernel depends on them.
 var extras = []wheels{cufftWheels, cusolverWheels, ncclWheels}
 
 // Extras lists the names for Options.With.
@@ -164,7 +164,7 @@ func (b *builder) install(ctx context.Context, w wheels) (string, error) {
 		return "", fmt.Errorf("installing %s %s: %w\n%s", w.what, from, err, tail(out))
 	}
 	if root := filepath.Join(target, "nvidia", "cu13"); isDir(filepath.Join(root, "lib")) && !isDir(filepath.Join(root, "lib64")) {
-		if err := os.Symlink("lib", filepath.Join(root, "lib64")); err != nil { // nvcc links from there
+		if err := os.Symlink("lib", filepath.Join(root, "lib64")); err != nil { // nvcc links with the libraries there
 			return "", err
 		}
 	}

@@ -10,8 +10,8 @@ import (
 // BFloat16 holds the bits of one value: the upper half of a float32.
 type BFloat16 uint16
 
-// FromFloat32 returns the value nearest to f, ties to even. A NaN stays a
-// quiet NaN and keeps its sign; what is too large becomes an infinity.
+// FromFloat32 returns the value nearest to f, ties to even. A NaN becomes a quiet NaN of
+// the same sign. A number that is too large becomes an infinity.
 func FromFloat32(f float32) BFloat16 {
 	b := math.Float32bits(f)
 	if b&0x7fffffff > 0x7f800000 {
@@ -32,7 +32,7 @@ func (b BFloat16) Bits() uint16 { return uint16(b) }
 // IsNaN reports whether b is a NaN.
 func (b BFloat16) IsNaN() bool { return b&0x7fff > 0x7f80 }
 
-// IsInf reports whether b is an infinity of the sign given: any for 0.
+// IsInf reports whether b is an infinity with the given sign; with sign 0, any infinity.
 func (b BFloat16) IsInf(sign int) bool {
 	return sign >= 0 && b == 0x7f80 || sign <= 0 && b == 0xff80
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// EmbedTokens returns the embeddings of texts that are tokenized, as Float32 [len(ids),
-// Size] on the model's device, in the order of ids. The caller frees them. A token id
-// outside the vocabulary, and a text of no tokens or of more than there are positions, are
-// a *TextError that is ErrShape.
+// EmbedTokens returns the embeddings of tokenized texts, as Float32 [len(ids), Size] on the
+// model's device, in the order of ids. The caller frees them. A *TextError, which is ErrShape,
+// reports a token id outside the vocabulary, a text without tokens, or a text with more tokens
+// than the model has positions.
 func (e *Encoder) EmbedTokens(ctx context.Context, ids [][]int32) (*gpk.Array, error) {
 	if err := e.check(ids); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (e *Encoder) batchEnd(ids [][]int32, first int) int {
 	return len(ids)
 }
 
-// batch returns the embeddings of some texts, which are computed together.
+// batch returns the embeddings of some texts. It computes them together.
 func (e *Encoder) batch(texts [][]int32) (*gpk.Array, error) {
 	p := newPacked(texts)
 	if out, done, err := e.graphs.run(e, p); done {
@@ -98,8 +98,8 @@ func (e *Encoder) embed(p *packed) (out *gpk.Array, err error) {
 	return out, nil
 }
 
-// forward returns the embeddings of packed texts, Float32 [texts, hidden], as a part of a scope.
-// in is the data of packed.
+// forward returns the embeddings of packed texts, Float32 [texts, hidden], which belong to a
+// scope. in holds packed.data.
 func (e *Encoder) forward(s *gpk.Scope, in *gpk.Array, tokens, texts, longest int) *gpk.Array {
 	part := func(from, n int) *gpk.Array { return in.Slice(0, from, from+n) }
 	offsets := part(2*tokens, texts+1)
@@ -107,11 +107,11 @@ func (e *Encoder) forward(s *gpk.Scope, in *gpk.Array, tokens, texts, longest in
 	return gpk.RaggedPool(x, offsets, gpk.RaggedPoolOptions{First: e.pooling == clsPooling, Normalize: e.normalize})
 }
 
-// packed is some texts without padding.
+// packed holds some texts, concatenated without padding.
 type packed struct {
 	tokens, texts int
 	longest       int     // tokens of a text
-	data          []int32 // the ids of the tokens, their places in the texts, and where each text begins
+	data          []int32 // the ids of the tokens, their positions in the texts, and the first token of each text
 }
 
 func newPacked(texts [][]int32) packed {
@@ -134,7 +134,7 @@ func newPacked(texts [][]int32) packed {
 	return p
 }
 
-// parts are the parts of the data.
+// parts divides the data into its three parts.
 func (p *packed) parts() (ids, places, offsets []int32) {
 	return p.data[:p.tokens], p.data[p.tokens : 2*p.tokens], p.data[2*p.tokens:]
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/gpk-go/gpk/nn"
 )
 
-// config is what the files of a folder say of a model.
+// config is the configuration of a model, from the files of its folder.
 type config struct {
 	hidden, layers, heads, intermediate int
 	vocabulary, positions, types        int
@@ -28,11 +28,11 @@ type config struct {
 	normalize                           bool
 }
 
-// maxWidth bounds the sizes that a configuration can ask for, so that their products do
-// not overflow.
+// maxWidth is the maximum of each size in a configuration, so that products of sizes do not
+// overflow.
 const maxWidth = 1 << 24
 
-// maxLayers bounds how many layers are made before the weights are looked at.
+// maxLayers is the maximum number of layers, which are made before the weights are read.
 const maxLayers = 4096
 
 // readConfig reads the configuration of the model in a folder.
@@ -52,12 +52,12 @@ func readConfig(dir string) (c config, err error) {
 	return c, c.readModules(filepath.Join(dir, "modules.json"))
 }
 
-// maxConfig bounds a configuration file.
+// maxConfig is the maximum size of a configuration file in bytes.
 const maxConfig = 1 << 20
 
-// readJSON reads a file into v. It reports false where there is none.
+// readJSON reads a file into v. It reports false if the file does not exist.
 func readJSON(path string, v any) (found bool, err error) {
-	info, err := os.Stat(path) // before it is opened: to open a pipe waits for its other end
+	info, err := os.Stat(path) // checked before the file is opened: opening a pipe waits for its other end
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -171,12 +171,12 @@ func (c *config) readLength(path string) error {
 	return nil
 }
 
-// pooling says how the vectors of a text's tokens become one.
+// pooling is the way in which the vectors of a text's tokens become one vector.
 type pooling uint8
 
 const (
 	meanPooling pooling = iota // the mean of all tokens
-	clsPooling                 // that of the first token
+	clsPooling                 // the vector of the first token
 )
 
 // readPooling reads the pooling mode of the model. The mode is mean if the file is missing.
@@ -215,7 +215,7 @@ func (c *config) readPooling(path string) error {
 	return nil
 }
 
-// refusePrompts refuses a model that puts a prompt before each text.
+// refusePrompts returns an error for a model that puts a prompt before each text.
 func refusePrompts(path string) error {
 	var f struct {
 		Prompt *string `json:"default_prompt_name"`

@@ -22,10 +22,10 @@ type Encoder struct {
 	model *model
 	tok   *tokenizer.Tokenizer
 	dev   *device.Device
-	last  int32 // the token behind a text, [SEP]
+	last  int32 // the token after a text, [SEP]
 
-	batchTokens int // that are computed at once, unless one text is longer
-	windowTexts int // that are tokenized together
+	batchTokens int // maximum number of tokens that are computed together, unless one text is longer
+	windowTexts int // maximum number of texts that are tokenized together
 	graphs      graphs
 }
 
@@ -38,24 +38,24 @@ type options struct {
 	dev       *device.Device
 }
 
-// WithDType has the model compute in Float32 or a 16-bit floating-point type. The default is
-// the type of the weights.
+// WithDType sets the type in which the model computes: Float32 or a 16-bit floating-point type. The
+// default is the type of the weights.
 func WithDType(dt gpk.DType) Option { return func(o *options) { o.dt = dt } }
 
 // WithPrecision sets the precision of matrix products of float32. The default is that of
 // gpk.SetPrecision.
 func WithPrecision(p matmul.Precision) Option { return func(o *options) { o.precision = p } }
 
-// WithDevice has the model compute on a device. The default is device.Default().
+// WithDevice sets the device on which the model computes. The default is device.Default().
 func WithDevice(d *device.Device) Option { return func(o *options) { o.dev = d } }
 
-// Load reads a model from the folder in which it is published: config.json,
-// model.safetensors and tokenizer.json, and of sentence-transformers
-// sentence_bert_config.json, 1_Pooling/config.json and modules.json where they are there.
-// Without these, texts are as long as there are positions, and embeddings are the mean of
-// their tokens, of length 1. modules.json lists Transformer, Pooling in 1_Pooling, and
-// perhaps Normalize. What a file asks for and is not implemented is
-// gpk.ErrUnsupported. Errors name the file and the field.
+// Load reads a model from the folder in which it is published. It reads config.json,
+// model.safetensors and tokenizer.json. If they exist, it also reads the files of
+// sentence-transformers: sentence_bert_config.json, 1_Pooling/config.json and modules.json. Without
+// these, a text can have as many tokens as the model has positions, and an embedding is the mean of
+// its tokens' vectors, divided by its Euclidean length. modules.json must list Transformer, Pooling
+// in 1_Pooling, and optionally Normalize. A setting that is not implemented is gpk.ErrUnsupported.
+// Errors name the file and the field.
 func Load(dir string, opts ...Option) (*Encoder, error) {
 	var o options
 	for _, f := range opts {
@@ -94,8 +94,8 @@ func Load(dir string, opts ...Option) (*Encoder, error) {
 	return e, nil
 }
 
-// try embeds an empty text: what does not fit the device, the type or the precision is
-// found by Load.
+// try embeds an empty text, so that Load returns the error of a device, type or precision that the
+// model cannot use.
 func (e *Encoder) try() error {
 	ids, err := e.Tokenize("")
 	if err != nil {
@@ -143,7 +143,7 @@ func (e *Encoder) readWeights(dir string, o *options) error {
 	}
 	for _, name := range f.Names() {
 		inner, ok := strings.CutPrefix(name, prefix)
-		if !ok || strings.HasPrefix(inner, "pooler.") || inner == "embeddings.position_ids" { // of heads that embeddings do not use
+		if !ok || strings.HasPrefix(inner, "pooler.") || inner == "embeddings.position_ids" { // weights of heads that embeddings do not use
 			ignore = append(ignore, name)
 		}
 	}
@@ -157,26 +157,26 @@ func (e *Encoder) readWeights(dir string, o *options) error {
 	return nil
 }
 
-// Close frees the weights. The encoder is of no use afterwards.
+// Close frees the weights. The encoder must not be used afterwards.
 func (e *Encoder) Close() {
 	e.graphs.close()
 	nn.Free(e.model)
 }
 
-// dtype is the type that the model computes in.
+// dtype returns the type in which the model computes.
 func (e *Encoder) dtype() gpk.DType { return e.model.words.Weight.Array().DType() }
 
-// Size returns how many features an embedding has.
+// Size returns the number of features of an embedding.
 func (e *Encoder) Size() int { return e.hidden }
 
 // Vocabulary returns the number of token ids: those of EmbedTokens are 0 to Vocabulary-1.
 func (e *Encoder) Vocabulary() int { return e.vocabulary }
 
-// MaxTokens returns how many tokens of a text are read, [CLS] and [SEP] among them.
+// MaxTokens returns the maximum number of tokens of a text, including [CLS] and [SEP].
 func (e *Encoder) MaxTokens() int { return e.maxTokens }
 
-// Tokenize returns the tokens of a text, with [CLS] before and [SEP] behind them. What is
-// beyond MaxTokens is cut off, and nothing is padded.
+// Tokenize returns the tokens of a text, with [CLS] at the beginning and [SEP] at the end. Tokens
+// beyond MaxTokens are dropped, and nothing is padded.
 func (e *Encoder) Tokenize(text string) ([]int32, error) {
 	ids, err := e.tok.Encode(text)
 	if err != nil {
@@ -189,7 +189,7 @@ func (e *Encoder) Tokenize(text string) ([]int32, error) {
 	return ids, nil
 }
 
-// TextError says which of the texts that were given could not be embedded.
+// TextError says which of the given texts could not be embedded.
 type TextError struct {
 	Index int // counted from 0
 	Err   error
@@ -201,9 +201,9 @@ func (e *TextError) Error() string { return fmt.Sprintf("text %d: %v", e.Index, 
 // Unwrap returns the cause.
 func (e *TextError) Unwrap() error { return e.Err }
 
-// Embed returns the embedding of each text, Size numbers, of length 1 where the model
-// normalizes them. It tokenizes on all processors, a window of texts while the one before
-// is computed. What is wrong with a text is a *TextError.
+// Embed returns the embedding of each text, which has Size numbers. Its Euclidean length is 1 if the
+// model normalizes embeddings. Embed tokenizes on all processors: one window of texts is tokenized
+// while the previous one is computed. An error of a text is a *TextError.
 func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -221,7 +221,7 @@ func (e *Encoder) Embed(ctx context.Context, texts []string) ([][]float32, error
 	return out, ctx.Err()
 }
 
-// moved returns err with the index of its text raised by first, the number of texts before the batch.
+// moved adds first, the number of texts before the batch, to the index of a TextError.
 func moved(err error, first int) error {
 	if wrong, ok := errors.AsType[*TextError](err); ok {
 		return &TextError{first + wrong.Index, wrong.Err}
@@ -229,8 +229,8 @@ func moved(err error, first int) error {
 	return err
 }
 
-// rows returns the embeddings of texts that are tokenized, on the host. first is the
-// number of texts before them.
+// rows returns the embeddings of tokenized texts, on the host. first is the number of texts before
+// them.
 func (e *Encoder) rows(ctx context.Context, ids [][]int32, first int) ([][]float32, error) {
 	a, err := e.EmbedTokens(ctx, ids)
 	if err != nil {

@@ -48,7 +48,7 @@ type recorded struct {
 	in      *gpk.Array // the data of packed
 	data    []int32
 	graph   *gpk.Graph // nil: not recorded yet
-	dropped bool       // removed from graphs.made
+	dropped bool       // it was removed from graphs.made
 
 	used uint64 // guarded by the mutex of graphs
 }
@@ -135,14 +135,14 @@ func (g *graphs) find(e *Encoder, c class) *recorded {
 		return nil
 	}
 	r.mu.Lock()
-	if r.dropped { // while this call waited for the lock
+	if r.dropped { // it was dropped while this call waited for the lock
 		r.mu.Unlock()
 		return nil
 	}
 	return r
 }
 
-// admit is find without locking the graph. g.mu is held.
+// admit finds the graph like find, but does not lock the graph. g.mu is held.
 func (g *graphs) admit(e *Encoder, c class) *recorded {
 	size := e.passBytes(c)
 	if !g.on || size > g.bytes/2 {
@@ -241,7 +241,7 @@ func (r *recorded) free() {
 	r.in, r.data, r.graph = nil, nil, nil
 }
 
-// close frees all graphs. No graph is made after it.
+// close frees all graphs. Afterwards no graph is made.
 func (g *graphs) close() {
 	g.mu.Lock()
 	made := g.made

@@ -40,9 +40,9 @@ func (m *model) Parts() []nn.Part {
 	return parts
 }
 
-// forward returns the vectors, [total, hidden], of the tokens of packed texts; places are
-// their places in the texts, and offsets says where each text begins. No text is
-// longer than longest. The caller frees the vectors.
+// forward returns the vectors, [total, hidden], of the tokens of packed texts. places holds the
+// position of each token in its text, and offsets the first token of each text. No text is longer
+// than longest. The caller frees the vectors.
 func (m *model) forward(ids, places, offsets *gpk.Array, longest int) *gpk.Array {
 	tables := []*gpk.Array{m.words.Weight.Array(), m.positions.Weight.Array(), m.types.Weight.Array()}
 	x := gpk.EmbeddingNorm(tables, []*gpk.Array{ids, places, nil}, m.norm.Weight.Array(), m.norm.Bias.Array(), m.norm.Eps)
@@ -83,8 +83,9 @@ func (l *layer) Parts() []nn.Part {
 	}
 }
 
-// forward returns an array of x's shape, which the caller frees. What is computed on the way is freed
-// after each half: the next half uses the same memory again, while it is still in the cache.
+// forward returns an array of x's shape, which the caller frees. The intermediate results of each
+// half are freed at its end, so that the next half reuses their memory while it is still in the
+// cache.
 func (l *layer) forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	attended := scoped(x, func(x *gpk.Array) *gpk.Array {
 		return l.attended.Forward(l.attention.Forward(x, opts).Add(x))
@@ -93,7 +94,7 @@ func (l *layer) forward(x *gpk.Array, opts gpk.AttentionOptions) *gpk.Array {
 	return scoped(attended, func(x *gpk.Array) *gpk.Array { return l.perceived.Forward(l.mlp.Forward(x).Add(x)) })
 }
 
-// scoped computes f of x, and frees what else f computes.
+// scoped computes f(x), and frees the intermediate results of f.
 func scoped(x *gpk.Array, f func(x *gpk.Array) *gpk.Array) (y *gpk.Array) {
 	err := gpk.Scoped(func(s *gpk.Scope) error {
 		y = s.Keep(f(s.In(x)))

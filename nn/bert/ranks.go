@@ -166,7 +166,7 @@ func (r *ranks) exchange(w window, s span) ([][]int32, error) {
 		for _, n := range all[k*most : (k+1)*most] {
 			if n < 0 || int(n) > r.positions {
 				cause := fmt.Errorf("%w: a text of %d tokens; the model takes at most %d", gpk.ErrShape, n, r.positions)
-				return nil, &dist.RankError{Rank: k, Err: cause} // in all ranks
+				return nil, &dist.RankError{Rank: k, Err: cause} // all ranks get this error
 			}
 			total += int(n)
 		}

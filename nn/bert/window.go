@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// window is some texts as tokens.
+// window holds the tokens of some texts.
 type window struct {
 	ids [][]int32
 	err error
 }
 
-// span is the texts from first to end-1.
+// span stands for the texts from first to end-1.
 type span struct{ first, end int }
 
 // spans cuts n texts into windows.

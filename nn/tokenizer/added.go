@@ -11,11 +11,11 @@ import (
 	"github.com/gpk-go/gpk/nn/tokenizer/internal/tables"
 )
 
-// addedToken is a token that is found in the text before the model sees it.
+// addedToken is a token that is matched in the text before the model tokenizes the rest.
 type addedToken struct {
 	id             int32
 	name           string // as the file spells it
-	find           string // as it is found: normalized where it is so asked
+	find           string // as it is matched in the text: normalized if the file requests that
 	special        bool
 	singleWord     bool
 	lstrip, rstrip bool
@@ -23,9 +23,8 @@ type addedToken struct {
 	skip           bool // Decode leaves it out
 }
 
-// addedTokens are all of them. Those that are not normalized are looked for
-// in the text as it is, then the others in what the normalizer made of the
-// text between.
+// addedTokens holds all added tokens. Tokens that are not normalized are matched in the
+// original text. The others are matched in the normalized text between these.
 type addedTokens struct {
 	list       []addedToken
 	ids        map[string]int32
@@ -34,8 +33,8 @@ type addedTokens struct {
 	normalized matcher
 }
 
-// maxToken bounds the length of an added token and of one of WordPiece, in bytes, and
-// so the time that looking for the longest one takes at every place of a text.
+// maxToken is the maximum length, in bytes, of an added token and of a WordPiece token.
+// It bounds the time for finding the longest token at each position of a text.
 const maxToken = 1024
 
 func (t *Tokenizer) parseAdded(n node) error {
@@ -44,7 +43,7 @@ func (t *Tokenizer) parseAdded(n node) error {
 	if n.isNull() {
 		return nil
 	}
-	next := int32(len(t.vocab)) // the library's rule; the file must agree
+	next := int32(len(t.vocab)) // the library's rule, with which the file must agree
 	w := &scratch{}
 	index := 0
 	err := n.each('[', func(_, v []byte) error {
@@ -102,7 +101,7 @@ func (t *Tokenizer) parseAdded(n node) error {
 	return t.indexAdded(n.path)
 }
 
-// indexAdded makes what finds the added tokens.
+// indexAdded makes the matchers for the added tokens.
 func (t *Tokenizer) indexAdded(path string) error {
 	a := t.added
 	special := map[string]bool{}
@@ -123,7 +122,7 @@ func (t *Tokenizer) indexAdded(path string) error {
 		m[k.find] = int32(i)
 	}
 	for i := range a.list {
-		// As in the library, it is the spelling to be decoded that counts.
+		// As in the library, the property of the decoded spelling counts.
 		a.list[i].skip = special[a.list[i].find]
 	}
 	slices.SortFunc(specials, func(x, y addedToken) int { return cmp.Compare(x.id, y.id) })
@@ -134,11 +133,12 @@ func (t *Tokenizer) indexAdded(path string) error {
 	return nil
 }
 
-// matcher finds added tokens in a text: at the leftmost place the longest.
+// matcher finds added tokens in a text. It finds the leftmost match, and of several there
+// the longest.
 type matcher struct {
 	trie  *trie
-	first [256]bool // a token begins with it
-	only  int       // the one byte that tokens begin with, or -1
+	first [256]bool // whether a token begins with the byte
+	only  int       // the byte with which all tokens begin, or -1 if there are several
 }
 
 func newMatcher(tokens map[string]int32) matcher {
@@ -163,7 +163,7 @@ func newMatcher(tokens map[string]int32) matcher {
 	return m
 }
 
-// next returns the first token in s at or behind from. Without one, index is
+// next returns the first token in s at or after position from. If there is none, index is
 // -1.
 func (m *matcher) next(s string, from int) (index int32, start, stop int) {
 	if m.trie == nil {
@@ -186,7 +186,7 @@ func (m *matcher) next(s string, from int) (index int32, start, stop int) {
 	return -1, len(s), len(s)
 }
 
-// wordBefore says whether s ends in a letter, or whatever else words have.
+// wordBefore reports whether s ends in a letter or another character of a word.
 func wordBefore(s string) bool {
 	r, n := utf8.DecodeLastRuneInString(s)
 	return n > 0 && tables.Load().Of(r)&tables.Word != 0

@@ -4,23 +4,24 @@ import (
 	"strings"
 )
 
-// byteBPE is a pre-tokenizer that ends in ByteLevel, and BPE.
+// byteBPE is the model BPE after a pre-tokenizer that ends in ByteLevel.
 type byteBPE struct {
 	scan            *scanner
 	split           split
-	addPrefixSpace  bool // a text begins with a space, if need be one that is added
-	prefixEveryWord bool // and so does every word of it
+	addPrefixSpace  bool // a space is added before a text that does not begin with one
+	prefixEveryWord bool // the same for every word
 
 	bytes        [256]int32 // the token of a byte, or -1
-	unknown      int32      // for bytes without a token; -1: they are left out
-	fuse         bool       // unknown bytes in a row are one
+	unknown      int32      // for bytes without a token; -1: they are dropped
+	fuse         bool       // consecutive unknown bytes become one token
 	merges       map[uint64]merge
 	cache        *wordCache
 	ignoreMerges bool             // a word that is a token is not merged
-	whole        map[string]int32 // then: the tokens as bytes
+	whole        map[string]int32 // with ignoreMerges: the tokens as bytes
 }
 
-// merge is what becomes of a pair of tokens. A smaller rank goes first.
+// merge is the result of merging a pair of tokens. Pairs of smaller rank are merged
+// first.
 type merge struct{ rank, id int32 }
 
 func pairOf(a, b int32) uint64 { return uint64(uint32(a))<<32 | uint64(uint32(b)) }
@@ -121,8 +122,8 @@ func (t *Tokenizer) parseMerges(n node, p *byteBPE) error {
 // firstOf returns the first byte of an array's first element.
 func firstOf(n node) byte { return n.raw[skipSpace(n.raw, 1)] }
 
-// mergePair returns the two tokens of a merge. A line of the version, which
-// old files begin with, is none.
+// mergePair returns the two tokens of a merge. Old files begin with a line that gives the
+// version; it is not a merge.
 func mergePair(v []byte, item func() node, legacy bool) (a, b string, version bool, err error) {
 	if legacy {
 		line, ok := unquote(v)
@@ -192,7 +193,7 @@ func (p *byteBPE) appendWord(dst []int32, word string, w *scratch) []int32 {
 	return dst
 }
 
-// merge appends the ids of a word without looking into the cache.
+// merge appends the ids of a word without using the cache.
 func (p *byteBPE) merge(dst []int32, word string, w *scratch) []int32 {
 	if p.ignoreMerges {
 		if id, ok := p.whole[word]; ok {
@@ -200,7 +201,7 @@ func (p *byteBPE) merge(dst []int32, word string, w *scratch) []int32 {
 		}
 	}
 	before := len(dst)
-	unknown := false // the last one was unknown
+	unknown := false // the previous byte was unknown
 	for i := 0; i < len(word); i++ {
 		id := p.bytes[word[i]]
 		if id < 0 {

@@ -4,13 +4,13 @@ import (
 	"math"
 )
 
-// maxScan is the length of words up to which the next merge is found by
-// looking at all pairs; a longer word has a heap of them.
+// maxScan is the maximum length of words for which the next merge is found by scanning
+// all pairs. For a longer word a heap is used.
 const maxScan = 48
 
-// mergeShort merges ids, of which there are at most maxScan, in place and
-// returns how many are left. Always the pair of the smallest rank goes first, of
-// equal ones the leftmost.
+// mergeShort merges ids, of which there are at most maxScan, in place, and returns the
+// number of remaining ids. It always merges the pair of the smallest rank, and of several
+// the leftmost.
 func (p *byteBPE) mergeShort(ids []int32) int {
 	var ranks, into [maxScan]int32 // of the pair that begins at i
 	n := len(ids)
@@ -46,7 +46,8 @@ func (p *byteBPE) mergeShort(ids []int32) int {
 	return n
 }
 
-// lookup returns rank and result of a pair; the rank of none is the largest.
+// lookup returns the rank and the result of a pair. If the pair cannot be merged, the
+// rank is the largest number.
 func (p *byteBPE) lookup(a, b int32) (rank, id int32) {
 	if m, ok := p.merges[pairOf(a, b)]; ok {
 		return m.rank, m.id
@@ -54,9 +55,9 @@ func (p *byteBPE) lookup(a, b int32) (rank, id int32) {
 	return math.MaxInt32, 0
 }
 
-// mergeScratch is what mergeLong works on.
+// mergeScratch is the memory of mergeLong.
 type mergeScratch struct {
-	next, prev []int32 // linked list of what is left; -1 at the ends
+	next, prev []int32 // linked list of the remaining ids; -1 at the ends
 	heap       []uint64
 }
 
@@ -66,8 +67,8 @@ func (w *mergeScratch) trim() {
 	}
 }
 
-// mergeLong is mergeShort for any length, in time n log n. An entry of the
-// heap is rank<<32 | place; those whose pair has changed are passed over.
+// mergeLong is mergeShort for any length, in time n log n. An entry of the heap is
+// rank<<32 | position. Entries whose pair has changed are skipped.
 func (p *byteBPE) mergeLong(ids []int32, w *mergeScratch) int {
 	n := len(ids)
 	w.next, w.prev, w.heap = w.next[:0], w.prev[:0], w.heap[:0]
@@ -83,7 +84,7 @@ func (p *byteBPE) mergeLong(ids []int32, w *mergeScratch) int {
 		top := w.pop()
 		at := int32(uint32(top))
 		if ids[at] < 0 || w.next[at] < 0 {
-			continue // it was merged into its left, or is the last
+			continue // it was merged into its left neighbour, or is the last
 		}
 		right := w.next[at]
 		m, ok := p.merges[pairOf(ids[at], ids[right])]
@@ -110,7 +111,7 @@ func (p *byteBPE) mergeLong(ids []int32, w *mergeScratch) int {
 	return left
 }
 
-// offer puts a pair into the heap if it can be merged.
+// offer adds a pair to the heap if it can be merged.
 func (w *mergeScratch) offer(p *byteBPE, ids []int32, a, b int32) {
 	m, ok := p.merges[pairOf(ids[a], ids[b])]
 	if !ok {
@@ -125,7 +126,7 @@ func (w *mergeScratch) offer(p *byteBPE, ids []int32, a, b int32) {
 	w.heap = h
 }
 
-// pop takes the smallest entry out of the heap.
+// pop removes the smallest entry from the heap.
 func (w *mergeScratch) pop() uint64 {
 	h := w.heap
 	top := h[0]

@@ -1,8 +1,8 @@
 package tokenizer
 
-// Byte-level BPE writes every byte as a letter: the printable ones of Latin-1
-// as themselves, the other 68 as U+0100 and following, in order. The file spells its
-// tokens so; this package turns them back into bytes when it loads them.
+// Byte-level BPE writes every byte as a letter. The printable characters of Latin-1 stand
+// for themselves, and the other 68 bytes are U+0100 and following, in order. The file
+// spells its tokens in this way; this package converts them to bytes when it loads them.
 
 var (
 	letterOf [256]rune
@@ -33,8 +33,8 @@ func byteOf(r rune) (byte, bool) {
 	return 0, false
 }
 
-// bytesOf returns the bytes that a token stands for. A token with any other
-// letter stands for none.
+// bytesOf returns the bytes that a token stands for. It reports false if the token
+// contains any other letter.
 func bytesOf(token string) (string, bool) {
 	b := make([]byte, 0, len(token))
 	for _, r := range token {

@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	maxCached  = 64      // bytes of a word that is kept
-	cacheSlots = 1 << 15 // with words and ids up to 12 MB, if all of them are long
+	maxCached  = 64      // maximum length of a kept word in bytes
+	cacheSlots = 1 << 15 // at most 12 MB of words and ids
 )
 
-// wordCache keeps the ids of words. A word has one place, and the last word
-// that came there twice in a row has it: to keep a word takes longer than to make its ids, and
-// most rare words never come again. Places are read and written as a whole, so that
-// goroutines need not wait for each other.
+// wordCache keeps the ids of words. A word has one slot. A word enters the slot if it misses
+// there twice in a row: storing a word takes longer than computing its ids, and most rare
+// words do not occur again. Slots are read and written atomically, so goroutines do not wait
+// for each other.
 type wordCache struct {
 	seed  maphash.Seed
 	slots []atomic.Pointer[cachedWord]
-	last  []atomic.Uint32 // half the hash of the last word that was not found in a place
+	last  []atomic.Uint32 // for each slot, half the hash of the last word that was not found there
 }
 
-// cachedWord is never written after it was put.
+// cachedWord is not modified after put.
 type cachedWord struct {
 	word string
 	ids  []int32
@@ -45,7 +45,8 @@ func (c *wordCache) get(hash uint64, word string) ([]int32, bool) {
 	return nil, false
 }
 
-// put keeps a word that get has not found, if it was the last one not found in its place.
+// put stores a word that get did not find, if it was also the previous word that was not
+// found in its slot.
 func (c *wordCache) put(hash uint64, word string, ids []int32) {
 	if last := &c.last[hash%cacheSlots]; last.Load() != uint32(hash>>32) {
 		last.Store(uint32(hash >> 32))

@@ -6,25 +6,24 @@ import (
 	"unicode/utf8"
 )
 
-// decoder makes text of tokens.
+// decoder turns tokens into text.
 type decoder interface {
-	// appendToken appends a token to what the tokens before made of dst; first says
-	// that there are none before.
+	// appendToken appends a token to dst, which holds the text of the previous tokens.
+	// first says that there are none.
 	appendToken(dst []byte, token string, first bool) []byte
-	// text ends what appendToken made.
+	// text returns the text of the bytes that appendToken has made.
 	text(b []byte) string
 }
 
-// Decode returns the text of ids without special tokens, as Python's
-// decode(ids) does, whose skip_special_tokens is true unless said otherwise.
-// Ids that no token has are left out, as there; a negative id is ErrID.
+// Decode returns the text of ids without special tokens, as Python's decode(ids) does by
+// default. Ids without a token are ignored, as in Python; a negative id is ErrID.
 //
-// What a normalizer changed stays changed. Ids that end within a code point
-// give U+FFFD for its part.
+// The changes of a normalizer are not reverted. If the ids end within a code point, its
+// incomplete part becomes U+FFFD.
 func (t *Tokenizer) Decode(ids []int32) (string, error) { return t.decode(ids, true) }
 
-// DecodeSpecial is Decode with the special tokens among the text, as Python's
-// decode(ids, skip_special_tokens=False).
+// DecodeSpecial is Decode with the special tokens in the text, as Python's decode(ids,
+// skip_special_tokens=False).
 func (t *Tokenizer) DecodeSpecial(ids []int32) (string, error) { return t.decode(ids, false) }
 
 func (t *Tokenizer) decode(ids []int32, skip bool) (string, error) {
@@ -77,7 +76,7 @@ func parseDecoder(n node) (decoder, error) {
 	return d, o.done()
 }
 
-// spacedDecoder sets spaces between tokens.
+// spacedDecoder puts spaces between tokens.
 type spacedDecoder struct{}
 
 func (spacedDecoder) appendToken(dst []byte, token string, first bool) []byte {
@@ -89,13 +88,13 @@ func (spacedDecoder) appendToken(dst []byte, token string, first bool) []byte {
 
 func (spacedDecoder) text(b []byte) string { return string(b) }
 
-// wordPieceDecoder sets a space in front of what has no prefix.
+// wordPieceDecoder puts a space before each token without the prefix.
 type wordPieceDecoder struct {
 	prefix  string
 	cleanup bool
 }
 
-// cleanups are made in this order, each in every token with its space.
+// cleanups are applied in this order, each to every token with its space.
 var cleanups = [][2]string{
 	{" .", "."},
 	{" ?", "?"},
@@ -131,14 +130,14 @@ func (d wordPieceDecoder) appendToken(dst []byte, token string, first bool) []by
 
 func (wordPieceDecoder) text(b []byte) string { return string(b) }
 
-// byteDecoder makes bytes of the letters that stand for them.
+// byteDecoder converts the letters of byte-level BPE to the bytes that they stand for.
 type byteDecoder struct{}
 
 func (byteDecoder) appendToken(dst []byte, token string, _ bool) []byte {
 	before := len(dst)
 	for _, r := range token {
 		b, ok := byteOf(r)
-		if !ok { // not of the model
+		if !ok { // not a letter of the model
 			return append(dst[:before], token...)
 		}
 		dst = append(dst, b)
@@ -146,9 +145,9 @@ func (byteDecoder) appendToken(dst []byte, token string, _ bool) []byte {
 	return dst
 }
 
-// text replaces every part that is not UTF-8 by one U+FFFD: a part is the
-// longest beginning of a code point, or else one byte (The Unicode
-// Standard, table 3-8).
+// text replaces every sequence that is not UTF-8 by one U+FFFD. Such a sequence is the
+// longest beginning of a code point or, if there is none, one byte (The Unicode Standard,
+// table 3-8).
 func (byteDecoder) text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -167,8 +166,8 @@ func (byteDecoder) text(b []byte) string {
 	return string(out)
 }
 
-// beginning returns the length of the longest part of a code point, at least
-// 1, with which b begins. A whole code point does not stand there.
+// beginning returns the length, at least 1, of the longest incomplete code point with
+// which b begins. b must not begin with a complete one.
 func beginning(b []byte) int {
 	low, high, more := byte(0x80), byte(0xBF), 0
 	switch c := b[0]; {

@@ -16,7 +16,8 @@ var (
 	ErrID = errors.New("tokenizer: negative id")
 )
 
-// field begins what is said of a path. That of the whole file is empty.
+// field returns the beginning of an error message about a path. It is empty for the whole
+// file.
 func field(path string) string {
 	if path == "" {
 		return ""
@@ -24,12 +25,12 @@ func field(path string) string {
 	return fmt.Sprintf("%.400s: ", path)
 }
 
-// damaged is ErrFormat at a path.
+// damaged returns ErrFormat with a path.
 func damaged(path, format string, args ...any) error {
 	return fmt.Errorf("%w: %s%s", ErrFormat, field(path), fmt.Sprintf(format, args...))
 }
 
-// unsupported is gpk.ErrUnsupported with the path and what stands there.
+// unsupported returns gpk.ErrUnsupported with the path and the value.
 func unsupported(n node) error {
 	raw := n.raw
 	if len(raw) > 200 {

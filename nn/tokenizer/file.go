@@ -16,7 +16,7 @@ func parse(n node) (*Tokenizer, error) {
 			return nil, unsupported(v)
 		}
 	}
-	o.get("truncation") // the caller decides
+	o.get("truncation") // truncation is the caller's decision
 	o.get("padding")
 	t := &Tokenizer{}
 	if t.norm, err = parseNormalizer(o.get("normalizer")); err != nil {
@@ -45,7 +45,7 @@ func parse(n node) (*Tokenizer, error) {
 	return t, nil
 }
 
-// typed returns an object and its member type.
+// typed returns an object and its member "type".
 func (n node) typed() (*object, string, error) {
 	o, err := n.object()
 	if err != nil {
@@ -87,13 +87,13 @@ func parseNormalizer(n node) (normalizer, error) {
 	return norm, o.done()
 }
 
-// preTokenizer is what the file says of it.
+// preTokenizer holds the settings of the file's pre-tokenizer.
 type preTokenizer struct {
 	node
 	bert            bool
-	split           split // of byte-level BPE
+	split           split // the pattern of byte-level BPE
 	addPrefixSpace  bool
-	prefixEveryWord bool // not every text alone
+	prefixEveryWord bool // for every word, not only for the whole text
 }
 
 func parsePreTokenizer(n node) (p preTokenizer, err error) {
@@ -121,7 +121,7 @@ func parsePreTokenizer(n node) (p preTokenizer, err error) {
 	return p, unsupported(o.get("type"))
 }
 
-// byteLevel reads a ByteLevel, and whether it splits.
+// byteLevel reads a ByteLevel pre-tokenizer, and whether it splits.
 func (p *preTokenizer) byteLevel(o *object) (regex bool, err error) {
 	p.addPrefixSpace, regex = byteLevel(o, &err)
 	if err != nil {
@@ -183,7 +183,7 @@ func (p *preTokenizer) sequence(o *object) error {
 	return unsupported(list)
 }
 
-// items returns the elements of an array of at most limit.
+// items returns the elements of an array. More than limit are an error.
 func (n node) items(limit int) ([]node, error) {
 	var out []node
 	err := n.each('[', func(_, v []byte) error {
@@ -225,7 +225,7 @@ func parseSplit(o *object) (split, error) {
 	return s, o.done()
 }
 
-// parseModel reads the vocabulary and what makes words into its tokens.
+// parseModel reads the vocabulary and the settings of the model.
 func (t *Tokenizer) parseModel(n node, pre preTokenizer) error {
 	o, kind, err := n.typed()
 	if err != nil {

@@ -9,11 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// node is a value of the file: where it stands, "model.merges[3]", and its text. The
-// whole file, whose path is empty, was found valid before, so its parts are.
+// node is a value of the file: its path, such as "model.merges[3]", and its text. The
+// path of the whole file is empty. The whole file was checked, so its parts are valid
+// JSON.
 //
-// encoding/json alone would not do: it takes the last of two equal keys,
-// ignores the case of keys and repairs broken surrogates.
+// encoding/json alone is not enough: it accepts duplicate keys, ignores the case of keys
+// and repairs broken surrogates.
 type node struct {
 	path string
 	raw  []byte
@@ -36,10 +37,10 @@ func root(data []byte) (node, error) {
 	return n, nil
 }
 
-// loneSurrogate returns where an escaped half of a surrogate pair stands
-// alone, or -1.
+// loneSurrogate returns the position of an escaped half of a surrogate pair without its
+// other half, or -1.
 func loneSurrogate(data []byte) int {
-	high := false // the escape before was a high half
+	high := false // the previous escape was a high half
 	for i := 0; i < len(data); i++ {
 		if data[i] != '\\' {
 			if high {
@@ -65,7 +66,7 @@ func loneSurrogate(data []byte) int {
 	return -1
 }
 
-// isNull says whether the value is null, or absent.
+// isNull reports whether the value is null or absent.
 func (n node) isNull() bool { return len(n.raw) == 0 || n.raw[0] == 'n' }
 
 // each calls f for every member of an object or element of an array, until f
@@ -102,10 +103,11 @@ func (n node) item(i int, raw []byte) node {
 	return node{n.path + "[" + strconv.Itoa(i) + "]", raw}
 }
 
-// maxKey bounds what a key takes in a path, which every member within repeats.
+// maxKey is the maximum length of a key in a path. Every member of an object repeats the
+// path.
 const maxKey = 80
 
-// below returns the path of a member of n.
+// below returns the path of the member of n with a key.
 func (n node) below(key string) string {
 	if len(key) > maxKey {
 		const more = "…"
@@ -124,7 +126,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipValue returns where the value that begins at i ends.
+// skipValue returns the end of the value that begins at i.
 func skipValue(b []byte, i int) int {
 	switch b[i] {
 	case '"':
@@ -154,7 +156,7 @@ func skipValue(b []byte, i int) int {
 	return i
 }
 
-// unquote returns the string that raw is, and false for any other value.
+// unquote returns the string that raw encodes, and false for any other value.
 func unquote(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
@@ -167,14 +169,14 @@ func unquote(raw []byte) (string, bool) {
 	return s, err == nil
 }
 
-// integer returns the number from 0 to 2^31-1 that raw is.
+// integer returns the number that raw encodes, which must be from 0 to 2^31-1.
 func integer(raw []byte) (int32, bool) {
 	v, err := strconv.ParseUint(string(raw), 10, 64)
 	return int32(v), err == nil && v <= math.MaxInt32
 }
 
-// object is the members of an object, and which of them were asked for: done fails for
-// the others.
+// object holds the members of an object, and which of them get has returned. done fails
+// for the others.
 type object struct {
 	node
 	keys   []string
@@ -196,7 +198,7 @@ func (n node) object() (*object, error) {
 	return o, err
 }
 
-// get returns a member. One that is absent is null.
+// get returns a member. An absent one is null.
 func (o *object) get(key string) node {
 	o.asked[key] = true
 	if n, ok := o.member[key]; ok {
@@ -205,7 +207,7 @@ func (o *object) get(key string) node {
 	return node{path: o.below(key)}
 }
 
-// done fails for a member that nobody asked for.
+// done returns an error for a member that get has not returned.
 func (o *object) done() error {
 	for _, k := range o.keys {
 		if !o.asked[k] {

@@ -2,7 +2,7 @@ package tokenizer
 
 import "slices"
 
-// MaxID returns the largest id of a token, -1 where there is none.
+// MaxID returns the largest id of a token, or -1 if there are no tokens.
 func (t *Tokenizer) MaxID() int32 {
 	if t == nil {
 		return -1

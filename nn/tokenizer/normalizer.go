@@ -7,7 +7,7 @@ import (
 	"github.com/gpk-go/gpk/nn/tokenizer/internal/tables"
 )
 
-// normalizer changes a text before it is split. Nil leaves it as it is.
+// normalizer changes a text before it is split. A nil normalizer leaves it unchanged.
 type normalizer interface {
 	// normalize returns the normal form of s, which is UTF-8.
 	normalize(s string, w *scratch) string
@@ -21,29 +21,29 @@ func (n *nfc) normalize(s string, w *scratch) string {
 	return s
 }
 
-// bertNormalizer is the normalizer BertNormalizer. Its steps follow each
-// other: clean, chinese, strip, lower.
+// bertNormalizer is the normalizer BertNormalizer. Its steps are, in this order, clean, chinese,
+// strip and lower.
 type bertNormalizer struct {
 	clean, chinese, strip, lower bool
 
 	table *tables.Table
-	ascii [utf8.RuneSelf]byte // what becomes of a byte; gone where it is removed
+	ascii [utf8.RuneSelf]byte // the byte that replaces an ASCII byte; gone if it is removed
 	pages [maxFixed / fixedPage]atomic.Pointer[[fixedPage]fixedForm]
 }
 
-const gone = 0xFF // no byte of ASCII
+const gone = 0xFF // not an ASCII byte
 
 const (
 	maxFixed  = 0x10000 // code points below it have fixed forms
-	fixedPage = 256     // code points of a page
+	fixedPage = 256     // number of code points of a page
 )
 
-// fixedForm is what becomes of a code point, whatever stands beside it: n bytes of form,
-// behind the marks that wait. Where n is 0 there is no such form: the code point leaves nothing or
-// a mark, or its form is longer.
+// fixedForm is the form of a code point that does not depend on its neighbours: n bytes of form,
+// after the waiting marks. If n is 0, there is no such form: the code point is removed, becomes a
+// mark, or its form is longer.
 type fixedForm struct {
 	n    uint8
-	form [11]byte // a syllable of Hangul takes 9
+	form [11]byte // a syllable of Hangul needs 9 bytes
 }
 
 // tabulate fills ascii.
@@ -64,7 +64,7 @@ func (b *bertNormalizer) tabulate() {
 
 func (b *bertNormalizer) normalize(s string, w *scratch) string {
 	out := w.text[:0]
-	marks := w.marks[:0] // behind the last starter, not yet in canonical order
+	marks := w.marks[:0] // marks after the last starter, not yet in canonical order
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
 			i++
@@ -104,7 +104,7 @@ func (b *bertNormalizer) fixed(r rune) *fixedForm {
 	return &page[r%fixedPage]
 }
 
-// makePage makes the forms of the code points from first on.
+// makePage makes the forms of the code points of a page that begins with first.
 func (b *bertNormalizer) makePage(first rune) *[fixedPage]fixedForm {
 	page := new([fixedPage]fixedForm)
 	var out []byte
@@ -113,7 +113,7 @@ func (b *bertNormalizer) makePage(first rune) *[fixedPage]fixedForm {
 		r := first + rune(i)
 		out, marks = b.one(out[:0], marks[:0], r)
 		parts = b.table.AppendDecomposed(parts[:0], r)
-		// If the first part is a starter, all marks that wait go before it.
+		// If the first part is a starter, all waiting marks are written before it.
 		if parts[0].Class == 0 && len(marks) == 0 && len(out) <= len(page[i].form) {
 			page[i].n = uint8(copy(page[i].form[:], out))
 		}
@@ -122,7 +122,7 @@ func (b *bertNormalizer) makePage(first rune) *[fixedPage]fixedForm {
 	return page
 }
 
-// one puts r behind what is there, through all steps.
+// one appends r to out and marks, after all steps.
 func (b *bertNormalizer) one(out []byte, marks []tables.Char, r rune) ([]byte, []tables.Char) {
 	f := b.table.Of(r)
 	if b.clean {
@@ -143,7 +143,7 @@ func (b *bertNormalizer) one(out []byte, marks []tables.Char, r rune) ([]byte, [
 	return b.add(out, marks, r, f)
 }
 
-// add puts r behind what is there, through strip and lower.
+// add appends r to out and marks, after the steps strip and lower.
 func (b *bertNormalizer) add(out []byte, marks []tables.Char, r rune, f tables.Flags) ([]byte, []tables.Char) {
 	if !b.strip {
 		return b.put(out, r, f), marks
@@ -162,14 +162,14 @@ func (b *bertNormalizer) add(out []byte, marks []tables.Char, r rune, f tables.F
 			if out, marks = b.flush(out, marks); f&tables.Accent == 0 {
 				out = b.put(out, d.Rune, f)
 			}
-		case f&tables.Accent == 0: // ordering and removing may change places
+		case f&tables.Accent == 0: // canonical ordering and the removal of accents can be exchanged
 			marks = append(marks, d)
 		}
 	}
 	return out, marks
 }
 
-// flush puts the marks that wait into order and behind what is there.
+// flush appends the waiting marks to out, in canonical order.
 func (b *bertNormalizer) flush(out []byte, marks []tables.Char) ([]byte, []tables.Char) {
 	if len(marks) == 0 {
 		return out, marks

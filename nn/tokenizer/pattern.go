@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk/nn/tokenizer/internal/tables"
 )
 
-// split is a pattern that cuts a text into words, all of which it matches.
+// split is a pattern that cuts a text into words. Its matches cover the whole text.
 type split uint8
 
 const (
@@ -16,14 +16,14 @@ const (
 	splitQwen2  // numbers have one digit
 )
 
-// patterns are the regular expressions whose matches are found by hand.
+// patterns are the supported regular expressions. Hand-written code finds their matches.
 var patterns = map[string]split{
 	`'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`:                                          splitGPT2,
 	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`: splitLlama3,
 	`(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`:      splitQwen2,
 }
 
-// class is what the patterns tell apart.
+// class is a class of characters that the patterns distinguish.
 type class uint8
 
 const (
@@ -31,7 +31,7 @@ const (
 	letter
 	number
 	space
-	newline // carriage return and line feed, which are white space too
+	newline // carriage return and line feed, which are also white space
 	wide    // the first byte of a longer code point
 )
 
@@ -65,8 +65,8 @@ func (p *scanner) wideClass(r rune) class {
 	return other
 }
 
-// at returns the class and the length of the code point at i. At the end the
-// length is 0 and the class fits nothing.
+// at returns the class and the length of the code point at i. At the end of s the length
+// is 0, and the class equals no other.
 func (p *scanner) at(s string, i int) (class, int) {
 	if i >= len(s) {
 		return wide, 0
@@ -78,7 +78,7 @@ func (p *scanner) at(s string, i int) (class, int) {
 	return p.wideClass(r), n
 }
 
-// run returns where the code points of a class end that go on at i.
+// run returns the end of the run of code points of a class that continues at i.
 func (p *scanner) run(s string, i int, of class) int {
 	for {
 		for i < len(s) && p.ascii[s[i]] == of {
@@ -92,7 +92,7 @@ func (p *scanner) run(s string, i int, of class) int {
 	}
 }
 
-// next returns where the word ends that begins at i.
+// next returns the end of the word that begins at i.
 func (p *scanner) next(s string, i int, by split) int {
 	if by == splitGPT2 {
 		return p.gpt2(s, i)
@@ -124,8 +124,9 @@ func (p *scanner) next(s string, i int, by split) int {
 	if c == other || s[i] == ' ' && then == other {
 		return p.newlines(s, p.run(s, i+n, other))
 	}
-	// White space: up to its last newline, else all of it at the end of the text, else
-	// all but the last, which goes with the word that follows.
+	// White space: the word ends after its last newline. Without a newline, at the end of
+	// the text it takes all white space; elsewhere it leaves the last character to the
+	// next word.
 	end, last, line := p.spaces(s, i)
 	switch {
 	case line > i:
@@ -158,7 +159,7 @@ func (p *scanner) gpt2(s string, i int) int {
 	return end
 }
 
-// newlines returns where carriage returns and line feeds end.
+// newlines returns the end of a run of carriage returns and line feeds.
 func (p *scanner) newlines(s string, i int) int {
 	for i < len(s) && p.ascii[s[i]] == newline {
 		i++
@@ -166,8 +167,8 @@ func (p *scanner) newlines(s string, i int) int {
 	return i
 }
 
-// spaces returns where the white space at i ends, where its last code point
-// begins, and where its last newline ends, or i.
+// spaces returns the end of the white space at i, the beginning of its last code point,
+// and the end of its last newline, or i without one.
 func (p *scanner) spaces(s string, i int) (end, last, line int) {
 	end, last, line = i, i, i
 	for {
@@ -183,8 +184,8 @@ func (p *scanner) spaces(s string, i int) (end, last, line int) {
 	}
 }
 
-// contraction returns the length of s, t, re, ve, m, ll or d at the beginning
-// of s, or 0. Where case does not matter, the long s is an s.
+// contraction returns the length of s, t, re, ve, m, ll or d at the beginning of s, or 0.
+// With anyCase the case is ignored, and the long s counts as s.
 func contraction(s string, anyCase bool) int {
 	if s == "" {
 		return 0

@@ -2,18 +2,18 @@ package tokenizer
 
 import "slices"
 
-// template is what post-processors make of the ids of a text: pieces in a
-// row. Nil is the text alone.
+// template describes how a post-processor assembles the ids of a text, as a sequence of
+// pieces. A nil template is the text alone.
 type template []piece
 
-// piece is the text, or ids in front of, behind or between it.
+// piece is the text itself, or ids before or after it.
 type piece struct {
 	text bool
 	ids  []int32
 }
 
-// parseTemplate reads the post-processor, or a sequence with at most one that
-// adds ids. ByteLevel only moves offsets.
+// parseTemplate reads the post-processor, or a sequence with at most one that adds ids.
+// ByteLevel adds none: it only changes offsets.
 func (t *Tokenizer) parseTemplate(n node) (template, error) {
 	if n.isNull() {
 		return nil, nil
@@ -50,7 +50,7 @@ func (t *Tokenizer) parseTemplate(n node) (template, error) {
 	return all, o.done()
 }
 
-// processor reads one post-processor. That of ByteLevel is nil.
+// processor reads one post-processor. It returns nil for ByteLevel.
 func (t *Tokenizer) processor(o *object, kind string) (template, error) {
 	var err error
 	var out template
@@ -75,7 +75,7 @@ func (t *Tokenizer) processor(o *object, kind string) (template, error) {
 	return out, o.done()
 }
 
-// pair reads ["[CLS]", 101].
+// pair reads a token with its id, such as ["[CLS]", 101].
 func (t *Tokenizer) pair(n node, err *error) []int32 {
 	if *err != nil {
 		return nil
@@ -92,7 +92,7 @@ func (t *Tokenizer) pair(n node, err *error) []int32 {
 	return []int32{t.knownID(items[1], err)}
 }
 
-// knownID reads an id that a token has.
+// knownID reads an id, which must have a token.
 func (t *Tokenizer) knownID(n node, err *error) int32 {
 	id := n.integer(err)
 	if _, ok := t.tokens.get(id); !ok && *err == nil {
@@ -101,7 +101,8 @@ func (t *Tokenizer) knownID(n node, err *error) int32 {
 	return id
 }
 
-// maxPieces bounds a template: a text can stand in it more than once.
+// maxPieces is the maximum number of pieces: a template can contain the text more than
+// once.
 const maxPieces = 64
 
 func (t *Tokenizer) templateProcessing(o *object) (template, error) {
@@ -109,7 +110,7 @@ func (t *Tokenizer) templateProcessing(o *object) (template, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.get("pair").items(maxPieces); err != nil { // not used, but checked as far
+	if _, err := o.get("pair").items(maxPieces); err != nil { // not used, but checked to this extent
 		return nil, err
 	}
 	pieces, err := o.get("single").items(maxPieces)
@@ -204,7 +205,7 @@ func (t *Tokenizer) templateTokens(n node) (map[string][]int32, error) {
 	return out, nil
 }
 
-// after appends what stands behind the text, whose ids are dst[from:].
+// after appends the pieces after the text, whose ids are dst[from:].
 func (t template) after(dst []int32, from int) []int32 {
 	to := len(dst)
 	seen := false
@@ -221,8 +222,8 @@ func (t template) after(dst []int32, from int) []int32 {
 	return dst
 }
 
-// before appends what stands in front of the text. In a template without the
-// text that is all, and ok is false.
+// before appends the pieces before the text. If the template does not contain the text,
+// it appends all pieces, and ok is false.
 func (t template) before(dst []int32) (out []int32, ok bool) {
 	for _, p := range t {
 		if p.text {

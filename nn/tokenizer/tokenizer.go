@@ -11,14 +11,15 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// maxFile bounds what is read. The largest vocabularies in use take 40 MB.
+// maxFile is the maximum size of a file in bytes. The largest vocabularies in use take 40
+// MB.
 const maxFile = 256 << 20
 
-// Tokenizer turns text into ids and back. It is never written after it was
-// loaded, but for caches of its own: many goroutines may use it at once.
+// Tokenizer turns text into ids and back. It is safe for use by many goroutines: after it
+// is loaded, only its caches change.
 type Tokenizer struct {
 	vocab    map[string]int32 // the model's tokens
-	tokens   tokenTable       // of every id, added tokens included
+	tokens   tokenTable       // the token of every id, including added tokens
 	special  []string         // names, by ascending id
 	added    *addedTokens
 	norm     normalizer
@@ -28,9 +29,9 @@ type Tokenizer struct {
 	scratch  sync.Pool // of *scratch
 }
 
-// Load reads the file tokenizer.json of a folder. A file that asks for what
-// this package does not do is gpk.ErrUnsupported, one that is damaged ErrFormat; both
-// name the field.
+// Load reads the file tokenizer.json of a folder. A file that needs a feature that this
+// package does not have is gpk.ErrUnsupported, and a damaged one is ErrFormat. Both
+// errors name the field.
 func Load(dir string) (*Tokenizer, error) {
 	name := filepath.Join(dir, "tokenizer.json")
 	f, err := os.Open(name)
@@ -49,7 +50,7 @@ func Load(dir string) (*Tokenizer, error) {
 	return t, nil
 }
 
-// Parse is Load for the contents of a tokenizer.json.
+// Parse reads the contents of a tokenizer.json; see Load.
 func Parse(data []byte) (*Tokenizer, error) {
 	if len(data) > maxFile {
 		return nil, damaged("", "more than %d bytes", maxFile)
@@ -61,7 +62,8 @@ func Parse(data []byte) (*Tokenizer, error) {
 	return parse(n)
 }
 
-// usable fails for a Tokenizer that nobody has loaded. Those have no tokens.
+// usable returns an error for a Tokenizer that was not made by Load or Parse, which has
+// no tokens.
 func (t *Tokenizer) usable() error {
 	if t == nil || t.words == nil {
 		return fmt.Errorf("tokenizer: %w: a nil Tokenizer, or one that Load has not made", expr.ErrUnsupported)
@@ -69,8 +71,8 @@ func (t *Tokenizer) usable() error {
 	return nil
 }
 
-// VocabSize returns the number of tokens, added ones included. Ids may be
-// larger than that where the file leaves some out.
+// VocabSize returns the number of tokens, including added ones. Ids can be larger than
+// this number if the file leaves some out.
 func (t *Tokenizer) VocabSize() int {
 	if t.usable() != nil {
 		return 0
@@ -97,8 +99,8 @@ func (t *Tokenizer) Token(id int32) (token string, ok bool) {
 	return t.tokens.get(id)
 }
 
-// Special returns the id of a special token, such as "[SEP]" or "<|begin_of_text|>".
-// Tokens that are not special are not found.
+// Special returns the id of a special token, such as "[SEP]" or "<|begin_of_text|>". It
+// reports false for tokens that are not special.
 func (t *Tokenizer) Special(name string) (id int32, ok bool) {
 	if t.usable() != nil || !slices.Contains(t.special, name) {
 		return 0, false
@@ -114,8 +116,8 @@ func (t *Tokenizer) SpecialTokens() []string {
 	return slices.Clone(t.special)
 }
 
-// tokenTable has the tokens by id: a slice for ids from 0 on, a map for ids far
-// beyond the number of tokens.
+// tokenTable maps ids to tokens: a slice for ids from 0 on, and a map for ids far beyond
+// the number of tokens.
 type tokenTable struct {
 	dense  []string
 	has    []bool
@@ -135,7 +137,7 @@ func (t *tokenTable) get(id int32) (string, bool) {
 	return s, ok
 }
 
-// set fails where the id has a token already.
+// set reports false if the id already has a token.
 func (t *tokenTable) set(id int32, token string) bool {
 	if _, ok := t.get(id); ok {
 		return false

@@ -5,27 +5,25 @@ import (
 	"slices"
 )
 
-// trie finds the longest of many strings at the beginning of another. The
-// children of a node lie side by side. A step looks at one after the other, or into the table
-// of a node that has many.
+// trie finds the longest of many strings at the beginning of a text. The children of a node are contiguous. A
+// step scans them, or uses the node's table if there are many.
 type trie struct {
 	nodes  []trieNode
 	labels []byte       // labels[i] leads to nodes[i]
 	wide   [][256]int32 // the child by its label, or -1
 }
 
-// wideNode is the number of children from which on a node has a table. A table takes 1 KB, and the strings of
-// so many children at least 7 bytes each in a file.
+// wideNode is the smallest number of children for which a node has a table. A table takes 1 KB, and the
+// strings of so many children take at least 7 bytes each in a file.
 const wideNode = 8
 
 type trieNode struct {
 	first int32 // the first child, or the number of the table in wide
 	count uint16
-	id    int32 // of the string that ends here, or -1
+	id    int32 // the id of the string that ends here, or -1
 }
 
-// newTrie makes a trie of strings and their ids. The empty string is not
-// found.
+// newTrie makes a trie of strings and their ids. It never finds the empty string.
 func newTrie(ids map[string]int32) *trie {
 	keys := slices.Sorted(maps.Keys(ids))
 	t := &trie{nodes: []trieNode{{id: -1}}, labels: []byte{0}}
@@ -61,7 +59,7 @@ func newTrie(ids map[string]int32) *trie {
 	return t
 }
 
-// widen makes the tables.
+// widen makes the tables of nodes with many children.
 func (t *trie) widen() {
 	for i := range t.nodes {
 		n := &t.nodes[i]
@@ -95,7 +93,7 @@ func (t *trie) step(at int32, b byte) int32 {
 	return -1
 }
 
-// walk returns the node behind s, or -1.
+// walk returns the node of the string s below a node, or -1.
 func (t *trie) walk(at int32, s string) int32 {
 	for i := 0; i < len(s) && at >= 0; i++ {
 		at = t.step(at, s[i])
@@ -103,8 +101,8 @@ func (t *trie) walk(at int32, s string) int32 {
 	return at
 }
 
-// longest returns the id and the length of the longest string below a node
-// that s begins with; a length of 0 is none.
+// longest returns the id and the length of the longest string below a node that is a prefix of s. The length
+// is 0 if there is none.
 func (t *trie) longest(at int32, s string) (id int32, n int) {
 	for i := 0; i < len(s); i++ {
 		if at = t.step(at, s[i]); at < 0 {

@@ -8,19 +8,19 @@ import (
 	"github.com/gpk-go/gpk/nn/tokenizer/internal/tables"
 )
 
-// wordSplitter is a pre-tokenizer and a model: it appends the ids of a text
-// that is normalized and free of added tokens.
+// wordSplitter is a pre-tokenizer with a model: it appends the ids of a normalized text
+// without added tokens.
 type wordSplitter interface {
 	appendIDs(dst []int32, s string, w *scratch) []int32
 }
 
-// wordPiece is BertPreTokenizer and WordPiece: of every word the longest token
-// at its beginning, then the longest one that may follow, and so on.
+// wordPiece is BertPreTokenizer with WordPiece. From each word it takes the longest token
+// at the beginning, then the longest token that can follow, and so on.
 type wordPiece struct {
 	table    *tables.Table
-	ascii    [256]uint8 // what a byte is: one of the kinds
+	ascii    [256]uint8 // the kind of each byte
 	trie     *trie
-	inside   int32 // node behind the prefix of tokens inside words, or -1
+	inside   int32 // the node of the prefix of tokens inside words, or -1
 	cache    *wordCache
 	unknown  int32
 	maxChars int
@@ -114,7 +114,7 @@ func (p *wordPiece) appendWord(dst []int32, word string) []int32 {
 	return dst
 }
 
-// appendPieces is appendWord without a look into the cache.
+// appendPieces is appendWord without the cache.
 func (p *wordPiece) appendPieces(dst []int32, word string) []int32 {
 	if len(word) > p.maxChars && utf8.RuneCountInString(word) > p.maxChars {
 		return append(dst, p.unknown)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Dial connects a rank to the hub of rank 0, at any of the addresses, and waits until all ranks
-// have joined. It tries again until cfg.Join has passed.
+// Dial connects a rank to the hub of rank 0 at one of the addresses, and waits until all ranks have
+// joined. It retries until cfg.Join has passed.
 func Dial(ctx context.Context, addresses []string, token []byte, rank int, host string, cfg Config) (*Node, error) {
 	m := hello{Rank: rank, Size: cfg.Size, Host: host, Version: cfg.Version}
 	limited, cancel := context.WithTimeout(ctx, cfg.Join)
@@ -27,7 +27,7 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 	k := newConnection(c, nil)
 	n.reachThrough(k)
 	finished := make(chan struct{})
-	n.shut = func() { // behind what is queued
+	n.shut = func() { // after the queued frames
 		k.flush(2 * time.Second)
 		close(finished)
 		k.close()
@@ -36,7 +36,7 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 	heard.Store(time.Now().UnixNano())
 	go n.listen(c, &heard)
 	go n.beat(k, &heard, cfg.Silence, finished)
-	// The hub reports who is missing; it began before or after this rank did.
+	// The hub reports missing ranks, as it may have started before or after this rank.
 	if err := n.joined(ctx); err != nil {
 		if n.Err() == nil {
 			n.Fail(err)
@@ -50,7 +50,7 @@ func Dial(ctx context.Context, addresses []string, token []byte, rank int, host 
 	return n, nil
 }
 
-// reachThrough makes a connection the node's way to the hub.
+// reachThrough sets the connection over which the node reaches the hub.
 func (n *Node) reachThrough(k *connection) {
 	n.chunk = maxDataBody
 	n.maxRelayed = maxQueued
@@ -58,7 +58,7 @@ func (n *Node) reachThrough(k *connection) {
 	n.wait = func(ctx context.Context, _ int) error { return k.wait(ctx, n.done) }
 }
 
-// reach returns a connection on which the handshake has succeeded and hello was sent.
+// reach returns a connection on which the handshake was done and hello was sent.
 func reach(ctx context.Context, addresses []string, token []byte, m hello) (net.Conn, error) {
 	body, _ := json.Marshal(m) // strings and integers: no error
 	greeting := (&frame{kind: kindHello, body: body}).append(nil)
@@ -119,8 +119,7 @@ func (n *Node) listen(c net.Conn, heard *atomic.Int64) {
 	}
 }
 
-// beat tells the hub that this rank is alive, and notices that the hub is not. silence is replaced by
-// that of the hub.
+// beat sends beats to the hub, and detects that the hub is silent. The hub's value replaces silence.
 func (n *Node) beat(k *connection, heard *atomic.Int64, silence time.Duration, finished chan struct{}) {
 	ticker := time.NewTicker(between(silence))
 	defer ticker.Stop()

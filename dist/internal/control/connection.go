@@ -17,7 +17,7 @@ type connection struct {
 	bytes  int           // total size of the frames that are not written yet
 	space  Signal        // sent when bytes is below maxQueued
 	more   chan struct{} // of capacity 1: wakes write when the queue is not empty
-	empty  *sync.Cond    // with mu: all frames were written, or the connection is broken
+	empty  *sync.Cond    // with mu: signalled when all frames were written or the connection is broken
 	busy   bool
 	broken bool
 	quit   chan struct{}
@@ -80,7 +80,7 @@ func (k *connection) deliver(f *frame) {
 	}
 }
 
-// write writes queued frames until the connection ends. It runs in a goroutine of its own.
+// write writes queued frames until the connection ends. It is the function of a goroutine.
 func (k *connection) write() {
 	var b []byte
 	for {

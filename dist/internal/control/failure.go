@@ -49,8 +49,8 @@ var (
 	ErrMissing      = errors.New("has not joined")
 )
 
-// ErrClosed is the cause in a node that was closed. It is not sent: the others learn that the rank
-// has left.
+// ErrClosed is the cause in a node that was closed. It is not sent to the other ranks; they are
+// told that the rank has left.
 var ErrClosed = fmt.Errorf("%w: the group was closed", expr.ErrUnsupported)
 
 // sentinels are the errors that errors.Is finds in an error that came from another process.
@@ -67,14 +67,14 @@ type report struct {
 	Is   []int
 }
 
-const maxText = 2 << 10 // bytes of an error's text that are sent
+const maxText = 2 << 10 // maximum number of bytes of an error's text that are sent
 
 func reportOf(f *Failure) []byte {
-	b, _ := json.Marshal(report{f.Host, Text(f.Err), Sentinels(f.Err)}) // strings and integers: no error
+	b, _ := json.Marshal(report{f.Host, Text(f.Err), Sentinels(f.Err)}) // strings and integers cannot cause an error
 	return b
 }
 
-// Text returns the text of an error, shortened to what is sent.
+// Text returns the text of an error, truncated to the length that is sent.
 func Text(err error) string {
 	s := err.Error()
 	if len(s) > maxText {

@@ -7,16 +7,16 @@ import "context"
 // message from each rank.
 const maxUnread = 64 << 20
 
-// tellAfter is the number of bytes after which a rank is told that its data was received, or that rank 0
-// has passed it on.
+// tellAfter is the number of bytes after which a rank is told that its data was received, or that rank 0 has forwarded
+// it.
 const tellAfter = maxUnread / 8
 
 // flow counts the data that a node has sent and received. The node's mutex guards it.
 type flow struct {
 	maxUnread  int64
-	maxRelayed int64         // Send waits while rank 0 has this many bytes to pass on; 0: no limit
+	maxRelayed int64         // Send waits while rank 0 has this many bytes to forward; 0: no limit
 	unread     map[int]int64 // bytes sent to each rank that it has not reported as received
-	inRelay    int64         // bytes sent that rank 0 has not reported as passed on
+	inRelay    int64         // bytes sent that rank 0 has not reported as forwarded
 	unreported map[int]int64 // bytes received from each rank that were not yet reported to it
 	changed    Signal        // sent when unread or inRelay has decreased
 }
@@ -60,7 +60,8 @@ func (n *Node) awaitReader(ctx context.Context, to int) error {
 	return n.await(ctx, to, func() bool { return n.unread[to] < n.maxUnread }, func() {})
 }
 
-// awaitRelay waits while rank 0 has maxRelayed bytes to pass on. It then counts a frame of size bytes to a rank as sent.
+// awaitRelay waits while rank 0 has maxRelayed bytes to forward. It then counts a frame of size bytes to a rank as
+// sent.
 func (n *Node) awaitRelay(ctx context.Context, to, size int) error {
 	return n.await(ctx, to, func() bool { return n.maxRelayed == 0 || n.inRelay < n.maxRelayed }, func() {
 		n.unread[to] += int64(size)

@@ -7,20 +7,20 @@ import (
 	"io"
 )
 
-// kind is what a frame means. Numbers are part of the protocol.
+// kind is the kind of a frame. Its numbers are part of the protocol.
 type kind uint8
 
 const (
 	kindHello   kind = iota + 1 // to the hub: body is a hello
-	kindWelcome                 // from the hub, once all ranks are here: body is a list of hosts
+	kindWelcome                 // from the hub, once all ranks have joined: body is a list of hosts
 	kindBeat                    // both ways: the sender is alive; the first from the hub: a and b are the halves of its Silence
 	kindFailure                 // both ways: peer failed, body is a report
-	kindLeave                   // both ways: peer has left, and nothing is wrong
+	kindLeave                   // both ways: peer has left without an error
 	kindGather                  // to the hub: the payload of member a of b for the round called key
-	kindRound                   // from the hub: the payloads of a round; a = 1: b equal ones, of which body is one
+	kindRound                   // from the hub: the payloads of a round; if a is 1, b equal payloads, of which body holds one
 	kindData                    // body for rank peer, under key; from the hub: body from rank peer
 	kindRead                    // to rank peer: the number of its bytes that the sender has received, halves in a and b; from the hub, peer is the receiver
-	kindRelayed                 // from the hub: the number of bytes of this rank's data that were passed on, halves in a and b
+	kindRelayed                 // from the hub: the number of bytes of this rank's data that were forwarded, halves in a and b
 	lastKind    = kindRelayed
 )
 
@@ -31,27 +31,27 @@ type frame struct {
 	a, b uint32
 	key  string
 	body []byte
-	err  error // of kindFailure, in memory alone: the error itself
+	err  error // the error itself, for kindFailure in memory
 }
 
 const (
 	frameHeader = 4 + 1 + 4 + 4 + 4 + 2
 	maxKey      = 256
 
-	// Limits of a frame's bytes behind its length.
-	maxHello    = 4 << 10  // before a rank is known
-	maxToHub    = 2 << 20  // from a rank
-	maxToNode   = 64 << 20 // from the hub: the payloads of all ranks in one frame
-	maxPayload  = 4 << 10  // of a rank in a round
+	// Limits of the number of bytes of a frame after its length.
+	maxHello    = 4 << 10  // before the rank is known
+	maxToHub    = 2 << 20  // frames from a rank
+	maxToNode   = 64 << 20 // frames from the hub, which contain the payloads of all ranks
+	maxPayload  = 4 << 10  // payload of one rank in a round
 	maxDataBody = 1 << 20  // of data over TCP; longer messages take several frames
 )
 
 var errFrame = errors.New("malformed frame")
 
-// size is the bytes that append appends.
+// size returns the number of bytes that append appends.
 func (f *frame) size() int { return frameHeader + len(f.key) + len(f.body) }
 
-// amount returns the number whose halves are a and b.
+// amount returns the number with the halves a and b.
 func (f *frame) amount() int64 { return int64(f.a)<<32 | int64(f.b) }
 
 // withAmount sets a and b to the halves of a number.
@@ -60,7 +60,7 @@ func (f *frame) withAmount(n int64) *frame {
 	return f
 }
 
-// append appends the frame as it is sent.
+// append appends the encoded frame.
 func (f *frame) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(f.size()-4))
 	b = append(b, byte(f.kind))
@@ -102,7 +102,8 @@ func readFrame(r io.Reader, limit int) (*frame, error) {
 	return f, nil
 }
 
-// readAll reads n bytes. It allocates as they arrive, so that a length alone costs no memory.
+// readAll reads n bytes. It allocates memory as the bytes arrive, so that a false length
+// costs no memory.
 func readAll(r io.Reader, n int) ([]byte, error) {
 	const step = 1 << 20
 	b := make([]byte, min(n, step))

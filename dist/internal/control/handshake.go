@@ -9,7 +9,8 @@ import (
 	"io"
 )
 
-// magic begins every connection, so that a client that reached another program says so.
+// magic begins every connection, so that a client that has reached another program can report
+// that.
 const magic = "gpk-dist\x00\x00\x00\x01"
 
 const nonceBytes = 32
@@ -19,9 +20,9 @@ var (
 	errForeign  = errors.New("what answers there is not a rank of gpk")
 )
 
-// The handshake: the server sends magic and a nonce; the client magic, a nonce of its own and
-// HMAC(token, "client", both nonces); the server HMAC(token, "server", both nonces). The token
-// itself is never sent.
+// In the handshake the server sends magic and a nonce. The client sends magic, its own nonce
+// and HMAC(token, "client", both nonces). The server sends HMAC(token, "server", both nonces).
+// The token itself is never sent.
 
 func proof(token []byte, who string, server, client []byte) []byte {
 	m := hmac.New(sha256.New, token)

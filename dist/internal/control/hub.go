@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// Config is what a group is made of.
+// Config is the configuration of a group.
 type Config struct {
 	Size    int
 	Version string        // ranks of another version are refused
-	Silence time.Duration // after which a rank counts as lost; beats are an eighth of it apart; rank 0's counts
-	Join    time.Duration // within which all ranks must have joined
-	Linger  time.Duration // how long rank 0 of a group that has failed waits for the others to come
+	Silence time.Duration // a rank that is silent for longer counts as lost; beats are sent every eighth of it; the value of rank 0 is used
+	Join    time.Duration // time within which all ranks must join
+	Linger  time.Duration // how long rank 0 of a failed group waits for the other ranks to connect
 }
 
-// hello is what a rank says of itself. It is sent as JSON.
+// hello introduces a rank. It is sent as JSON.
 type hello struct {
 	Rank, Size int
 	Host       string
@@ -32,34 +32,34 @@ type hub struct {
 	mu      sync.Mutex
 	members []member // by rank
 	joined  int
-	left    int // the first rank that has left, else -1
+	left    int // the first rank that has left, or -1
 	rounds  map[string]*round
 	failure *Failure
 	stop    chan struct{}
 	stopped bool
 }
 
-// member is a rank as the hub sees it.
+// member is the state of a rank in the hub.
 type member struct {
-	port  port // nil: not here
+	port  port // nil if the rank has not joined
 	host  string
-	heard time.Time // when its last frame came
+	heard time.Time // when its last frame arrived
 	left  bool
 
-	relayed int64 // bytes of its data that were passed on and not yet reported to it
+	relayed int64 // bytes of its data that were forwarded and not yet reported to it
 }
 
-// port is the way from the hub to a node. deliver does not block.
+// port delivers frames from the hub to a node. deliver does not block.
 type port interface{ deliver(*frame) }
 
-// round is a Gather that not all have contributed to.
+// round is a Gather to which some ranks have not contributed yet.
 type round struct {
 	payloads [][]byte // by index
 	ranks    []int    // by index
 	got      int
 }
 
-// letter is a frame on its way to a rank.
+// letter is a frame with its destination rank.
 type letter struct {
 	to port
 	f  *frame
@@ -69,7 +69,7 @@ func newHub(cfg Config) *hub {
 	return &hub{cfg: cfg, members: make([]member, cfg.Size), left: -1, rounds: map[string]*round{}, stop: make(chan struct{})}
 }
 
-// attach makes a rank a member. The last one starts the group.
+// attach makes a rank a member. The last rank starts the group.
 func (h *hub) attach(m hello, p port) *Failure {
 	h.mu.Lock()
 	if h.failure == nil {
@@ -94,7 +94,7 @@ func (h *hub) attach(m hello, p port) *Failure {
 		for i, m := range h.members {
 			hosts[i] = m.host
 		}
-		body, _ := json.Marshal(hosts) // strings: no error
+		body, _ := json.Marshal(hosts) // strings cannot cause an error
 		out = append(out, h.toAll(&frame{kind: kindWelcome, body: body})...)
 	}
 	h.mu.Unlock()
@@ -102,7 +102,7 @@ func (h *hub) attach(m hello, p port) *Failure {
 	return nil
 }
 
-// refusal says why a rank cannot be a member. mu is held.
+// refusal returns the reason why a rank cannot be a member, or nil. mu is held.
 func (h *hub) refusal(m hello) *Failure {
 	var err error
 	switch {
@@ -120,7 +120,7 @@ func (h *hub) refusal(m hello) *Failure {
 	return &Failure{m.Rank, m.Host, err}
 }
 
-// toAll addresses a frame to all members. mu is held.
+// toAll returns letters with a frame for all members. mu is held.
 func (h *hub) toAll(f *frame) (out []letter) {
 	for _, m := range h.members {
 		if m.port != nil && !m.left {
@@ -130,8 +130,8 @@ func (h *hub) toAll(f *frame) (out []letter) {
 	return out
 }
 
-// post delivers letters. Those to nodes in this process are the last: what such a node does next,
-// closing the server say, then finds the others queued.
+// post delivers letters. Those to nodes of this process are delivered last: if such a node then closes
+// the server, for example, the others are already queued.
 func post(out []letter) {
 	for _, inside := range []bool{false, true} {
 		for _, l := range out {
@@ -186,7 +186,7 @@ func (h *hub) receive(from int, f *frame) {
 	}
 }
 
-// forward addresses a frame from one rank to the rank that it names. mu is held.
+// forward returns the letter for a frame from one rank to the rank that it names. mu is held.
 func (h *hub) forward(from int, f *frame) []letter {
 	to := h.members[f.peer]
 	if to.port == nil || to.left {
@@ -212,8 +212,8 @@ func (h *hub) relayed(from, bytes int) []letter {
 	return []letter{{m.port, f}}
 }
 
-// gone notes a frame that a connection no longer holds. Of one that is no data it takes no lock: inspect
-// delivers beats under mu.
+// gone records that a connection no longer holds a frame. For a frame without data it does not lock mu,
+// because inspect delivers beats while it holds mu.
 func (h *hub) gone(f *frame) {
 	if f.kind != kindData {
 		return
@@ -238,13 +238,13 @@ func (h *hub) wait(ctx context.Context, to int, stop <-chan struct{}) error {
 	return k.wait(ctx, stop)
 }
 
-// protocol is the failure of a rank that sent what no rank sends. mu is held.
+// protocol returns the failure of a rank that has violated the protocol. mu is held.
 func (h *hub) protocol(from int, format string, args ...any) *Failure {
 	return &Failure{from, h.members[from].host, fmt.Errorf("%w: %s", errFrame, fmt.Sprintf(format, args...))}
 }
 
-// contribute adds a payload to a round, and answers all of its ranks if it was the last one. mu
-// is held.
+// contribute adds a payload to a round. After the last one it answers all ranks of the round. mu is
+// held.
 func (h *hub) contribute(from int, f *frame) ([]letter, *Failure) {
 	index, need := int64(f.a), int64(f.b)
 	if need < 1 || need > int64(h.cfg.Size) || index >= need || len(f.body) > maxPayload {
@@ -316,7 +316,7 @@ func payloads(b []byte, n int) ([][]byte, error) {
 	return out, nil
 }
 
-// leave notes that a rank has left. A round that waits for others fails. mu is held.
+// leave records that a rank has left. A round that waits for other ranks fails. mu is held.
 func (h *hub) leave(rank int) ([]letter, *Failure) {
 	m := &h.members[rank]
 	m.left = true
@@ -329,7 +329,7 @@ func (h *hub) leave(rank int) ([]letter, *Failure) {
 	return h.toAll(&frame{kind: kindLeave, peer: uint32(rank)}), nil
 }
 
-// lost notes that the connection of a rank has ended.
+// lost records that the connection of a rank has ended.
 func (h *hub) lost(rank int, err error) {
 	h.mu.Lock()
 	m := h.members[rank]
@@ -353,7 +353,7 @@ func (h *hub) fail(f *Failure) {
 	post(out)
 }
 
-// close ends the watch. What fails from here on is not reported.
+// close ends the watch. Later failures are not reported.
 func (h *hub) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Node is a rank's end of the control side. Its methods may be called from any goroutine.
+// Node connects a rank to the hub. Its methods may be called from any goroutine.
 type Node struct {
 	rank, size int
 	host       string
-	send       func(*frame)                            // towards the hub; it does not block
-	wait       func(ctx context.Context, to int) error // until there is room for data to a rank; nil in memory
-	chunk      int                                     // the most bytes of a frame of data
+	send       func(*frame)                            // sends a frame to the hub without blocking
+	wait       func(ctx context.Context, to int) error // waits until there is room for data to a rank; nil in memory
+	chunk      int                                     // maximum number of data bytes of a frame
 	shut       func()
 
 	mu      sync.Mutex
@@ -25,23 +25,23 @@ type Node struct {
 	done    chan struct{} // closed once failure is set
 	failure *Failure
 	closed  bool
-	silence chan time.Duration // has that of the hub once it is known
+	silence chan time.Duration // receives the hub's silence once it is known
 	left    map[int]bool
 	rounds  map[string]chan *frame
 	boxes   map[address]*box
 	flow
 }
 
-// address names a message: who sent it, and under which key.
+// address identifies a message by its sender and its key.
 type address struct {
 	from int
 	key  string
 }
 
-// box is the bodies that have come under an address.
+// box holds the bodies that have arrived for an address.
 type box struct {
 	bodies [][]byte
-	more   chan struct{} // has one element if something came
+	more   chan struct{} // has one element if a body has arrived
 }
 
 func newNode(m hello) *Node {
@@ -52,7 +52,7 @@ func newNode(m hello) *Node {
 	}
 }
 
-// Local returns the nodes of ranks that are all in this process, on a host.
+// Local returns the nodes of a group whose ranks are all in this process. host is the name of its host.
 func Local(size int, host string, cfg Config) ([]*Node, error) {
 	cfg.Size = size
 	h := newHub(cfg)
@@ -96,7 +96,7 @@ func (n *Node) Host(rank int) string {
 // Done is closed when the group has failed, or the node was closed.
 func (n *Node) Done() <-chan struct{} { return n.done }
 
-// Err returns the Failure that ended the group, ErrClosed of this rank if Close did, or nil.
+// Err returns the Failure that ended the group, ErrClosed if this node was closed, or nil.
 func (n *Node) Err() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -124,7 +124,7 @@ func (n *Node) fail(f *Failure) {
 	}
 }
 
-// deliver handles a frame of the hub.
+// deliver handles a frame from the hub.
 func (n *Node) deliver(f *frame) {
 	switch f.kind {
 	case kindWelcome:
@@ -133,7 +133,7 @@ func (n *Node) deliver(f *frame) {
 		if d := time.Duration(f.amount()); d > 0 {
 			select {
 			case n.silence <- d:
-			default: // it was told before
+			default: // silence is already known
 			}
 		}
 	case kindFailure:
@@ -162,7 +162,7 @@ func (n *Node) deliver(f *frame) {
 		delete(n.rounds, f.key)
 		n.mu.Unlock()
 		if answer != nil {
-			answer <- f // has room for one
+			answer <- f // the channel has capacity 1
 		}
 	case kindRead:
 		n.credit(func() { n.unread[int(f.peer)] = max(0, n.unread[int(f.peer)]-f.amount()) })
@@ -177,7 +177,7 @@ func (n *Node) deliver(f *frame) {
 	}
 }
 
-// start notes that all ranks have joined.
+// start records that all ranks have joined.
 func (n *Node) start(body []byte) {
 	var hosts []string
 	if err := json.Unmarshal(body, &hosts); err != nil || len(hosts) != n.size {
@@ -229,8 +229,8 @@ func (n *Node) box(a address) *box {
 
 var errPayload = errors.New("a payload is too long")
 
-// Gather gives a payload, of at most 4 KiB, and returns those of the need ranks that call it with
-// the same key, by index. It waits for them until ctx ends or the group fails. A key is used once.
+// Gather sends a payload of at most 4 KiB, and returns the payloads of the `need` ranks that call it with
+// the same key, by index. It waits for them until ctx ends or the group fails. Each key is used once.
 func (n *Node) Gather(ctx context.Context, key string, index, need int, payload []byte) ([][]byte, error) {
 	if len(payload) > maxPayload || len(key) > maxKey {
 		return nil, errPayload
@@ -251,7 +251,7 @@ func (n *Node) Gather(ctx context.Context, key string, index, need int, payload 
 		return gathered(f, need)
 	case <-n.done:
 		select {
-		case f := <-answer: // it came before the failure
+		case f := <-answer: // the answer arrived before the failure
 			return gathered(f, need)
 		default:
 		}
@@ -282,11 +282,10 @@ func gathered(f *frame, need int) ([][]byte, error) {
 	return all, nil
 }
 
-// Send sends a message to another rank, for its Recv under the same key. The bytes are copied.
-// Before it begins, Send waits while the rank has not received maxUnread bytes of earlier messages. Over
-// TCP it also waits while maxQueued bytes are on their way. Both waits end with ctx or when the group fails.
-// The receiver does not hold up a message that has begun, so ranks that send each other one message each
-// never wait for each other.
+// Send sends a message to another rank, for its Recv under the same key. The bytes are copied. Before it
+// begins, Send waits while the rank has not received maxUnread bytes of earlier messages. Over TCP it also
+// waits while maxQueued bytes are queued. Both waits end with ctx or when the group fails. A message that
+// has begun never waits for its receiver, so two ranks that send one message to each other cannot deadlock.
 func (n *Node) Send(ctx context.Context, to int, key string, b []byte) error {
 	if err := n.Err(); err != nil {
 		return err
@@ -315,7 +314,7 @@ func (n *Node) Send(ctx context.Context, to int, key string, b []byte) error {
 	return nil
 }
 
-// Recv waits for the message of a rank under a key, whose length is that of into.
+// Recv waits for the message of a rank with a key. Its length must be that of into.
 func (n *Node) Recv(ctx context.Context, from int, key string, into []byte) error {
 	a := address{from, key}
 	b := n.box(a)
@@ -364,8 +363,8 @@ func (n *Node) next(ctx context.Context, from int, b *box) ([]byte, error) {
 	}
 }
 
-// Close leaves the group. It is called once no other rank waits for this one. Calls of this node
-// that still wait return ErrClosed.
+// Close leaves the group. Call it when no other rank waits for this one. Calls of this node that are still
+// waiting return ErrClosed.
 func (n *Node) Close() {
 	n.mu.Lock()
 	if n.closed {

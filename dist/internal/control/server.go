@@ -20,10 +20,10 @@ type Server struct {
 
 	mu          sync.Mutex
 	connections map[*connection]bool
-	refused     int // ranks that came too late, or did not belong, and were told why
+	refused     int // ranks that came too late or did not belong to the group, and that were told the reason
 }
 
-const handshakeLimit = 5 * time.Second // for a connection to say which rank it is
+const handshakeLimit = 5 * time.Second // time within which a connection must identify its rank
 
 // Listen starts the hub of a group at the first of the addresses that is free.
 func Listen(addresses []string, token []byte, cfg Config) (*Server, error) {
@@ -56,13 +56,13 @@ func (s *Server) accept() {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			time.Sleep(10 * time.Millisecond) // too many open files, say
+			time.Sleep(10 * time.Millisecond) // for example because of too many open files
 			continue
 		}
 		select {
 		case s.strange <- struct{}{}:
 			go s.serve(c)
-		default: // more strangers than there are ranks
+		default: // there are more unknown connections than ranks
 			_ = c.Close()
 		}
 	}
@@ -104,7 +104,7 @@ func (s *Server) serve(c net.Conn) {
 	}
 }
 
-// lostError is the cause of a connection's end.
+// lostError returns the cause of a connection's end.
 func lostError(err error) error {
 	if errors.Is(err, errFrame) {
 		return err
@@ -112,7 +112,7 @@ func lostError(err error) error {
 	return fmt.Errorf("%w (%w)", ErrDisconnected, err)
 }
 
-// admit does the handshake and reads which rank this is.
+// admit does the handshake and reads the rank's hello.
 func (s *Server) admit(c net.Conn) (m hello, err error) {
 	if err = c.SetDeadline(time.Now().Add(handshakeLimit)); err != nil {
 		return m, err
@@ -138,8 +138,8 @@ func readHello(r io.Reader) (m hello, err error) {
 	return m, json.Unmarshal(f.body, &m)
 }
 
-// Join attaches a rank of this process, and waits for all others. Rank 0 belongs to this process, and the server ends
-// with it.
+// Join attaches a rank of this process, and waits for all others. Rank 0 must belong to this process. The server ends
+// with rank 0.
 func (s *Server) Join(ctx context.Context, rank int, host string) (*Node, error) {
 	cfg := s.hub.cfg
 	n, err := inMemory(s.hub, hello{Rank: rank, Size: cfg.Size, Host: host, Version: cfg.Version})
@@ -164,7 +164,7 @@ func (s *Server) Join(ctx context.Context, rank int, host string) (*Node, error)
 	return nil, err
 }
 
-// linger waits until all ranks have come and were told that the group has failed.
+// linger waits until all ranks have connected and were told that the group has failed.
 func (s *Server) linger() {
 	for end := time.Now().Add(s.hub.cfg.Linger); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		s.hub.mu.Lock()
@@ -179,7 +179,7 @@ func (s *Server) linger() {
 	}
 }
 
-// Flush waits until everything that was sent to the ranks is on its way.
+// Flush waits until all queued frames were sent.
 func (s *Server) Flush() {
 	for _, k := range s.open() {
 		k.flush(2 * time.Second)
@@ -195,7 +195,7 @@ func (s *Server) open() (out []*connection) {
 	return out
 }
 
-// Close ends the listener and the connections, behind what is queued. The node that Join returned
+// Close closes the listener, and the connections after their queued frames. The node of rank 0 that Join returned
 // calls it when it is closed.
 func (s *Server) Close() {
 	_ = s.listener.Close()

@@ -1,7 +1,7 @@
 package control
 
-// Signal tells goroutines that what they wait for may have changed. The mutex of what changes is
-// held when its methods are called. The zero value is ready.
+// Signal wakes goroutines that wait for a change of some state. The mutex of that state must be
+// held when a method is called. The zero value is ready for use.
 type Signal struct{ sent chan struct{} }
 
 // Wait returns a channel that the next Send closes.
@@ -12,7 +12,7 @@ func (s *Signal) Wait() <-chan struct{} {
 	return s.sent
 }
 
-// Send wakes all who wait.
+// Send wakes all waiting goroutines.
 func (s *Signal) Send() {
 	if s.sent != nil {
 		close(s.sent)

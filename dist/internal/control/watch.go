@@ -8,12 +8,13 @@ import (
 // between returns the time from one beat to the next.
 func between(silence time.Duration) time.Duration { return max(silence/8, time.Millisecond) }
 
-// heldUp reports whether a watch that looked a while ago was itself stopped or held up, so that frames may
-// lie unread: the silence then begins again. Between two looks that are not, at most a quarter of the silence
-// passes, so by the watch's own clock a rank is named within 5/4 of it: 5 s for 4 s.
+// heldUp reports whether the watch itself was stopped or delayed since its last check, so that frames may be
+// unread. The silence is then measured anew. If it was not delayed, at most a quarter of the silence passes
+// between two checks. So, by the watch's clock, a silent rank is reported within 5/4 of the silence: 5 s for
+// 4 s.
 func heldUp(since, silence time.Duration) bool { return since > max(silence/4, 2*between(silence)) }
 
-// watch finds ranks that do not join or are silent, until close.
+// watch detects ranks that do not join or are silent. It runs until close.
 func (h *hub) watch() {
 	ticker := time.NewTicker(between(h.cfg.Silence))
 	defer ticker.Stop()
@@ -31,8 +32,8 @@ func (h *hub) watch() {
 	}
 }
 
-// inspect returns the failure of a rank that is missing or silent, and sends beats. last is the time of
-// its last call, and began that of the watch's start.
+// inspect returns the failure of a rank that is missing or silent, and sends beats. last is the time of the
+// previous call, and began the time at which the watch started.
 func (h *hub) inspect(now, last, began time.Time) *Failure {
 	h.mu.Lock()
 	defer h.mu.Unlock()

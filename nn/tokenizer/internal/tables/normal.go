@@ -28,8 +28,8 @@ type Char struct {
 	Class uint8
 }
 
-// AppendDecomposed appends the canonical decomposition of r. The marks of the
-// result stand as the decomposition has them, and SortMarks must follow.
+// AppendDecomposed appends the canonical decomposition of r. Its marks are not in canonical
+// order; the caller must call SortMarks.
 func (t *Table) AppendDecomposed(dst []Char, r rune) []Char {
 	f := t.Of(r)
 	switch {
@@ -52,14 +52,14 @@ func (t *Table) AppendDecomposed(dst []Char, r rune) []Char {
 	return dst
 }
 
-// SortMarks puts marks, none of them a starter, into canonical order.
+// SortMarks puts marks into canonical order. None of them may be a starter.
 func SortMarks(marks []Char) {
 	if len(marks) > 1 {
 		slices.SortStableFunc(marks, func(a, b Char) int { return int(a.Class) - int(b.Class) })
 	}
 }
 
-// compose returns the code point that a and b make.
+// compose returns the composition of a and b. It reports false if there is none.
 func (t *Table) compose(a, b rune) (rune, bool) {
 	if a >= firstL && a < firstL+countL && b >= firstV && b <= lastV {
 		return firstSyllable + ((a-firstL)*countV+b-firstV)*countT, true
@@ -71,14 +71,14 @@ func (t *Table) compose(a, b rune) (rune, bool) {
 	return c, ok
 }
 
-// NFC returns s, which is UTF-8, in the normal form NFC. What needs no change
-// is returned as it is; else the result is made in buf, which is returned too.
+// NFC returns s, which is UTF-8, in the normal form NFC. If s needs no change, it is
+// returned itself. Otherwise the result is written to buf, which is returned too.
 func (t *Table) NFC(s string, buf []byte) (string, []byte) {
 	var chars []Char
 	changed := false
 	buf = buf[:0]
-	copied := 0 // s up to here is in buf
-	last := 0   // here began the last code point that nothing joins
+	copied := 0 // s[:copied] is in buf
+	last := 0   // the last code point that cannot combine with its neighbours begins here
 	for i := 0; i < len(s); {
 		if s[i] < utf8.RuneSelf {
 			last = i
@@ -91,7 +91,7 @@ func (t *Table) NFC(s string, buf []byte) (string, []byte) {
 			i += n
 			continue
 		}
-		// All of s[last:i] joins with nothing outside it.
+		// No code point of s[last:i] combines with one outside it.
 		for i += n; i < len(s); i += n {
 			if r, n = utf8.DecodeRuneInString(s[i:]); t.Of(r)&Joins == 0 {
 				break
@@ -126,9 +126,9 @@ func (t *Table) composeAll(chars []Char, s string) []Char {
 		}
 	}
 	SortMarks(chars[marks:])
-	out := chars[:0] // never longer than what was read
+	out := chars[:0] // never longer than the part of chars that was read
 	starter := -1
-	last := uint8(0) // class of the last of out behind the starter
+	last := uint8(0) // class of the last mark of out after the starter
 	for _, c := range chars {
 		if starter >= 0 && (last == 0 || last < c.Class) {
 			if r, ok := t.compose(out[starter].Rune, c.Rune); ok {

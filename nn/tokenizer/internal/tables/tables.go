@@ -5,12 +5,12 @@ import "sync"
 // Flags are the properties of a code point.
 type Flags uint16
 
-// The properties. The comment says whose.
+// The properties. The comment names the part of a tokenizer that uses it.
 const (
 	Letter          Flags = 1 << iota // \p{L} of the split patterns
 	Number                            // \p{N} of the split patterns
 	Space                             // \s of the split patterns
-	BertSpace                         // BertPreTokenizer cuts here and drops it
+	BertSpace                         // BertPreTokenizer splits at it and drops it
 	BertPunctuation                   // BertPreTokenizer makes it a word
 	CleanRemoved                      // clean_text removes it
 	CleanSpace                        // clean_text makes it a space
@@ -35,7 +35,7 @@ const (
 	pages    = 0x110000 >> pageBits
 )
 
-// Table answers for all code points. It is never written after it was made.
+// Table holds the properties of all code points. It is not modified after Load.
 type Table struct {
 	index      [pages]uint16
 	page       [][pageSize]Flags
@@ -45,8 +45,8 @@ type Table struct {
 	class      map[rune]uint8
 }
 
-// Load returns the table, which the first call makes: some milliseconds, and
-// less than half a megabyte.
+// Load returns the table. The first call makes it, which takes some milliseconds and less
+// than half a megabyte.
 var Load = sync.OnceValue(build)
 
 // Of returns the properties of r, a code point.
@@ -54,7 +54,7 @@ func (t *Table) Of(r rune) Flags {
 	return t.page[t.index[uint32(r)>>pageBits]][r&(pageSize-1)]
 }
 
-// AppendLower appends the lower case of r, of which Of says Lowered.
+// AppendLower appends the lower case of r, for which Of must report Lowered.
 func (t *Table) AppendLower(dst []byte, r rune) []byte {
 	return append(dst, t.lowered[r]...)
 }
