@@ -32,8 +32,8 @@ type Comm struct {
 	mu     sync.Mutex
 	calls  int
 	splits int
-	sent   map[int]int // number of messages sent to and received from each rank
-	got    map[int]int
+	sent   map[int]int // number of messages sent to each rank
+	got    map[int]int // number of messages received from each rank
 }
 
 func newComm(ctx context.Context, r *rank, name string) *Comm {

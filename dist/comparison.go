@@ -116,7 +116,7 @@ func (p *comparison) announce(head *heading) error {
 	n := p.number()
 	err := p.gatherHere(p.c.ctx, head, func([]*heading) error { return errHere })()
 	if errors.Is(err, errHere) {
-		return p.reach(n) // compares with the ranks of other processes
+		return p.reach(n) // the round of all ranks names the first rank that differs
 	}
 	return err
 }

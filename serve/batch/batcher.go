@@ -17,27 +17,28 @@ const defaultItems = 64
 
 // Options say when a batch starts, and how many items may wait for one.
 type Options struct {
-	// MaxItems is the most items of a batch; 0 or less: 64.
+	// MaxItems is the maximum number of items of a batch. The default, for 0 or less, is 64.
 	MaxItems int
-	// Linger is how long the first item of a batch waits for others. With 0 or less a
-	// batch takes what has gathered while the one before it ran.
+	// Linger is how long the first item of a batch waits for others. With 0 or less, a batch
+	// consists of the items that have arrived while the previous one ran.
 	Linger time.Duration
-	// MaxQueue is the most items that wait for their batch to start; 0 or less: no limit.
+	// MaxQueue is the maximum number of items that wait for their batch to start. With 0 or
+	// less there is no limit.
 	MaxQueue int
 }
 
 // Batcher gathers the items of many callers into batches. It is safe for use by many
-// goroutines. It has a goroutine of its own only while items wait or run.
+// goroutines. It has a goroutine only while items wait or run.
 type Batcher[In, Out any] struct {
 	f func(context.Context, []In) ([]Out, error)
 	o Options
 
 	mu      sync.Mutex
 	queue   list.List // of *item, in the order of arrival
-	batch   *running  // nil: none runs
+	batch   *running  // nil if none runs
 	serving bool      // the goroutine is running
 	closed  bool
-	wake    chan struct{} // of capacity 1: the queue has changed so that a batch may start
+	wake    chan struct{} // of capacity 1: wakes the goroutine when a batch may be able to start
 	idle    chan struct{} // closed once the goroutine has ended after Close
 	counted Stats         // all fields except Queued
 }
@@ -47,9 +48,9 @@ type item[In, Out any] struct {
 	in      In
 	out     Out
 	err     error
-	at      time.Time     // of arrival
-	place   *list.Element // nil once the batch has started or the item has left
-	batch   *running      // that the item is part of
+	at      time.Time     // time of arrival
+	place   *list.Element // nil once the batch has started or the item was removed
+	batch   *running      // the batch that contains the item
 	settled chan struct{} // closed once out and err are set
 }
 
@@ -57,7 +58,7 @@ type item[In, Out any] struct {
 type running struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	waiting int // callers that still wait for it
+	waiting int // number of callers that still wait for it
 	began   time.Time
 }
 
@@ -90,9 +91,9 @@ func (b *Batcher[In, Out]) usable(ctx context.Context) error {
 
 // Do computes in as part of a batch, waits, and returns its output.
 //
-// Where ctx ends first Do returns its error at once. An item whose batch has not started
-// then leaves the queue, and f never sees it. ErrQueueFull and ErrClosed say that the item
-// was not accepted; the other errors are listed at New.
+// If ctx ends first, Do returns its error at once. If the item's batch has not started, the
+// item is removed from the queue. ErrQueueFull and ErrClosed mean that the item was not
+// accepted; New lists the other errors.
 func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 	var none Out
 	err := b.usable(ctx)
@@ -140,7 +141,7 @@ func (b *Batcher[In, Out]) enqueue(it *item[In, Out]) error {
 	return nil
 }
 
-// wakeUp makes the goroutine look at the queue again.
+// wakeUp makes the goroutine check the queue again.
 func (b *Batcher[In, Out]) wakeUp() {
 	select {
 	case b.wake <- struct{}{}:
@@ -148,9 +149,9 @@ func (b *Batcher[In, Out]) wakeUp() {
 	}
 }
 
-// leave removes an item whose caller no longer waits: from the queue, or from the count of
-// callers that wait for its batch. It returns which, as words for an error message, or "" if
-// the item is settled.
+// leave removes an item whose caller no longer waits from the queue, or from the count of
+// callers that wait for its batch. It returns words for an error message that say which, or
+// "" if the item is settled.
 func (b *Batcher[In, Out]) leave(it *item[In, Out]) (when string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,7 +162,7 @@ func (b *Batcher[In, Out]) leave(it *item[In, Out]) (when string) {
 		it.place = nil
 		b.counted.Left++
 		if first {
-			b.wakeUp() // the time to linger depends on the first item
+			b.wakeUp() // the remaining linger time depends on the first item
 		}
 		return "before its batch started"
 	case it.batch != nil:
@@ -196,8 +197,8 @@ func (b *Batcher[In, Out]) serve() {
 }
 
 // next removes the items of the next batch from the queue and returns them. If no batch can
-// start yet, it returns how long to wait for more items. If the queue is empty, it returns
-// ended, and the goroutine must end.
+// start yet, it returns how long to wait for more items. If the queue is empty, ended is
+// true, and the goroutine must end.
 func (b *Batcher[In, Out]) next() (items []*item[In, Out], wait time.Duration, ended bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -295,11 +296,11 @@ func (b *Batcher[In, Out]) settle(items []*item[In, Out], outs []Out, err error)
 	}
 }
 
-// Close has the Batcher accept no more items, starts what waits without lingering, and
-// returns when everything accepted is settled. Where ctx ends first it returns a
-// *CloseError at once: items whose batch has not started are ErrClosed, and the context of
-// the batch that runs is cancelled; its callers get what f returns. Close may be called
-// again, to wait for that batch too.
+// Close makes the Batcher reject new items, starts waiting items without lingering, and
+// returns when all accepted items are settled. If ctx ends first, it returns a *CloseError
+// at once: items whose batch has not started get ErrClosed, and the context of the running
+// batch is cancelled. Its callers get the results of f. Close may be called again, to wait
+// for that batch too.
 func (b *Batcher[In, Out]) Close(ctx context.Context) error {
 	if err := b.usable(ctx); err != nil {
 		return fmt.Errorf("batch: Close: %w", err)
@@ -342,7 +343,7 @@ func (b *Batcher[In, Out]) drop(cause error) error {
 		b.batch.cancel(cause)
 	}
 	if e.Dropped+e.Running == 0 {
-		return nil // everything was settled as the context ended
+		return nil // all items were settled while the context ended
 	}
 	return e
 }

@@ -6,21 +6,22 @@ import (
 	"strings"
 )
 
-// The causes that errors.Is finds in what Do returns.
+// The errors of Do that errors.Is finds.
 var (
-	// ErrQueueFull means that MaxQueue items wait already. The item was not accepted.
+	// ErrQueueFull means that MaxQueue items are already waiting. The item was not
+	// accepted.
 	ErrQueueFull = errors.New("the queue is full")
 	// ErrClosed means that the Batcher was closed before the item was accepted, or that
 	// Close gave up before the item's batch started.
 	ErrClosed = errors.New("the batcher is closed")
-	// ErrOutputs means that the function returned another number of outputs, or of
-	// Errors, than it was given items.
+	// ErrOutputs means that the number of outputs, or of Errors, that the function
+	// returned is not the number of its items.
 	ErrOutputs = errors.New("wrong number of outputs")
 )
 
-// Errors is what a Batcher's function returns where some items failed and others did not:
-// element i is the error of item i, nil where the item has an output. It has one element
-// an item, and so have the outputs. Any other error is the error of all items.
+// Errors is the error of a Batcher's function if some items failed and others did not.
+// Element i is the error of item i, or nil if the item has an output. It has one element
+// for each item, and so have the outputs. Any other error is the error of all items.
 type Errors []error
 
 // Error lists the items that failed.
@@ -55,11 +56,11 @@ func (e Errors) Unwrap() []error {
 // PanicError is the error of all items of a batch whose function panicked or called
 // runtime.Goexit.
 type PanicError struct {
-	Value any    // that panic was called with; nil for runtime.Goexit
-	Stack []byte // of the panic
+	Value any    // the value passed to panic; nil for runtime.Goexit
+	Stack []byte // stack of the panic
 }
 
-// Error gives the value, not the stack.
+// Error returns a text with the value, but without the stack.
 func (e *PanicError) Error() string {
 	if e == nil || e.Value == nil {
 		return "batch: the function called runtime.Goexit"
@@ -67,7 +68,7 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("batch: the function panicked: %v", e.Value)
 }
 
-// Unwrap returns the value that panic was called with, where it is an error.
+// Unwrap returns the value passed to panic if it is an error.
 func (e *PanicError) Unwrap() error {
 	if e == nil {
 		return nil
@@ -76,14 +77,14 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// CloseError says what Close left undone because its context ended first.
+// CloseError lists the unfinished work of a Close whose context ended first.
 type CloseError struct {
 	Dropped int   // items whose batch had not started; their callers get ErrClosed
-	Running int   // items of the batch that was running, whose context was cancelled
-	Cause   error // of the context
+	Running int   // items of the running batch, whose context was cancelled
+	Cause   error // error of the context
 }
 
-// Error gives the counts and the cause.
+// Error returns a text with the counts and the cause.
 func (e *CloseError) Error() string {
 	if e == nil {
 		return "batch: Close: nothing was dropped"

@@ -13,22 +13,22 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// ownFile is how an OpError names lines of this file.
+// ownFile is the name of this file in an OpError.
 const ownFile = "batch/matmuls.go:"
 
-// MatMuls returns the products as[i].MatMul(bs[i], opts...) in order. Pairs of equal
-// shapes, types and streams are stacked and computed as one batched product; an operand
-// that all pairs of such a group share, as a weight, is not copied. The products are
-// started, and MatMuls does not wait for them.
+// MatMuls returns the products as[i].MatMul(bs[i], opts...) in order. Pairs of equal shapes,
+// types and streams are stacked and computed as one batched product; an operand that all
+// pairs of such a group share, such as a weight, is not copied. The products are started, and
+// MatMuls does not wait for them.
 //
-// An error stays with its item: an operand that carries one, shapes that do not fit and
-// the memory of a stack that cannot be had leave the other items as they are. An item
-// without a partner, where as and bs differ in length, is gpk.ErrShape.
+// An error affects only its own item. This is true of an operand that carries an error, of
+// shapes that do not fit, and of a lack of memory for a stack. If as and bs differ in length,
+// the items without a partner are gpk.ErrShape.
 //
-// Results of a group are views of one array, and belong to the newest scope among the
-// group's operands. So Free of one frees them all; Clone makes an array of its own. Each
-// result has MatMul's precision; its bits can differ from those of the product computed
-// alone, which another kernel may compute.
+// Results of a group are views of one array, and belong to the newest scope among the group's
+// operands. So Free of one frees them all; Clone makes an independent array. Each result has
+// MatMul's precision. Its bits can differ from those of a separate product, for which another
+// kernel may be chosen.
 func MatMuls(as, bs []*gpk.Array, opts ...matmul.Option) []*gpk.Array {
 	site := callsite.Here()
 	out := matMuls(as, bs, opts)
@@ -43,10 +43,10 @@ func MatMuls(as, bs []*gpk.Array, opts ...matmul.Option) []*gpk.Array {
 	return out
 }
 
-// locate has an error of the product of item i name the caller's line. Errors that an
-// operand had before name their own.
+// locate makes an error of the product of item i name the caller's line. An error that an
+// operand already carried keeps its line.
 func locate(err error, site callsite.Site, i int) error {
-	e, ok := err.(*gpk.OpError) //nolint:errorlint // the outermost alone
+	e, ok := err.(*gpk.OpError) //nolint:errorlint // only the outermost error
 	if !ok || !strings.HasPrefix(e.Site, ownFile) {
 		return err
 	}
@@ -65,7 +65,8 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 			Err: fmt.Errorf("%w: the item has one operand: there are %d left and %d right ones", gpk.ErrShape, len(as), len(bs)),
 		})
 	}
-	// Pending operands are computed here. An error that is known then is its item's alone.
+	// Pending operands are computed here. An error that is found now is the error of that
+	// item only.
 	operands := slices.Concat(as[:n], bs[:n])
 	settled := array.Settled(operands...)
 	sound := settled || gpk.Eval(operands...) == nil
@@ -78,7 +79,7 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 			out[i] = as[i].MatMul(bs[i], opts...)
 			continue
 		}
-		// Most often all are alike: then only the first has its kind written out.
+		// Usually all pairs are alike. Then only the kind of the first is computed.
 		if at < 0 || !alike(as[i], as[at]) || !alike(bs[i], bs[at]) {
 			at, k = i, kindOf(as[i], bs[i])
 		}
@@ -94,15 +95,15 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 	return out
 }
 
-// stackable reports whether an array can be part of a stack without bringing an error to
-// the rest of it. A settled one carries none.
+// stackable reports whether an array can be part of a stack without bringing an error to the
+// other items. settled says that the array carries no error.
 func stackable(a *gpk.Array, settled bool) bool {
 	return a.NDim() > 0 && (settled || array.Settled(a))
 }
 
-// kind is what the pairs of a group have in common.
+// kind identifies the pairs that form a group.
 type kind struct {
-	shapes           string // both, in bytes
+	shapes           string // both shapes, encoded as bytes
 	aType, bType     gpk.DType
 	aStream, bStream *device.Stream
 }
@@ -119,14 +120,15 @@ func kindOf(a, b *gpk.Array) kind {
 	return kind{string(text), a.DType(), b.DType(), a.Stream(), b.Stream()}
 }
 
-// alike reports whether two arrays have one shape, type and stream.
+// alike reports whether two arrays have the same shape, type and stream.
 func alike(a, b *gpk.Array) bool {
 	x, y := array.Shown(a), array.Shown(b)
 	return a.Stream() == b.Stream() && x.DType == y.DType && slices.Equal(x.Layout.Shape, y.Layout.Shape)
 }
 
-// multiply computes the products of a group: as one where they are several and that
-// succeeds, else one by one, so that every item has its own result or error.
+// multiply computes the products of a group. It computes them as one product if there are
+// several and that succeeds, and otherwise one by one, so that every item has its own result
+// or error.
 func multiply(out, as, bs []*gpk.Array, group []int, opts []matmul.Option) {
 	if len(group) > 1 {
 		left, right := make([]*gpk.Array, len(group)), make([]*gpk.Array, len(group))
@@ -142,15 +144,15 @@ func multiply(out, as, bs []*gpk.Array, group []int, opts []matmul.Option) {
 	}
 	for _, i := range group {
 		out[i] = as[i].MatMul(bs[i], opts...)
-		_ = gpk.Eval(out[i]) // starts it; an error is the array's own
+		_ = gpk.Eval(out[i]) // starts the computation; the array carries the error
 	}
 }
 
-// batched returns the products of pairs of equal shapes along a new first axis, started.
+// batched starts the products of pairs of equal shapes as one array, along a new first axis.
 func batched(as, bs []*gpk.Array, opts []matmul.Option) (*gpk.Array, error) {
 	x, y := as[0].Shape(), bs[0].Shape()
 	if same(bs) && len(y) == 2 {
-		// The rows of all items are the rows of one left operand.
+		// All rows of all items form one left operand.
 		a := gpk.Stack(0, as...)
 		defer a.Free()
 		rows := len(as)
@@ -160,8 +162,8 @@ func batched(as, bs []*gpk.Array, opts []matmul.Option) (*gpk.Array, error) {
 		c := a.Reshape(rows, x[len(x)-1]).MatMul(bs[0], opts...)
 		return c.Reshape(slices.Concat([]int{len(as)}, x[:len(x)-1], y[1:])...), gpk.Eval(c)
 	}
-	// MatMul broadcasts leading axes from the last one on: with equal ranks the new axis
-	// stands before all of them.
+	// MatMul broadcasts leading axes from the last one on. With operands of equal rank, the
+	// new axis is the first of both.
 	rank := max(len(x), len(y), 2)
 	a, b := matrix(as[0], 0, rank), matrix(bs[0], 1, rank)
 	if !same(as) || same(bs) {
@@ -183,8 +185,8 @@ func batched(as, bs []*gpk.Array, opts []matmul.Option) (*gpk.Array, error) {
 	return c, err
 }
 
-// stack returns operands of one shape as matrices along a new first axis. It makes no view of
-// each: the operands one behind the other are the stack.
+// stack returns operands of one shape as matrices along a new first axis. It makes no view
+// for each operand: the concatenated operands are the stack.
 func stack(as []*gpk.Array, axis, rank int) *gpk.Array {
 	all, ok := array.Gathered(as)
 	if !ok {
@@ -193,8 +195,8 @@ func stack(as []*gpk.Array, axis, rank int) *gpk.Array {
 	return all.Reshape(append([]int{len(as)}, matrix(as[0], axis, rank).Shape()...)...)
 }
 
-// matrix returns an operand with rank axes, 2 or more. A vector gets an axis of length 1
-// at axis, as in a product: 0 makes it a row, 1 a column.
+// matrix returns an operand with rank axes, at least 2. A vector gets an axis of length 1:
+// before axis 0 it becomes a row, before axis 1 a column.
 func matrix(a *gpk.Array, axis, rank int) *gpk.Array {
 	if a.NDim() == 1 {
 		a = a.Unsqueeze(axis)
@@ -205,7 +207,7 @@ func matrix(a *gpk.Array, axis, rank int) *gpk.Array {
 	return a
 }
 
-// same reports whether all are one array.
+// same reports whether all elements are the same array.
 func same(as []*gpk.Array) bool {
 	for _, a := range as {
 		if a != as[0] {

@@ -5,30 +5,30 @@ import (
 	"sort"
 )
 
-// Stats is what a Batcher has counted since New. Accepted is the sum of Left, Dropped,
+// Stats holds the counters of a Batcher since New. Accepted is the sum of Left, Dropped,
 // Done, Failed, Queued and Running.
 type Stats struct {
-	Accepted uint64 // items that Do put into the queue
-	Rejected uint64 // items that Do refused with ErrQueueFull
-	Left     uint64 // items whose caller left before their batch started
+	Accepted uint64 // items that Do added to the queue
+	Rejected uint64 // items that Do rejected with ErrQueueFull
+	Left     uint64 // items whose caller stopped waiting before their batch started
 	Dropped  uint64 // items whose batch had not started when Close gave up
 	Done     uint64 // items that got an output
-	Failed   uint64 // items that the function gave an error
+	Failed   uint64 // items for which the function returned an error
 	Queued   int    // items that wait for their batch to start
-	Running  int    // items of the batch that runs
+	Running  int    // items of the running batch
 
-	Sizes     Histogram // of the batches that have started, in items
-	Waiting   Histogram // of the items of these batches: seconds in the queue
-	Computing Histogram // of the batches that have ended: seconds in the function
+	Sizes     Histogram // sizes of the batches that have started, in items
+	Waiting   Histogram // seconds in the queue, of the items of these batches
+	Computing Histogram // seconds in the function, of the batches that have ended
 }
 
-// Histogram counts values by their size. Counts[i] is the number of values up to Bounds[i]
-// and above the bound before it. The last element of Counts is the number of values above
-// all bounds.
+// Histogram counts values by their size. Counts[i] is the number of values above
+// Bounds[i-1] and up to Bounds[i]. The last element of Counts is the number of values
+// above all bounds.
 type Histogram struct {
 	Bounds []float64
 	Counts []uint64
-	Sum    float64 // of all values
+	Sum    float64 // sum of all values
 }
 
 // Count returns the number of values.
@@ -50,8 +50,8 @@ func (h Histogram) clone() Histogram {
 	return h
 }
 
-// newStats returns the counters of a Batcher. The bounds double: sizes from 1 to
-// maxItems, times from 1/4 ms to 8.192 s.
+// newStats returns the counters of a Batcher. The bounds of its histograms are powers of
+// two: sizes from 1 to maxItems, and times from 1/4 ms to 8.192 s.
 func newStats(maxItems int) Stats {
 	var sizes, times []float64
 	for n := 1; n < maxItems && len(sizes) < 32; n *= 2 {
@@ -67,7 +67,7 @@ func newStats(maxItems int) Stats {
 	return Stats{Sizes: histogram(sizes), Waiting: histogram(times), Computing: histogram(times)}
 }
 
-// Stats returns the counters as they are now. Those of a nil Batcher are zero.
+// Stats returns the current counters. Those of a nil Batcher are zero.
 func (b *Batcher[In, Out]) Stats() Stats {
 	if b == nil {
 		return Stats{}

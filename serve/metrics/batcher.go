@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk/serve/batch"
 )
 
-// Batcher returns a collector of what b, a *batch.Batcher, has counted: items by outcome,
+// Batcher returns a collector of the counters of b, a *batch.Batcher: items by outcome,
 // the queue's length, and histograms of batch sizes and of times in seconds. The label
 // batcher is name; two Batchers of one registry need two names.
 func Batcher(name string, b interface{ Stats() batch.Stats }) prometheus.Collector {

@@ -10,16 +10,16 @@ import (
 type metric[S any] struct {
 	desc      *prometheus.Desc
 	kind      prometheus.ValueType
-	values    []string                 // of the variable labels
+	values    []string                 // values of the variable labels
 	value     func(S) float64          // nil for a histogram
 	histogram func(S) *batch.Histogram // nil for a number
 }
 
-// collector exports metrics of values of type S, which read returns.
+// collector exports metrics of values of type S that read returns.
 type collector[S any] struct {
-	labels  prometheus.Labels // that all metrics have
+	labels  prometheus.Labels // labels of all metrics
 	metrics []metric[S]
-	read    func() (S, bool) // false: there is nothing to export yet
+	read    func() (S, bool) // false if there is nothing to export yet
 }
 
 // Describe implements prometheus.Collector.

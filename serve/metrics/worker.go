@@ -8,10 +8,10 @@ import (
 	"github.com/gpk-go/gpk/serve/worker"
 )
 
-// Worker returns a collector of what w, a *worker.Worker, has counted: messages by
-// outcome, the queue's length by band, the state, and the median and 99th percentile of
-// waiting and handling in seconds. The label worker is name; two Workers of one registry
-// need two names.
+// Worker returns a collector of the counters of w, a *worker.Worker: messages by outcome,
+// the queue's length by band, the state, and the median and 99th percentile of waiting
+// and handling in seconds. The label worker is name; two Workers of one registry need two
+// names.
 func Worker(name string, w interface {
 	Telemetry() worker.Telemetry
 	State() worker.State

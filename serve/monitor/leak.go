@@ -16,17 +16,18 @@ import (
 type Leak struct {
 	From, To Snapshot // the beginning and the end of the window
 	Growth   float64  // of the bytes in use: 0.21 is 21 %
-	Sites    []Site   // what was allocated in the window and lives on, the most bytes first
+	Sites    []Site   // the memory that was allocated in the window and is still in use, by operation, the most bytes first
 }
 
-// Site is an operation on a line of the program that allocated memory which lives on.
+// Site is an operation on a line of the program, with the memory that it allocated and that
+// is still in use.
 type Site struct {
 	Origin  string // such as "Add at main/main.go:17"; "" for buffers without a label
 	Bytes   int64
 	Buffers int
 }
 
-// String is one line, for a person.
+// String describes the leak in one line.
 func (l Leak) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "the bytes in use grew by %.0f %% in %v, from %s to %s", 100*l.Growth,
@@ -38,16 +39,16 @@ func (l Leak) String() string {
 	return b.String()
 }
 
-// String is such as "21 MiB in 3 buffers of Add at main/main.go:17".
+// String returns a text such as "21 MiB in 3 buffers of Add at main/main.go:17".
 func (s Site) String() string {
 	return fmt.Sprintf("%s in %d buffers of %s", bytesize.Format(s.Bytes), s.Buffers, cmp.Or(s.Origin, "unknown origin"))
 }
 
 // Leaks compares the newest snapshot with the one a window before it. It returns a Leak if
-// the bytes in use have grown by more than Options.Growth, and nothing otherwise: also if
-// the snapshots do not reach back so far, and if nothing was in use then, as while a program
-// starts. What the program has dropped is no leak: before one is reported, a garbage
-// collection runs and a new snapshot is taken.
+// the bytes in use have grown by more than Options.Growth. It returns nothing if the
+// snapshots do not reach back a window, or if nothing was in use at that time, for example
+// when a program starts. Buffers that the program has dropped are not a leak: before a leak
+// is reported, a garbage collection runs and a new snapshot is taken.
 func (m *Monitor) Leaks() []Leak {
 	if _, found := m.growth(); !found {
 		return nil
@@ -64,7 +65,7 @@ func (m *Monitor) Leaks() []Leak {
 	return []Leak{l}
 }
 
-// growth returns the leak of the window that ends with the newest snapshot, without sites.
+// growth returns the leak in the window that ends with the newest snapshot, without sites.
 func (m *Monitor) growth() (l Leak, found bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,7 +81,7 @@ func (m *Monitor) growth() (l Leak, found bool) {
 	return l, l.Growth > m.o.Growth
 }
 
-// sitesOf adds the buffers of each origin.
+// sitesOf sums the buffers by their origin.
 func sitesOf(list []device.LiveBuffer) []Site {
 	sites := map[string]Site{}
 	for _, b := range list {

@@ -11,40 +11,40 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Options are a Monitor's. The zero value has the defaults.
+// Options are the options of a Monitor. The zero value selects the defaults.
 type Options struct {
-	Interval time.Duration // between the snapshots that Start takes; 0: a second
-	Window   time.Duration // over which growth counts as a leak; 0: 300 s
-	Growth   float64       // of the bytes in use, beyond which it is a leak; 0: 0.2, a fifth
-	Keep     int           // snapshots that History keeps; 0: 3600
+	Interval time.Duration // time between the snapshots of Start; 0: a second
+	Window   time.Duration // time over which growth counts as a leak; 0: 300 s
+	Growth   float64       // growth of the bytes in use above which it is a leak; 0: 0.2, a fifth
+	Keep     int           // number of snapshots that History keeps; 0: 3600
 
-	// Trace has arrays of every size name the line that made them, until Close. Without
-	// it Leaks names the lines of arrays from 64 KiB on. It costs an allocation of Go an
-	// array.
+	// Trace makes arrays of every size record the line that made them, until Close. Without
+	// it, Leaks names only the lines of arrays of at least 64 KiB. It costs an allocation in
+	// Go's heap for each array.
 	Trace bool
 
 	Now    func() time.Time // the clock; nil: time.Now
-	Source Source           // of the figures; nil: the device
+	Source Source           // source of the figures; nil: the device
 }
 
-// Snapshot is what a Monitor saw at one moment.
+// Snapshot holds the figures of a Monitor at one moment.
 type Snapshot struct {
 	Memory
 	Time     time.Time
 	Pressure Pressure
-	Trimmed  bool  // the pool was trimmed because of it; the figures are those before
-	Err      error // why there are no figures, or why the pool could not be trimmed
+	Trimmed  bool  // the pool was trimmed because of these figures; they are those before it
+	Err      error // the reason why there are no figures, or why the pool could not be trimmed
 
-	buffers uint64 // made by then
+	buffers uint64 // number of buffers made so far
 }
 
-// ErrClosed is the answer of Start after Close.
+// ErrClosed is the error of Start after Close.
 var ErrClosed = errors.New("the monitor is closed")
 
 // Monitor watches the memory of one device. It is safe for use by many goroutines.
 //
-// When 85 % of the memory are used, the pool is trimmed, once; after less than 80 % were
-// used, it can happen again.
+// When 85 % of the memory are used, the pool is trimmed once. It can be trimmed again after
+// less than 80 % were used.
 type Monitor struct {
 	o         Options
 	source    Source
@@ -52,21 +52,21 @@ type Monitor struct {
 
 	mu       sync.Mutex // never held during a call of the source or of a callback
 	history  history
-	pressure Pressure // of the newest snapshot
-	told     Pressure // of the last one that callbacks were told of
+	pressure Pressure // level of the newest snapshot
+	told     Pressure // level that the callbacks were last called with
 	telling  bool     // callbacks are running
-	disarmed bool     // the pool was trimmed, and 80 % were used ever since
+	disarmed bool     // the pool was trimmed, and since then at least 80 % were used
 	watchers []*watcher
 	closed   bool
-	cancel   context.CancelFunc // ends the goroutine of Start; nil: there is none
+	cancel   context.CancelFunc // ends the goroutine of Start; nil if there is none
 	done     chan struct{}      // closed when that goroutine has ended
 }
 
 // watcher is one callback.
 type watcher struct{ f func(Snapshot) }
 
-// New returns a monitor of d's memory; with Options.Source d may be nil. It does nothing by
-// itself until Start. A device that does not work gives snapshots that carry its error.
+// New returns a monitor of d's memory. With Options.Source, d may be nil. Before Start it
+// takes no snapshots by itself. If a device does not work, its snapshots carry its error.
 func New(d *device.Device, o Options) *Monitor {
 	if o.Interval <= 0 {
 		o.Interval = time.Second
@@ -93,8 +93,8 @@ func New(d *device.Device, o Options) *Monitor {
 	return m
 }
 
-// Snapshot takes a snapshot and keeps it for History, unless there are no figures: then its
-// Err says why. It trims the pool and calls callbacks where the figures call for it.
+// Snapshot takes a snapshot. If there are no figures, its Err gives the reason; otherwise
+// History keeps it. If the figures require it, Snapshot trims the pool and calls callbacks.
 func (m *Monitor) Snapshot() Snapshot {
 	s := m.measure()
 	if s.Err != nil {
@@ -122,7 +122,7 @@ func (m *Monitor) Snapshot() Snapshot {
 	return s
 }
 
-// measure asks the source.
+// measure reads the figures from the source.
 func (m *Monitor) measure() Snapshot {
 	s := Snapshot{buffers: m.source.Buffers()}
 	s.Memory, s.Err = m.source.Memory()
@@ -131,10 +131,10 @@ func (m *Monitor) measure() Snapshot {
 	return s
 }
 
-// OnPressure has f called with the snapshot that changed the level of pressure, in the
-// goroutine that took it. The first level is Low. Callbacks run one after another and may
-// use the Monitor. A change that happens while they run is told with the next snapshot.
-// remove ends it, and may be called more than once.
+// OnPressure registers a callback: f is called with the snapshot that changed the level of
+// pressure, in the goroutine that took it. The first level is Low. Callbacks run one after
+// another and may use the Monitor. A change while they run is reported with the next snapshot.
+// remove removes the callback, and may be called more than once.
 func (m *Monitor) OnPressure(f func(Snapshot)) (remove func()) {
 	w := &watcher{f}
 	m.mu.Lock()
@@ -143,7 +143,7 @@ func (m *Monitor) OnPressure(f func(Snapshot)) (remove func()) {
 	return func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		var left []*watcher // a new slice: tell may be walking the old one
+		var left []*watcher // a new slice, because tell may be iterating over the old one
 		for _, x := range m.watchers {
 			if x != w {
 				left = append(left, x)
@@ -153,8 +153,8 @@ func (m *Monitor) OnPressure(f func(Snapshot)) (remove func()) {
 	}
 }
 
-// tell calls the callbacks where the level has changed since they were called last, unless
-// they are running.
+// tell calls the callbacks if the level has changed since their last call, unless they are
+// running.
 func (m *Monitor) tell(s Snapshot) {
 	m.mu.Lock()
 	if m.telling || s.Pressure == m.told {
@@ -174,25 +174,26 @@ func (m *Monitor) tell(s Snapshot) {
 	}
 }
 
-// Pressure returns the level of the newest snapshot; Low before the first.
+// Pressure returns the level of the newest snapshot. Before the first one it is Low.
 func (m *Monitor) Pressure() Pressure {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.pressure
 }
 
-// History returns the last n snapshots, the oldest first. Fewer are returned where fewer
-// were kept; n < 0 returns all.
+// History returns the last n snapshots, the oldest first, or fewer if fewer were kept. A
+// negative n returns all.
 func (m *Monitor) History(n int) []Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.history.last(n)
 }
 
-// CanAllocate reports whether bytes more, and a margin of so large a part of them, fit into
-// what is free and what the pool keeps for reuse: with a margin of 0.1, 500 bytes need 550.
-// It asks the source. Without figures, for negative bytes and for a margin that is negative or
-// no number it reports false. The answer is no promise: others may be faster.
+// CanAllocate reports whether a number of bytes plus a margin fit into the free memory and the
+// memory that the pool keeps for reuse. The margin is a fraction of the bytes: with 0.1, 500
+// bytes need 550. CanAllocate queries the source. It reports false if there are no figures, if
+// bytes is negative, and if margin is negative or NaN. An allocation can still fail, because
+// other goroutines and programs may allocate first.
 func (m *Monitor) CanAllocate(bytes int64, margin float64) bool {
 	if bytes < 0 || !(margin >= 0) {
 		return false
@@ -206,8 +207,8 @@ func (m *Monitor) CanAllocate(bytes int64, margin float64) bool {
 	return bytes <= room && extra <= float64(room-bytes)
 }
 
-// Start begins to take a snapshot now and then one every Options.Interval, in a goroutine
-// that runs until ctx ends or Close is called. Where it runs already, Start does nothing.
+// Start takes a snapshot now and then one every Options.Interval, in a goroutine that runs
+// until ctx ends or Close is called. If that goroutine is already running, Start does nothing.
 func (m *Monitor) Start(ctx context.Context) error {
 	if ctx == nil {
 		return errors.New("a nil context")
@@ -244,9 +245,9 @@ func (m *Monitor) run(ctx context.Context, cancel context.CancelFunc, done chan 
 	}
 }
 
-// Close ends the goroutine of Start and Options.Trace; snapshots can still be taken. It
-// waits until the goroutine has ended, unless callbacks are running, one of which may be
-// its caller. Closing again does nothing. The error is always nil.
+// Close ends the goroutine of Start, and Options.Trace. Snapshots can still be taken. Close
+// waits until the goroutine has ended, unless callbacks are running, because one of them may
+// be its caller. Closing again does nothing. The error is always nil.
 func (m *Monitor) Close() error {
 	m.mu.Lock()
 	first := !m.closed

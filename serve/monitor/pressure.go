@@ -2,10 +2,10 @@ package monitor
 
 import "github.com/gpk-go/gpk/internal/enum"
 
-// Pressure says how full a device's memory is.
+// Pressure is a level of the use of a device's memory.
 type Pressure uint8
 
-// The levels, by the part of the memory that is used.
+// The levels, by the fraction of the memory that is used.
 const (
 	Low      Pressure = iota // below 60 %
 	Moderate                 // from 60 %
@@ -13,8 +13,8 @@ const (
 	Critical                 // from 90 %
 )
 
-// The parts of the memory at which a level begins, and those between which the pool is
-// trimmed once.
+// The fractions of the memory at which a level begins, and those between which the pool
+// is trimmed once.
 const (
 	moderateFrom = 0.60
 	highFrom     = 0.80
@@ -29,7 +29,7 @@ func (p Pressure) String() string {
 	return enum.Name(p, "Pressure", "low", "moderate", "high", "critical")
 }
 
-// pressureOf returns the level of a used part, 0 to 1.
+// pressureOf returns the level for a used fraction from 0 to 1.
 func pressureOf(used float64) Pressure {
 	switch {
 	case used >= criticalFrom:

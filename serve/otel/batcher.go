@@ -7,7 +7,7 @@ import (
 	"github.com/gpk-go/gpk/serve/batch"
 )
 
-// Batcher registers what b, a *batch.Batcher, has counted: items by outcome, the queue's
+// Batcher registers the counters of b, a *batch.Batcher: items by outcome, the queue's
 // length, batch sizes, and times in seconds. The attribute gpk.batcher is name. A nil meter
 // or b is ErrUnsupported; other errors are the meter's.
 func Batcher(meter metric.Meter, name string, b interface{ Stats() batch.Stats }) (metric.Registration, error) {

@@ -14,17 +14,17 @@ import (
 	"github.com/gpk-go/gpk/serve/batch"
 )
 
-// group is the instruments that report values of type S, which read returns.
+// group is a set of instruments that report values of type S, which read returns.
 type group[S any] struct {
 	meter       metric.Meter
-	labels      []attribute.KeyValue // that all instruments have
-	read        func() (S, bool)     // false: there is nothing to report yet
+	labels      []attribute.KeyValue // labels of all instruments
+	read        func() (S, bool)     // false if there is nothing to report yet
 	instruments []metric.Observable
 	report      []func(o metric.Observer, s S)
 	errs        []error
 }
 
-// check returns why nothing can be registered; source is what is to be reported.
+// check returns the reason why nothing can be registered, or nil. source is the object to report on.
 func check(meter metric.Meter, source any) error {
 	switch {
 	case meter == nil:
@@ -54,7 +54,7 @@ func (g *group[S]) register() (metric.Registration, error) {
 	return r, nil
 }
 
-// with is the attributes of the group and more, as an option of an observation.
+// with returns the attributes of the group and further ones, as an option of an observation.
 func (g *group[S]) with(more ...attribute.KeyValue) metric.ObserveOption {
 	return metric.WithAttributeSet(attribute.NewSet(append(more, g.labels...)...))
 }
@@ -68,20 +68,20 @@ func (g *group[S]) whole(i metric.Int64Observable, err error, samples ...sample[
 	}
 }
 
-// real adds an instrument of floats, as whole does one of integers.
+// real adds an instrument of floats; see whole.
 func (g *group[S]) real(i metric.Float64Observable, err error, value func(S) float64, attributes ...attribute.KeyValue) {
 	g.instruments, g.errs = append(g.instruments, i), append(g.errs, err)
 	with := g.with(attributes...)
 	g.report = append(g.report, func(o metric.Observer, now S) { o.ObserveFloat64(i, value(now), with) })
 }
 
-// sample is one value of an instrument, and the attributes that tell it from the others.
+// sample is one value of an instrument, with the attributes that distinguish it from the others.
 type sample[S any] struct {
 	value      func(S) int64
 	attributes []attribute.KeyValue
 }
 
-// of is a sample with one attribute, or none where key is "".
+// of returns a sample with one attribute, or with none if key is "".
 func of[S any, N int | int64 | uint64](value func(S) N, key, name string) sample[S] {
 	s := sample[S]{value: func(now S) int64 { return clip(value(now)) }}
 	if key != "" {

@@ -62,7 +62,8 @@ func Pool(meter metric.Meter, d *device.Device) (metric.Registration, error) {
 	return g.register()
 }
 
-// checkPointer refuses a nil meter and a nil source, which is a pointer to a type of that name.
+// checkPointer returns an error for a nil meter or a nil source. name is the name of the
+// source's type.
 func checkPointer[S any](meter metric.Meter, name string, source *S) error {
 	if err := check(meter, source); err != nil || source != nil {
 		return err

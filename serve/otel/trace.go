@@ -14,10 +14,10 @@ import (
 	"github.com/gpk-go/gpk/profile"
 )
 
-// Span opens a region of the profile that runs, as profile.Span does, and a span of tracer
-// with the same name. The new context carries both. The function that it returns ends both,
-// in the goroutine that called Span. The span of tracer is there without a profile too. A nil
-// tracer has the region alone.
+// Span opens a region of the running profile, as profile.Span does, and a span of tracer with
+// the same name. The new context carries both. The returned function ends both, and must be
+// called in the goroutine that called Span. Without a running profile, Span still opens the
+// span of tracer. With a nil tracer it opens only the region.
 func Span(ctx context.Context, tracer trace.Tracer, name string) (context.Context, func()) {
 	if ctx == nil {
 		ctx = context.Background()
@@ -35,12 +35,12 @@ func Span(ctx context.Context, tracer trace.Tracer, name string) (context.Contex
 
 // Trace writes the regions of a report to tracer, as spans with the times and parents that
 // they had; regions without a parent are below the span that ctx carries. Regions that Span
-// has opened are spans already: Trace would write them a second time.
+// has opened are already spans: Trace would write them a second time.
 //
 // The attributes of a span are gpk.goroutine, the goroutine; gpk.operations and
 // gpk.transfers, the number of events started within it or a span below it; and
-// gpk.device_time, the seconds that these took on their devices, where that was measured of
-// any. A nil report is profile.ErrNil, and a nil tracer ErrUnsupported.
+// gpk.device_time, the seconds that these took on their devices, if any of them was measured.
+// A nil report is profile.ErrNil, and a nil tracer ErrUnsupported.
 func Trace(ctx context.Context, tracer trace.Tracer, r *profile.Report) error {
 	switch {
 	case tracer == nil:
@@ -56,7 +56,7 @@ func Trace(ctx context.Context, tracer trace.Tracer, r *profile.Report) error {
 	contexts := make(map[int]context.Context, len(regions))
 	for _, s := range regions {
 		parent, ok := contexts[s.Parent]
-		if !ok || s.Parent >= s.ID { // a parent starts first
+		if !ok || s.Parent >= s.ID { // a parent starts before its children
 			parent = ctx
 		}
 		begin := r.Started.Add(s.Start)
@@ -67,15 +67,15 @@ func Trace(ctx context.Context, tracer trace.Tracer, r *profile.Report) error {
 	return nil
 }
 
-// events is what happened within a region.
+// events sums the events within a region.
 type events struct {
 	operations, transfers int64
 	device                time.Duration
 	measured              bool
 }
 
-// eventsOf adds up the events of each region and of those below it. regions are in the order
-// of their IDs.
+// eventsOf sums the events of each region and of its descendants. regions are in the order of
+// their IDs.
 func eventsOf(r *profile.Report, regions []profile.Region) map[int]*events {
 	of := make(map[int]*events, len(regions))
 	for _, s := range regions {

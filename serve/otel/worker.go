@@ -7,7 +7,7 @@ import (
 	"github.com/gpk-go/gpk/serve/worker"
 )
 
-// Worker registers what w, a *worker.Worker, has counted: messages by outcome, the queue's
+// Worker registers the counters of w, a *worker.Worker: messages by outcome, the queue's
 // length by band, the state, and the median and 99th percentile of waiting and handling in
 // seconds. The attribute gpk.worker is name. A nil meter or w is ErrUnsupported; other
 // errors are the meter's.

@@ -18,7 +18,7 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// header says where something was measured.
+// header describes the machine and the settings of a measurement.
 type header struct {
 	Version   int    `json:"version"`
 	CPU       string `json:"cpu"`
@@ -27,16 +27,16 @@ type header struct {
 	GPU       string `json:"gpu"` // "": none
 	Driver    string `json:"driver"`
 	Kernels   string `json:"kernels"`
-	Precision string `json:"precision"` // of a float32 product that names none
+	Precision string `json:"precision"` // of a float32 product whose call names none
 }
 
-// document is a file of the cache.
+// document is the content of a cache file.
 type document struct {
 	Header header                  `json:"header"`
-	Curves map[string][][2]float64 `json:"curves"` // work and seconds
+	Curves map[string][][2]float64 `json:"curves"` // pairs of work and seconds
 }
 
-// Bounds of a file that is believed.
+// Limits of a valid file.
 const (
 	cacheVersion = 4
 	cacheBytes   = 1 << 20
@@ -47,7 +47,7 @@ const (
 
 func headerOf(host, gpu *device.Device) header {
 	h := header{Version: cacheVersion, CPU: host.Info().Name, Threads: runtime.GOMAXPROCS(0), Arch: runtime.GOARCH}
-	p, _ := matmul.Options{}.Resolve(dtype.Float32) // what is no precision fails where it is used
+	p, _ := matmul.Options{}.Resolve(dtype.Float32) // an invalid precision fails where it is used
 	h.Precision = p.String()
 	if gpu != nil {
 		h.GPU, h.Driver = gpu.Info().Name, gpu.Info().Driver
@@ -58,13 +58,13 @@ func headerOf(host, gpu *device.Device) header {
 	return h
 }
 
-// path is the file's in a cache folder.
+// path returns the path of the file in a cache folder.
 func (h header) path(cache string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%#v", h))
 	return filepath.Join(cache, "route", hex.EncodeToString(sum[:8])+".json")
 }
 
-// cacheFile is what was measured, on disk.
+// cacheFile is a file with the results of a measurement.
 type cacheFile struct {
 	path   string // "": there is no cache
 	header header
@@ -72,7 +72,7 @@ type cacheFile struct {
 
 var errNoCache = errors.New("no cache folder")
 
-// read returns what the file holds, and an error where it is not to be believed.
+// read returns the content of the file, or an error if it is not valid.
 func (f cacheFile) read() (tables, error) {
 	if f.path == "" {
 		return nil, errNoCache
@@ -84,7 +84,7 @@ func (f cacheFile) read() (tables, error) {
 	return parse(text, f.header)
 }
 
-// parse reads a document that was measured where h says.
+// parse reads a document. Its header must be h.
 func parse(text []byte, h header) (tables, error) {
 	var d document
 	in := json.NewDecoder(bytes.NewReader(text))
@@ -116,7 +116,7 @@ func parse(text []byte, h header) (tables, error) {
 	return t, nil
 }
 
-// check bounds the points of a curve.
+// check returns an error if the points of a curve are not within the limits.
 func check(points [][2]float64) error {
 	if len(points) == 0 || len(points) > maxPoints {
 		return fmt.Errorf("%d points", len(points))
@@ -132,7 +132,7 @@ func check(points [][2]float64) error {
 	return nil
 }
 
-// wanted are the names of the curves of a file.
+// wanted returns the names of the curves that a file must have.
 func wanted(gpu bool) (names []string) {
 	kinds := []device.Kind{device.CPU}
 	if gpu {
@@ -151,7 +151,7 @@ func wanted(gpu bool) (names []string) {
 	return names
 }
 
-// write keeps tables. The file appears whole, for its owner alone.
+// write stores tables. The file appears atomically, and only its owner can read it.
 func (f cacheFile) write(t tables) error {
 	if f.path == "" {
 		return errNoCache
@@ -169,7 +169,7 @@ func (f cacheFile) write(t tables) error {
 	})
 }
 
-// encode is the text of a file.
+// encode returns the text of a file.
 func encode(h header, t tables) ([]byte, error) {
 	d := document{h, map[string][][2]float64{}}
 	for name, points := range t {

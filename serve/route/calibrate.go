@@ -10,14 +10,14 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Calibrate returns what operations cost on the CPU and on d, a GPU; nil is the default
-// device, and the CPU gives a model of the CPU alone.
+// Calibrate returns a model of the cost of operations on the CPU and on d, a GPU. A nil d is
+// the default device. If d is the CPU, the model describes only the CPU.
 //
 // It measures once for each GPU, driver, kernel library and model of CPU. That can take half
 // a minute, in which nothing else should run. The result is kept in the folder route of gpk's
-// cache (GPK_CACHE); to measure again, delete the file there. A file that is damaged is
-// ignored and replaced; where none can be written, the next program measures again. It
-// returns ctx's error where that ends, and the device's.
+// cache (GPK_CACHE); to measure again, delete the file there. A damaged file is ignored and
+// replaced. If the file cannot be written, the next program measures again. ¶ Errors: that of
+// ctx if it ends, and those of the device.
 func Calibrate(ctx context.Context, d *device.Device) (*Model, error) {
 	if ctx == nil {
 		return nil, errors.New("route.Calibrate: a nil context")
@@ -62,23 +62,23 @@ func calibrate(ctx context.Context, d *device.Device) (*Model, error) {
 		}
 	}
 	m.set(t)
-	_ = file.write(t) // the model is as good without
+	_ = file.write(t) // the model works without the file
 	return m, nil
 }
 
-// tables is everything that is measured, as a file has it: points by the name of the curve.
+// tables holds the measured points of each curve by its name, as in the file.
 type tables map[string][]point
 
-// curveName is such as "cpu elementwise float32".
+// curveName returns a name such as "cpu elementwise float32".
 func curveName(k device.Kind, c class, dt dtype.DType) string { return fmt.Sprint(k, " ", c, " ", dt) }
 
-// The names of the copies' curves.
+// The names of the curves of copies.
 const (
 	upName   = "copy up"
 	downName = "copy down"
 )
 
-// measureAll measures the CPU, and a GPU unless it is nil.
+// measureAll measures the CPU and, unless it is nil, a GPU.
 func measureAll(ctx context.Context, host, gpu *device.Device) (tables, error) {
 	t := tables{}
 	if err := t.measure(&laboratory{ctx: ctx, dev: host}); err != nil {
@@ -114,7 +114,7 @@ func (t tables) measure(l *laboratory) error {
 	return nil
 }
 
-// set has the model use tables.
+// set sets the curves of the model.
 func (m *Model) set(t tables) {
 	for c := range classes {
 		for _, dt := range dtype.All {

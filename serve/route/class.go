@@ -7,20 +7,20 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// class is a kind of operation, whose members take the same time for the same work.
+// class is a kind of operation. All operations of a class take the same time for the same work.
 type class uint8
 
-// The classes. The work of a product is its flops, that of smooth operations their
-// elements, and that of the others their bytes.
+// The classes. The work of a product is its flops, that of a smooth operation is its elements,
+// and that of the others is their bytes.
 const (
-	elementwise class = iota // Add stands for them
-	smooth                   // exponentials and the like, which compute more than they move: Exp
+	elementwise class = iota // Add represents them
+	smooth                   // exponentials and similar functions, which are limited by arithmetic; Exp represents them
 	reduction                // Sum
 	order                    // Sort
 	product                  // MatMul
 
-	// On a GPU reductions and products read 16 bytes at a time. Where the lengths do not let
-	// them, reductions read less at a time, and products copy their operands first.
+	// On a GPU, reductions and products read 16 bytes at a time. If the lengths do not allow
+	// this, reductions read less at a time, and products first copy their operands.
 	raggedReduction
 	raggedProduct
 
@@ -31,10 +31,10 @@ var classNames = [classes]string{"elementwise", "smooth", "reduction", "order", 
 
 func (c class) String() string { return classNames[c] }
 
-// alignment is the bytes that kernels read at a time.
+// alignment is the number of bytes that kernels read at a time.
 const alignment = 16
 
-// whole returns the class without its raggedness.
+// whole returns the class for lengths that are not ragged.
 func (c class) whole() class {
 	switch c {
 	case raggedReduction:
@@ -66,24 +66,24 @@ func (o *Op) isRagged(c class) bool {
 }
 
 // raggedProduct reports whether a length of the matrices is no multiple of the alignment. The
-// lengths m, n and k follow from the operation's figures, but not which is which: m n k is half
-// of the flops, mn + mk + nk the size of operands and result, and the largest of these three
-// Elements. Figures that no integers fit, as those of a batch, count as aligned.
+// lengths m, n and k follow from the operation's figures, up to their order: m n k is half of
+// the flops, mn + mk + nk is the size of operands and result, and the largest of mn, mk and nk
+// is Elements. If no integers fit the figures, as for a batch, the product counts as aligned.
 func (o *Op) raggedProduct(size int64) bool {
 	all, sum := o.Flops/2, o.Bytes/size
-	c := all / o.Elements // the least length
+	c := all / o.Elements // the smallest of the three lengths
 	if c <= 0 || c*o.Elements != all {
 		return false
 	}
-	both := (sum - o.Elements) / c // of the other two, whose product is Elements
+	both := (sum - o.Elements) / c // sum of the other two lengths, whose product is Elements
 	root := int64(math.Sqrt(float64(both*both - 4*o.Elements)))
 	a := (both + root) / 2
 	b := both - a
 	return a*b == o.Elements && c*both == sum-o.Elements && (a|b|c)*size%alignment != 0
 }
 
-// classByName is the class of every operation that has a name. It is not written after
-// the program has started.
+// classByName maps the names of operations to classes. It is not modified after the program has
+// started.
 var classByName = func() map[string]class {
 	m := map[string]class{}
 	for _, row := range ops.Table {
@@ -109,7 +109,7 @@ var classByName = func() map[string]class {
 	return m
 }()
 
-// classOf returns the class of an operation. A product without flops counts as element-wise.
+// classOf returns the class of an operation. A product without Flops counts as element-wise.
 func (o *Op) classOf() class {
 	c, known := classByName[o.Name]
 	if !known && o.Flops > 0 {
@@ -132,7 +132,7 @@ func (o *Op) bytes() float64 {
 // result returns the bytes of the largest operand or result.
 func (o *Op) result() float64 { return float64(max(o.Elements, 0)) * float64(o.DType.Size()) }
 
-// work returns the work of an operation of a class, in its unit.
+// work returns the work of an operation in the unit of a class.
 func (o *Op) work(c class) float64 {
 	switch c {
 	case product, raggedProduct:
@@ -143,5 +143,5 @@ func (o *Op) work(c class) float64 {
 	return o.bytes()
 }
 
-// types is one more than the largest element type.
+// types is the largest element type plus one.
 const types = int(dtype.Uint64) + 1

@@ -2,17 +2,17 @@ package route
 
 import "math"
 
-// maxPoints bounds the points of a curve.
+// maxPoints is the maximum number of points of a curve.
 const maxPoints = 32
 
 // point is a measured time for an amount of work.
 type point struct{ Work, Seconds float64 }
 
-// interpolate returns the seconds for an amount of work, through points whose work rises.
-// Between points the logarithm of the time is linear in the logarithm of the work: small
-// sizes are bound by the launch, larger ones by caches, still larger ones by memory, so that
-// no one rate holds. Work below the first point takes the time of the first. Beyond the last
-// point the rate stays as it is there.
+// interpolate returns the seconds for an amount of work from points in the order of their work.
+// Between two points, the logarithm of the time is linear in the logarithm of the work. There
+// is no single rate, because small sizes are bound by the launch, larger ones by caches, and
+// still larger ones by memory. Work below the first point takes the time of the first. Beyond
+// the last point the rate is that of the last point.
 func interpolate(points []point, work float64) float64 {
 	i := 0
 	for i < len(points) && points[i].Work <= work {
@@ -29,21 +29,20 @@ func interpolate(points []point, work float64) float64 {
 	return before.Seconds * math.Pow(work/before.Work, math.Log(after.Seconds/before.Seconds)/math.Log(after.Work/before.Work))
 }
 
-// knotBits is the base-2 logarithm of the knots of an octave.
+// There are 2^knotBits knots in each octave of work.
 const knotBits = 4
 
-// curve is interpolate as a table of knots: 16 in each octave of work, evenly spaced, from
-// work 1 on. Exponent and leading bits of the work are the number of its knot, and between
-// knots the time is linear. Where the slope in the logarithms is s, that differs from
-// interpolate by about |s (s-1)| / (8 * 16^2) of the time. Where the slope changes by d between
-// two knots, it adds up to about |d| / (4 * 16). The zero curve was not measured, and takes no
-// time.
+// curve is a table for interpolate with 16 evenly spaced knots in each octave of work, starting
+// at work 1. The exponent and the leading bits of the work are the index of its knot. Between
+// knots the time is linear. Compared with interpolate, the relative error is about |s (s-1)| /
+// (8 * 16^2) for a slope s in the logarithms. If the slope changes by d between two knots, up
+// to about |d| / (4 * 16) is added. The zero curve was not measured, and takes no time.
 type curve struct {
-	seconds []float32 // at the knots, up to the first one behind the last point
-	rate    float64   // seconds for a unit of work, beyond
+	seconds []float32 // at the knots, up to the first one after the last point
+	rate    float64   // seconds for a unit of work after the last knot
 }
 
-// newCurve returns the curve through points, whose work rises from at least 1.
+// newCurve returns the curve through points. Their work is at least 1 and ascends.
 func newCurve(points []point) (c curve) {
 	if len(points) == 0 {
 		return c
@@ -59,8 +58,8 @@ func newCurve(points []point) (c curve) {
 	return c
 }
 
-// knot returns the number of the last knot up to work, and how far work is on the way to the
-// next one. Work below 1 counts as 1.
+// knot returns the index of the last knot that is not above work, and the position of work
+// between it and the next knot, from 0 to 1. Work below 1 counts as 1.
 func knot(work float64) (i int, part float64) {
 	if !(work > 1) {
 		return 0, 0
@@ -73,7 +72,7 @@ func knot(work float64) (i int, part float64) {
 // measured reports whether the curve has points.
 func (c *curve) measured() bool { return len(c.seconds) > 0 }
 
-// at returns the seconds for work.
+// at returns the seconds for an amount of work.
 func (c *curve) at(work float64) float64 {
 	i, part := knot(work)
 	if i+1 >= len(c.seconds) {

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// A round of small operations is long enough to have its share of Go's garbage collections:
-	// without them a small sum took 1.7 us, with them 3.
+	// A round of small operations is long enough to contain its share of Go's garbage collections:
+	// a small sum took 1.7 us without them, and 3 us with them.
 	roundTime = 2 * time.Millisecond
-	rounds    = 2 // of a point, the first time
+	rounds    = 2 // rounds that are measured at the first measurement of a point
 
-	// curveMemory is the part of the free memory, one in so many, that a point may take.
+	// A point may take at most 1/curveMemory of the free memory.
 	curveMemory = 8
 )
 
-// laboratory measures on one device.
+// laboratory measures operations on one device.
 type laboratory struct {
 	ctx context.Context
 	dev *device.Device
 
-	x, y *gpk.Array // operands that serve until a longer one or another type is needed
+	x, y *gpk.Array // operands, reused until longer ones or another type are needed
 }
 
-// close frees what the laboratory holds.
+// close frees the operands.
 func (l *laboratory) close() {
 	l.x.Free()
 	l.y.Free()
@@ -100,7 +100,7 @@ func (l *laboratory) measure(c class, dt dtype.DType, n, calls int) (sample, err
 	return sample{point{op.work(c), seconds}, n, calls}, err
 }
 
-// representative is the operation that stands for a class.
+// representative returns the operation that represents a class in the measurements.
 func representative(c class, x, y *gpk.Array) *gpk.Array {
 	switch c.whole() {
 	case smooth:
@@ -118,7 +118,7 @@ func representative(c class, x, y *gpk.Array) *gpk.Array {
 	return x.Add(y)
 }
 
-// traffic is the bytes of the operands and the result of a representative.
+// traffic returns the bytes of the operands and the result of a representative operation.
 func traffic(c class, x, y, dst *gpk.Array) int64 {
 	n := x.NBytes() + dst.NBytes()
 	if c == elementwise || c.whole() == product {
@@ -127,8 +127,8 @@ func traffic(c class, x, y, dst *gpk.Array) int64 {
 	return int64(n)
 }
 
-// operand returns n random numbers between -4 and 4 on the device, in one axis. They repeat
-// themselves: kernels take as long as with others, and making them takes less.
+// operand returns n random numbers between -4 and 4 on the device, in one axis. They are periodic:
+// kernels take the same time as with other numbers, and making them takes less time.
 func (l *laboratory) operand(dt dtype.DType, n int) (*gpk.Array, error) {
 	const period = 1 << 12
 	values := make([]float32, period)
@@ -144,9 +144,9 @@ func (l *laboratory) operand(dt dtype.DType, n int) (*gpk.Array, error) {
 	return a, gpk.Eval(a)
 }
 
-// time returns the seconds of a call, as one of many in a row: what a program sees that
-// computes on. It measures one round of so many calls; with 0 it finds how many take roundTime, and
-// measures rounds of them. used is the number of calls in a round.
+// time returns the seconds of a call within a sequence of calls, as in a program that does not wait
+// for each result. It measures one round of `calls` calls. If calls is 0, it finds the number that
+// takes roundTime, and measures several rounds. used is the number of calls in a round.
 func (l *laboratory) time(calls int, call func() error) (seconds float64, used int, err error) {
 	best, left := time.Duration(math.MaxInt64), 1
 	search := calls == 0
@@ -171,7 +171,7 @@ func (l *laboratory) time(calls int, call func() error) (seconds float64, used i
 	return max(best.Seconds()/float64(calls), 1e-9), calls, nil
 }
 
-// round times so many calls, and waits for them.
+// round returns the time of a number of calls, including the wait for their results.
 func (l *laboratory) round(calls int, call func() error) (time.Duration, error) {
 	start := time.Now()
 	for range calls {
@@ -183,7 +183,7 @@ func (l *laboratory) round(calls int, call func() error) (time.Duration, error) 
 	return time.Since(start), err
 }
 
-// copies measures copies between slices of Go and the device, each waited for.
+// copies measures copies between Go slices and the device. It waits for each copy.
 func (l *laboratory) copies() (up, down []point, err error) {
 	for n := 1 << 6; n <= 1<<28; n *= 4 {
 		if free, err := l.dev.Available(); err != nil || int64(n) > free/curveMemory {

@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	// stayGain is how many times as fast the CPU must be for data to leave the GPU. A
-	// prediction may be 30 % off, and the next operation wants the data too.
+	// Data leave the GPU only if the CPU is more than stayGain times as fast. A prediction may be 30 %
+	// off, and the next operation needs the data too.
 	stayGain = 2
 
-	// memoryShare is the part of a GPU's free memory that one operation may need.
+	// memoryShare is the fraction of a GPU's free memory that one operation may need.
 	memoryShare = 0.8
 )
 
-// Model is what operations and copies cost on this machine. It is not written after it was
-// made, and is safe for use by many goroutines.
+// Model predicts the cost of operations and copies on this machine. It is not modified after it is made,
+// and is safe for use by many goroutines.
 type Model struct {
-	host, gpu *device.Device // gpu is nil where there is none
+	host, gpu *device.Device // gpu is nil if there is none
 	rates     [2]rates       // of the CPU and of the GPU
-	up, down  curve          // copies by their bytes, to the GPU and back
+	up, down  curve          // copies to the GPU and back, by their bytes
 
-	available func() (int64, error) // bytes of the GPU
+	available func() (int64, error) // free bytes of the GPU
 }
 
-// The places of the devices in Model.rates.
+// The indices of the devices in Model.rates.
 const onCPU, onGPU = 0, 1
 
-// rates is the times on one device.
+// rates holds the curves of one device.
 type rates [classes][types]curve
 
 // newModel returns a model without rates. gpu may be nil.
@@ -41,8 +41,8 @@ func newModel(host, gpu *device.Device) *Model {
 	return m
 }
 
-// Launch returns the time of the smallest operation on each device: an addition of two
-// numbers. gpu is 0 without a GPU.
+// Launch returns the time of the smallest operation, an addition of two numbers, on each device. gpu is 0
+// without a GPU.
 func (m *Model) Launch() (cpu, gpu time.Duration) {
 	small := Op{Name: "Add", Elements: 1, DType: dtype.Float32}
 	c, _ := m.rates[onCPU].predict(&small, elementwise)
@@ -50,7 +50,7 @@ func (m *Model) Launch() (cpu, gpu time.Duration) {
 	return duration(c), duration(g)
 }
 
-// Decide returns where an operation should run.
+// Decide returns the device on which an operation should run.
 func (m *Model) Decide(op Op) Decision {
 	d := Decision{Device: m.host, Reason: NoGPU}
 	if op.Resident.Kind() != device.CPU && op.Resident != m.gpu {
@@ -73,7 +73,7 @@ func (m *Model) Decide(op Op) Decision {
 	return d
 }
 
-// fromGPU decides on data that are on the GPU. Times are in seconds.
+// fromGPU decides for data that are on the GPU. Times are in seconds.
 func (m *Model) fromGPU(d *Decision, op *Op, c class, cpu, gpu, copied float64, measured bool) {
 	d.Device, d.Copy = m.gpu, duration(copied)
 	switch {
@@ -81,16 +81,16 @@ func (m *Model) fromGPU(d *Decision, op *Op, c class, cpu, gpu, copied float64, 
 		d.Reason = Unmeasured
 	case gpu > stayGain*(cpu+copied):
 		d.Device, d.Reason = m.host, MovedToCPU
-	case m.fits(op.result()): // the operands are there
+	case m.fits(op.result()): // the operands are on the GPU already
 		d.Reason = Resident
-	case c == order: // it needs all elements at once
+	case c == order: // it needs all elements at the same time
 		d.Device, d.Reason = m.host, NoMemory
 	default:
 		d.Reason = Tiles
 	}
 }
 
-// fromHost decides on data that are on the host.
+// fromHost decides for data that are on the host. Times are in seconds.
 func (m *Model) fromHost(d *Decision, bytes float64, c class, cpu, gpu, copied float64, measured bool) {
 	d.Device, d.Copy = m.host, duration(copied)
 	fits := m.fits(bytes)
@@ -108,24 +108,24 @@ func (m *Model) fromHost(d *Decision, bytes float64, c class, cpu, gpu, copied f
 	}
 }
 
-// fits reports whether so many bytes are at most 0.8 of what the GPU has free. It does not
-// where that is not known.
+// fits reports whether a number of bytes is at most 0.8 of the GPU's free memory. It reports false if
+// that is unknown.
 func (m *Model) fits(bytes float64) bool {
 	free, err := m.available()
 	return err == nil && bytes <= memoryShare*float64(free)
 }
 
-// predict returns the seconds of an operation, and whether its class was measured for its type. For
-// an operation with ragged lengths it uses their class, if that was measured. A product takes at
-// least the time in which an element-wise operation reads and writes as many bytes: products of few
-// rows are bound by memory.
+// predict returns the seconds of an operation, and whether its class was measured for its type. For an
+// operation with ragged lengths it uses the class of ragged operations, if that was measured. A product
+// takes at least the time in which an element-wise operation reads and writes as many bytes: products of
+// few rows are bound by memory.
 func (r *rates) predict(op *Op, c class) (seconds float64, measured bool) {
 	if int(op.DType) >= types {
 		return 0, false
 	}
 	by := &r[c][op.DType]
-	// isRagged divides, which is slow, so it is called only if ragged lengths were measured, which on the
-	// CPU they are not.
+	// isRagged divides, which is slow, so it is called only if the ragged class was measured. On the CPU
+	// it never is.
 	if ragged := &r[c.ragged()][op.DType]; ragged.measured() && op.isRagged(c) {
 		by = ragged
 	}

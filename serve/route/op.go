@@ -8,50 +8,51 @@ import (
 	"github.com/gpk-go/gpk/internal/enum"
 )
 
-// Op describes an operation. What is not known may be 0: see the fields.
+// Op describes an operation. A field whose value is not known may be 0.
 type Op struct {
-	// Name is that of the Array's method or of the function: "Add", "Exp", "Sum", "MatMul",
-	// "LinearBiasGELU". Any other name is a product if Flops is set, else element-wise.
+	// Name is the name of the Array's method or of the function: "Add", "Exp", "Sum",
+	// "MatMul", "LinearBiasGELU". An operation with any other name is a product if Flops is
+	// set, else element-wise.
 	Name string
 	// Elements is the number of elements of the largest operand or result.
 	Elements int64
-	// Bytes is the size of operands and result together: what the operation reads and
-	// writes, and what is copied if it runs on the other device. 0: that of two operands
-	// and a result of Elements.
+	// Bytes is the total size of operands and result: the bytes that the operation reads
+	// and writes, and that are copied if it runs on the other device. 0 stands for two
+	// operands and a result of Elements each.
 	Bytes int64
-	// Flops is of products alone: 2 m n k, whatever the type, times the batch.
+	// Flops is set for products only: 2 m n k, whatever the type, times the batch.
 	Flops int64
-	// Resident is where the operands are; nil is the host's memory, as the CPU is.
+	// Resident is the device of the operands. nil, like the CPU, is the host's memory.
 	Resident *device.Device
 	// DType is the element type of the operands.
 	DType dtype.DType
 }
 
-// Decision is where an operation runs.
+// Decision says where an operation runs.
 type Decision struct {
 	Device *device.Device
 	Reason Reason
-	// OnCPU and OnGPU are the predicted times of the operation alone, 0 where there is no
-	// such device or nothing was measured.
+	// OnCPU and OnGPU are the predicted times of the operation without copies. They are 0
+	// if there is no such device or nothing was measured.
 	OnCPU, OnGPU time.Duration
-	// Copy is the predicted time of the copies that the other device than Op.Resident
-	// needs.
+	// Copy is the predicted time of the copies that are needed if the operation does not
+	// run on Op.Resident.
 	Copy time.Duration
 }
 
-// Reason is why a device was chosen.
+// Reason is the reason for the choice of a device.
 type Reason uint8
 
 // The reasons.
 const (
-	Unmeasured  Reason = iota // nothing was measured for the type and class: the data stay where they are
+	Unmeasured  Reason = iota // nothing was measured for the type and class: the data stay on their device
 	NoGPU                     // there is no GPU: the CPU
-	FasterOnCPU               // the data are on the host, and the CPU is as fast, or faster than the GPU with the copies
+	FasterOnCPU               // the data are on the host, and the CPU is at least as fast as the GPU with the copies
 	FasterOnGPU               // the data are on the host, and the GPU is faster, the copies included
 	Resident                  // the data are on the GPU, and the CPU is not more than 2 times as fast
 	MovedToCPU                // the data are on the GPU, and the CPU is more than 2 times as fast, the copy included
-	NoMemory                  // it needs over 0.8 of the GPU's free memory: the CPU
-	Tiles                     // it needs over 0.8 of the GPU's free memory: the GPU, in parts that the program makes
+	NoMemory                  // the operation needs more than 0.8 of the GPU's free memory: the CPU
+	Tiles                     // the operation needs more than 0.8 of the GPU's free memory: the GPU, in tiles that the program makes
 	Elsewhere                 // the data are on another GPU than the model's: they stay there
 )
 
@@ -67,5 +68,5 @@ var reasons = [...]string{
 	Elsewhere:   "the data are on another GPU",
 }
 
-// String says the reason in a few words.
+// String returns the reason in a few words.
 func (r Reason) String() string { return enum.Name(r, "Reason", reasons[:]...) }

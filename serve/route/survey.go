@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	// Each of these passes over all curves measures every point, and the least time counts: other work
-	// on the machine makes a call slower, never faster. Such work may last seconds: a busy host of an
-	// H100 started sums half as fast for that long.
+	// Each of the passes measures every point of all curves, and the shortest time counts: other work on the
+	// machine makes a call slower, never faster. Such work may last for seconds: a busy host of an H100 launched
+	// sums at half the rate for several seconds.
 	passes = 4
 
-	// A curve ends with the first point whose call takes longer than lastPoint. Larger work is
-	// predicted at the rate of that point.
+	// A curve ends with the first point that takes longer than lastPoint. Larger work is predicted at the rate of
+	// that point.
 	lastPoint = 3 * time.Millisecond
 )
 
 // sample is a measured point.
 type sample struct {
 	point
-	n     int // elements; of a product, rows
-	calls int // of a round
+	n     int // number of elements; for a product, of rows
+	calls int // calls in a round
 }
 
-// probe measures an operation of n elements, or a product of n rows. calls is the number of calls in
-// the round that is measured. If calls is 0, probe finds the number that takes roundTime first. ok is
-// false if there is too little memory.
+// probe measures an operation of n elements, or a product of n rows. calls is the number of calls in the round
+// that is measured. If calls is 0, probe first finds the number that takes roundTime. ok is false if there is too
+// little memory.
 type probe func(c class, dt dtype.DType, n, calls int) (s sample, ok bool, err error)
 
 // survey is the measurement of one class for one type.
@@ -63,8 +63,8 @@ func (measure probe) survey(k device.Kind) ([]survey, error) {
 	return all, nil
 }
 
-// extend measures the sizes behind the last point, up to a call of lastPoint or the end of memory. A
-// disturbance in one pass ends the curve too early, and the next pass goes on.
+// extend measures the sizes after the last point, until a call takes lastPoint or memory is too small. If a
+// disturbance in one pass ends the curve too early, the next pass continues it.
 func (s *survey) extend(measure probe) error {
 	for _, n := range sizes(s.class, s.dtype)[len(s.samples):] {
 		if last := len(s.samples) - 1; last >= 0 && s.samples[last].Seconds > lastPoint.Seconds() {
@@ -79,8 +79,9 @@ func (s *survey) extend(measure probe) error {
 	return nil
 }
 
-// again measures the points again. The largest is the first, so that its operands serve the others. A round
-// that was too short, because its calls were counted while something disturbed them, is counted again.
+// again measures the points again. It begins with the largest, so that its operands can be reused for the others.
+// If a round was too short because its number of calls was determined during a disturbance, the number is
+// determined again.
 func (s *survey) again(measure probe) error {
 	for i := len(s.samples) - 1; i >= 0; i-- {
 		p := &s.samples[i]
@@ -109,14 +110,14 @@ func (s *survey) points() []point {
 	return rising(points)
 }
 
-// rising has no point take longer than one with more work: where that was measured, something
-// disturbed one of them, and neighbours take their geometric mean until the times rise. That
-// is the rising curve of least squares in the logarithms of the times (Ayer et al., Ann. Math.
-// Stat. 26, 1955). The least of the points behind would be too low in the flat part of a
-// curve, where there are many.
+// rising makes the times ascend with the work. If a point takes longer than one with more work, something
+// disturbed one of the measurements. Such neighbours are replaced by their geometric mean until the times ascend.
+// The result is the least-squares ascending curve in the logarithms of the times (Ayer et al., Ann. Math. Stat.
+// 26, 1955). Taking the minimum of the later points instead would be too low in the flat part of a curve, which
+// has many points.
 func rising(points []point) []point {
 	type block struct {
-		log float64 // the mean
+		log float64 // mean of the logarithms
 		n   int
 	}
 	var blocks []block
@@ -142,7 +143,7 @@ func rising(points []point) []point {
 	return points
 }
 
-// meaningful reports whether the operation that stands for a class takes a type.
+// meaningful reports whether the representative of a class supports a type.
 func meaningful(c class, dt dtype.DType) bool {
 	switch c {
 	case smooth:
@@ -157,20 +158,21 @@ func meaningful(c class, dt dtype.DType) bool {
 	return true
 }
 
-// measuredOn reports whether a class is measured on a kind of device: a CPU reads ragged rows
-// as fast as others.
+// measuredOn reports whether a class is measured on a kind of device. Ragged classes are not measured on a CPU,
+// which reads ragged rows as fast as others.
 func (c class) measuredOn(k device.Kind) bool { return k != device.CPU || c == c.whole() }
 
-// sizes returns the number of elements at each point of a curve; for products, the number of
-// rows. A curve of float32 has twice as many points, and two more where a sum's time jumps. Beyond 8,192 elements
-// a sum takes two kernels: there is a point at 8,448. Between 32 and 64 MiB an operand outgrows the L2 cache
-// of a Hopper: there is a point at 48 MiB. Ragged sizes are odd. Those of reductions are one less than the
-// others, which keeps them on the same side of a jump.
+// sizes returns the number of elements at each point of a curve; for products, the number of rows. A curve of
+// float32 has twice as many points, and two more where a sum's time jumps. Beyond 8,192 elements a sum takes two
+// kernels: there is a point at 8,448. Between 32 and 64 MiB an operand outgrows the L2 cache of a Hopper: there
+// is a point at 48 MiB. Ragged sizes are odd. Those of reductions are one less than the others, which keeps them
+// on the same side of a jump.
 //
 // The tiles of a product run in waves, as many at once as a GPU has multiprocessors. A GPU of 132 has a wave
-// nearly full of tiles at 1,024, 2,048 and 4,096 rows, and needs another one for a few rows more.
-// The sizes behind these see the jump, which a curve from 1,024 to 1,536 spread over all that lies between.
-// They are 16 above multiples of 128: a product whose tiles are all full is faster than its neighbours.
+// nearly full of tiles at 1,024, 2,048 and 4,096 rows, and needs another one for a few rows more. The next sizes
+// are just above these, so that the curve has the jump; without them, a segment from 1,024 to 1,536 would spread
+// it over the whole range. They are 16 above multiples of 128: a product whose tiles are all full is faster than
+// its neighbours.
 func sizes(c class, dt dtype.DType) []int {
 	if c != c.whole() {
 		sizes := sizes(c.whole(), dt)

@@ -13,11 +13,11 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// Options are a Buffer's.
+// Options are the options of a Buffer.
 type Options struct {
-	// Pinned has the host's side in memory that a GPU reads and writes at the full speed
-	// of the bus. The system has little of it, and making it takes long. On the CPU it is
-	// plain memory.
+	// Pinned allocates the host's side in memory that a GPU reads and writes at the full
+	// speed of the bus. The system has little of it, and allocating it takes long. On the
+	// CPU it is ordinary memory.
 	Pinned bool
 }
 
@@ -25,8 +25,8 @@ type Options struct {
 // many goroutines: one mutex is held during every call, callbacks included, so that the
 // calls run one after another. The arrays that Device returned are used without it.
 //
-// A call in a callback of the same Buffer is ErrInCallback; State, Transfers and Len answer.
-// A callback must not wait for another goroutine that uses the Buffer. Callbacks of two
+// A call in a callback of the same Buffer is ErrInCallback, except for State, Transfers and
+// Len. A callback must not wait for another goroutine that uses the Buffer. Callbacks of two
 // Buffers, one within the other, are safe if all goroutines nest them in one order.
 type Buffer[T gpk.Elem] struct {
 	lock lock
@@ -35,29 +35,30 @@ type Buffer[T gpk.Elem] struct {
 
 	// Guarded by lock.
 	host     []T
-	unpin    func() // gives the host's side back; nil: it is memory of Go
+	unpin    func() // releases the host's side; nil for memory of Go's heap
 	cleanup  runtime.Cleanup
-	arr      *gpk.Array    // the device's side; nil until it is asked for
+	arr      *gpk.Array    // the device's side; nil until the first call of Device
 	version  array.Version // of arr when state was set
 	state    State
 	up, down int
 	closed   bool
 }
 
-// The causes that errors.Is finds.
+// The errors that errors.Is finds.
 var (
-	// ErrClosed is the use of a Buffer after Close. It is gpk.ErrFreed too.
+	// ErrClosed is the error of using a Buffer after Close. It is gpk.ErrFreed too.
 	ErrClosed = fmt.Errorf("%w: the unified buffer is closed", gpk.ErrFreed)
-	// ErrInCallback is the use of a Buffer in a callback that it runs itself.
+	// ErrInCallback is the error of using a Buffer in one of its own callbacks.
 	ErrInCallback = errors.New("a unified buffer is used in a callback of its own; return from it first")
-	// ErrConflict is an array that was written after HostWrite and before Device: each
-	// side has a change that the other lacks. Device(Write) begins anew.
+	// ErrConflict is the error of an array that was written after HostWrite and before
+	// Device: each side has a change that the other lacks. Device(Write) resolves the
+	// conflict.
 	ErrConflict = errors.New("both sides of a unified buffer were written; call Device after HostWrite, before the array is written")
 )
 
 // New returns a Buffer of n elements, all zero, for device d; nil is the default device. A
-// negative n is ErrShape. Memory of the device is taken when Device is first called. On the
-// CPU both sides are in the host's memory.
+// negative n is ErrShape. Memory of the device is allocated when Device is first called. On
+// the CPU both sides are in the host's memory.
 func New[T gpk.Elem](n int, d *device.Device, o Options) (*Buffer[T], error) {
 	if d == nil {
 		d = device.Default()
@@ -84,27 +85,27 @@ func New[T gpk.Elem](n int, d *device.Device, o Options) (*Buffer[T], error) {
 	}
 	clear(bytes)
 	b.host, b.unpin = unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), n), unpin
-	b.cleanup = runtime.AddCleanup(b, func(unpin func()) { unpin() }, unpin) // of one that is dropped
+	b.cleanup = runtime.AddCleanup(b, func(unpin func()) { unpin() }, unpin) // for a buffer that the program drops
 	return b, nil
 }
 
-// maxBytes bounds what is asked for, so that it is an int.
+// maxBytes is the maximum number of bytes of a buffer, so that it fits an int.
 const maxBytes = min(1<<46, math.MaxInt)
 
 // Len returns the number of elements.
 func (b *Buffer[T]) Len() int { return b.n }
 
-// HostRead calls f with the elements, which f does not write. Where the device's side is
-// newer it is downloaded first. The slice, and what is cut of it, must not be used after f
-// has returned. It returns the error of the download or of f.
+// HostRead calls f with the elements, which f must not write. If the device's side is newer,
+// it is downloaded first. The slice, and slices of it, must not be used after f has
+// returned. HostRead returns the error of the download or of f.
 func (b *Buffer[T]) HostRead(f func([]T) error) error {
 	return b.onHost("HostRead", f, func() {})
 }
 
-// HostWrite calls f with the elements, of which f changes what it likes: they are the
-// newest, downloaded where the device's side is newer. The slice, and what is cut of it,
-// must not be used after f has returned. The host's side is the newer one then, even if f
-// fails. It returns the error of the download or of f.
+// HostWrite calls f with the elements, which f may change. If the device's side is newer, it
+// is downloaded first. The slice, and slices of it, must not be used after f has returned.
+// Afterwards the host's side is the newer one, even if f fails. HostWrite returns the error
+// of the download or of f.
 func (b *Buffer[T]) HostWrite(f func([]T) error) error {
 	return b.onHost("HostWrite", f, func() { b.state = Host })
 }
@@ -126,17 +127,17 @@ func (b *Buffer[T]) onHost(name string, f func([]T) error, written func()) error
 }
 
 // Device returns the device's side: an array of n elements, which belongs to the Buffer and
-// is freed with it. It is always the same one, unless the program frees it or its
-// computation fails. Where the host's side is newer and access is Read or ReadWrite, it is
+// is freed with it. It is always the same array, unless the program frees it or its
+// computation fails. If the host's side is newer and access is Read or ReadWrite, it is
 // uploaded first.
 //
-// With Write and ReadWrite the device's side is the newer one from this call on; the
-// program writes the array, with gpk.Into, AddInPlace or a graph. Later writes need no
-// other call while the device's side is the newer one or both are the same: at its next
-// call the Buffer sees that the array, or a view of it, was written, whatever access it
-// was asked for. After HostWrite the array does not have the newest elements until the next
-// Device; writing it before that is ErrConflict. What writes to the memory behind the array,
-// as (*gpk.Array).Buffer gives it, is not seen: call Device(Write) before.
+// With Write and ReadWrite the device's side is the newer one from this call on; the program
+// writes the array, with gpk.Into, AddInPlace or a graph. Later writes need no further call
+// of Device while the device's side is the newer one or both sides are the same: at its next
+// call the Buffer detects that the array, or a view of it, was written, whatever the access
+// was. After HostWrite the array does not have the newest elements until the next call of
+// Device; writing it before that is ErrConflict. Writes to the memory of the array through
+// (*gpk.Array).Buffer are not detected: call Device(Write) before them.
 func (b *Buffer[T]) Device(access Access) (*gpk.Array, error) {
 	fail := func(err error) (*gpk.Array, error) {
 		return nil, fmt.Errorf("unified.Device(%v): %w", access, err)
@@ -148,7 +149,7 @@ func (b *Buffer[T]) Device(access Access) (*gpk.Array, error) {
 		return fail(err)
 	}
 	defer b.lock.leave()
-	// What the array shows does not matter where all of it is to be written.
+	// With Write, a conflict does not matter, because the program writes the whole array.
 	if err := b.seeWrites(); err != nil && access != Write {
 		return fail(err)
 	}
@@ -162,24 +163,24 @@ func (b *Buffer[T]) Device(access Access) (*gpk.Array, error) {
 	return b.arr, nil
 }
 
-// State says which sides hold the contents; Empty after Close.
+// State returns which sides hold the contents. After Close it is Empty.
 func (b *Buffer[T]) State() (s State) {
 	b.look(func() {
-		_ = b.seeWrites() // a conflict is for those who want the contents
+		_ = b.seeWrites() // a conflict is reported to calls that need the contents
 		s = b.state
 	})
 	return s
 }
 
-// Transfers returns how many uploads and downloads have been made. On the CPU there are
-// none: both sides are in the host's memory, and a copy between them does not count.
+// Transfers returns the numbers of uploads and downloads so far. On the CPU both are 0: both
+// sides are in the host's memory, and a copy between them does not count.
 func (b *Buffer[T]) Transfers() (up, down int) {
 	b.look(func() { up, down = b.up, b.down })
 	return up, down
 }
 
-// Close frees both sides, the array too. Using the Buffer afterwards is ErrClosed; closing
-// it again does nothing. In a callback of the Buffer it is ErrInCallback.
+// Close frees both sides, including the array. Using the Buffer afterwards is ErrClosed;
+// closing it again does nothing. In a callback of the Buffer, Close is ErrInCallback.
 func (b *Buffer[T]) Close() error {
 	if !b.lock.enter() {
 		return fmt.Errorf("unified.Close: %w", ErrInCallback)
@@ -198,7 +199,7 @@ func (b *Buffer[T]) Close() error {
 	return nil
 }
 
-// begin takes the mutex, unless it says why the buffer cannot be used.
+// begin locks the mutex. If the buffer cannot be used, it returns the reason instead.
 func (b *Buffer[T]) begin() error {
 	if !b.lock.enter() {
 		return ErrInCallback
@@ -210,7 +211,7 @@ func (b *Buffer[T]) begin() error {
 	return nil
 }
 
-// look calls f with the mutex held, in a callback too.
+// look calls f with the mutex held. It is also allowed in a callback.
 func (b *Buffer[T]) look(f func()) {
 	if b.lock.enter() {
 		defer b.lock.leave()

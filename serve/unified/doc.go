@@ -1,5 +1,5 @@
 // Package unified has a buffer with a copy of its elements on the host and one on a device. It
-// transfers elements only when a side is accessed whose copy is older.
+// transfers elements only when the older copy is accessed.
 //
 // The host's side is accessible only within the callbacks of HostRead and HostWrite. The
 // device's side is the gpk.Array that Device returns. The Buffer tracks which side is newer:

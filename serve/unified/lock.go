@@ -7,15 +7,15 @@ import (
 	"github.com/gpk-go/gpk/internal/goroutine"
 )
 
-// lock is a mutex that knows which goroutine holds it while a callback runs, so that a
-// call from within the callback is an error and not a deadlock.
+// lock is a mutex that records which goroutine holds it during a callback, so that a call
+// within the callback is an error and not a deadlock.
 type lock struct {
 	mu     sync.Mutex
 	holder atomic.Uint64 // the goroutine that runs a callback; 0: none
 }
 
-// enter takes the mutex. It reports false, and takes nothing, in a callback of the
-// goroutine that holds it.
+// enter locks the mutex. In a callback of the goroutine that holds it, it reports false
+// and locks nothing.
 func (l *lock) enter() bool {
 	if l.mu.TryLock() {
 		return true
@@ -27,7 +27,7 @@ func (l *lock) enter() bool {
 	return true
 }
 
-// inside reports whether this goroutine runs a callback.
+// inside reports whether this goroutine is running a callback.
 func (l *lock) inside() bool {
 	h := l.holder.Load()
 	return h != 0 && h == goroutine.ID()

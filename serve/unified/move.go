@@ -5,7 +5,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// seeWrites notes that the array was written since the last call. The mutex is held.
+// seeWrites records that the array was written since the last call. The mutex is held.
 func (b *Buffer[T]) seeWrites() error {
 	if b.arr == nil {
 		return nil
@@ -84,7 +84,7 @@ func (b *Buffer[T]) upload() error {
 	return nil
 }
 
-// zeros returns an array of n zeros on a device, which writes them itself.
+// zeros returns an array of n zeros, which the device itself writes.
 func zeros[T gpk.Elem](d *device.Device, n int) (*gpk.Array, error) {
 	zero := gpk.FromSliceOn(d, make([]T, min(n, 1)))
 	a := zero

@@ -16,16 +16,16 @@ const (
 // String returns "empty", "host", "device" or "both".
 func (s State) String() string { return enum.Name(s, "State", "empty", "host", "device", "both") }
 
-// Access says what a program does with the array that Buffer.Device returns.
+// Access is the way in which a program uses the array that Buffer.Device returns.
 type Access uint8
 
 // The kinds of access.
 const (
-	// Read returns an array with the contents. If it is written all the same, the Buffer
-	// sees that.
+	// Read returns an array with the contents. The Buffer still detects if the program
+	// writes it.
 	Read Access = iota
-	// Write returns an array whose elements may be anything: the program writes all of
-	// them. Nothing is uploaded.
+	// Write returns an array with undefined elements, all of which the program writes.
+	// Nothing is uploaded.
 	Write
 	// ReadWrite returns an array with the contents, which the program changes.
 	ReadWrite

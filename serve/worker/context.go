@@ -10,26 +10,26 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Context is what a handler, and Options.Setup, know of their Worker. It is theirs until
-// they return, and for use by their goroutine.
+// Context gives a handler, and Options.Setup, access to their Worker. It is valid until
+// they return, and must be used only by their goroutine.
 type Context struct {
 	core   *core
 	stream *device.Stream
 
-	// From Activate to Deactivate.
+	// Valid from Activate to Deactivate.
 	value    any
 	held     []*gpk.Array
 	cleanups []func() error
 
-	// Of one message, or of one call of Setup.
+	// Valid during one message, or one call of Setup.
 	base   context.Context
-	ends   bool            // with base
-	own    context.Context // nil until asked for
+	ends   bool            // the context of the message ends with base
+	own    context.Context // nil until Context is called
 	cancel context.CancelCauseFunc
-	scope  *gpk.Scope // nil until asked for
+	scope  *gpk.Scope // nil until Scope is called
 }
 
-// usable reports whether the Context is a Worker's.
+// usable reports whether the Context was made by a Worker.
 func (c *Context) usable() bool { return c != nil && c.core != nil }
 
 // Name returns the name that New was given.
@@ -40,9 +40,9 @@ func (c *Context) Name() string {
 	return c.core.name
 }
 
-// Stream returns the Worker's stream. Work is put on it with Array.On. It is closed when
-// the Worker ends: an answer that was computed on it can be read afterwards, and computed
-// with once Array.On has moved it to another stream.
+// Stream returns the Worker's stream. Array.On puts work on it. It is closed when the
+// Worker ends. A result that was computed on it can still be read afterwards; before other
+// work uses the result, move it to another stream with Array.On.
 func (c *Context) Stream() *device.Stream {
 	if !c.usable() {
 		return nil
@@ -50,7 +50,7 @@ func (c *Context) Stream() *device.Stream {
 	return c.stream
 }
 
-// Restarts returns how often the Worker has restarted: 0 in its first life.
+// Restarts returns the number of times that the Worker has restarted.
 func (c *Context) Restarts() int {
 	if !c.usable() {
 		return 0
@@ -60,9 +60,9 @@ func (c *Context) Restarts() int {
 	return int(c.core.counts.restarts)
 }
 
-// Context returns the message's context: with the values of the context that Send or Ask
-// was given, ended when the Worker is terminated, and with Ask also when its context ends.
-// In Setup it is that of Activate, and after a restart one without values.
+// Context returns the message's context. It has the values of the context that was passed
+// to Send or Ask. It ends when the Worker is terminated and, with Ask, also when that
+// context ends. In Setup it is the context of Activate; after a restart it has no values.
 func (c *Context) Context() context.Context {
 	switch {
 	case !c.usable() || c.base == nil:
@@ -85,11 +85,11 @@ func (c *Context) Context() context.Context {
 	return c.own
 }
 
-// Scope returns the message's scope, which is closed when the handler returns: arrays that
-// belong to it are freed then. What is computed from its arrays belongs to it, also
-// together with the Worker's state; of the state alone only what is computed from
-// c.Scope().In(state) does. An array that the handler returns has to be kept:
-// c.Scope().Keep(y).
+// Scope returns the message's scope. When the handler returns, the scope is closed and its
+// arrays are freed. Arrays that are computed from an array of the scope belong to it, even
+// if the Worker's state is another operand. Arrays that are computed from the state alone
+// do not; pass the state through c.Scope().In(state) to change that. If the handler
+// returns an array, it must keep it: c.Scope().Keep(y).
 func (c *Context) Scope() *gpk.Scope {
 	if !c.usable() {
 		return nil
@@ -100,16 +100,16 @@ func (c *Context) Scope() *gpk.Scope {
 	return c.scope
 }
 
-// Hold makes an array part of the Worker's state, takes it out of the message's scope, and
-// returns it on the Worker's stream. It is freed, with its views, by Deactivate, by a
-// restart and when the Worker ends. It stays the Worker's when it is written in place. An
-// array of another device than the stream's is an error that the result carries.
+// Hold makes an array part of the Worker's state, removes it from the message's scope, and
+// returns it on the Worker's stream. Deactivate, a restart and the Worker's end free it,
+// with its views. The array remains part of the state when it is written in place. If it
+// is on another device than the stream, the result carries an error.
 func (c *Context) Hold(a *gpk.Array) *gpk.Array {
 	if !c.usable() {
 		return array.Failed(fmt.Errorf("worker: Hold: %w: a Context that is no Worker's", gpk.ErrUnsupported))
 	}
 	if c.scope != nil {
-		if kept := c.scope.Keep(a); kept.Err() == nil { // else it is another scope's
+		if kept := c.scope.Keep(a); kept.Err() == nil { // otherwise it belongs to another scope
 			a = kept
 		}
 	}
@@ -120,8 +120,8 @@ func (c *Context) Hold(a *gpk.Array) *gpk.Array {
 	return a
 }
 
-// Value returns what SetValue was given since Activate, nil where it was not called. A
-// restart forgets it too.
+// Value returns the value of the last SetValue since Activate, or nil. A restart clears
+// it.
 func (c *Context) Value() any {
 	if !c.usable() {
 		return nil
@@ -129,26 +129,27 @@ func (c *Context) Value() any {
 	return c.value
 }
 
-// SetValue keeps a value from message to message: a struct with the arrays that Hold has,
-// say.
+// SetValue stores a value that is kept from message to message, such as a struct with the
+// arrays passed to Hold.
 func (c *Context) SetValue(v any) {
 	if c.usable() {
 		c.value = v
 	}
 }
 
-// Cleanup has f called when the state is freed, before the arrays of Hold are: by
-// Deactivate, by a restart and when the Worker ends. The last one is called first.
+// Cleanup registers f to be called when the state is freed: by Deactivate, by a restart
+// and when the Worker ends. The functions are called before the arrays of Hold are freed,
+// in reverse order.
 func (c *Context) Cleanup(f func() error) {
 	if c.usable() && f != nil {
 		c.cleanups = append(c.cleanups, f)
 	}
 }
 
-// begin makes the Context that of a message or of a call of Setup.
+// begin prepares the Context for a message or for a call of Setup.
 func (c *Context) begin(base context.Context, ends bool) { c.base, c.ends = base, ends }
 
-// end closes the message's scope and forgets the message.
+// end closes the message's scope and clears the fields of the message.
 func (c *Context) end() (err error) {
 	if c.cancel != nil {
 		c.core.mu.Lock()

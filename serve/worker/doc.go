@@ -1,6 +1,5 @@
-// Package worker runs a function on messages, one at a time, on a goroutine that owns a
-// stream of a device and, where wanted, state on that device: running statistics, a KV
-// cache, a model.
+// Package worker runs a function on messages, one at a time, on a goroutine that owns a stream of a device and,
+// optionally, state on that device: running statistics, a KV cache, a model.
 //
 //	w := worker.New("mean", handle, worker.Options{Queue: 256})
 //	err := w.Launch(ctx)             // a goroutine and a stream; messages wait
@@ -31,10 +30,9 @@
 //
 // # State on the device
 //
-// Arrays passed to Context.Hold live until Deactivate, Drain, Terminate, a restart or a
-// failure. Arrays of Context.Scope are freed when the handler returns. A function passed to
-// Context.Cleanup frees other resources.
+// Arrays passed to Context.Hold live until Deactivate, Drain, Terminate, a restart or a failure. Arrays of
+// Context.Scope are freed when the handler returns. A function passed to Context.Cleanup frees other resources.
 //
-// What belongs here: the life cycle of one worker, its queue and its counters. What does not:
-// forming batches (package batch), or choosing among workers.
+// What belongs here: the life cycle of one worker, its queue and its counters. What does not: forming batches
+// (package batch), or choosing among workers.
 package worker

@@ -5,25 +5,25 @@ import (
 	"fmt"
 )
 
-// The causes that errors.Is finds in what Send and Ask return.
+// The errors of Send and Ask that errors.Is finds.
 var (
 	// ErrQueueFull means that the queue was full and the policy is Reject.
 	ErrQueueFull = errors.New("the queue is full")
-	// ErrDropped means that the question was dropped: by the policy, or because the
-	// Worker ended before it was handled.
+	// ErrDropped means that the message was dropped by the policy, or because the Worker
+	// ended before it was handled.
 	ErrDropped = errors.New("the message was dropped")
 	// ErrNotAccepting means that the Worker is neither Idle nor Active.
 	ErrNotAccepting = errors.New("the worker accepts no messages")
 )
 
-// StateError is a transition that a Worker's state does not allow.
+// StateError is the error of a transition that a Worker's state does not allow.
 type StateError struct {
 	Worker   string
 	From, To State
-	Cause    error // why the Worker is Failed; else nil
+	Cause    error // the reason why the Worker is Failed; otherwise nil
 }
 
-// Error names both states.
+// Error returns a text with both states.
 func (e *StateError) Error() string {
 	if e == nil {
 		return "worker: no error"
@@ -43,14 +43,15 @@ func (e *StateError) Unwrap() error {
 	return e.Cause
 }
 
-// PanicError says that a handler or Options.Setup panicked or called runtime.Goexit.
+// PanicError is the error of a handler or Options.Setup that panicked or called
+// runtime.Goexit.
 type PanicError struct {
 	Worker string
-	Value  any    // that panic was called with; nil for runtime.Goexit
-	Stack  []byte // of the panic
+	Value  any    // the value passed to panic; nil for runtime.Goexit
+	Stack  []byte // stack of the panic
 }
 
-// Error gives the value, not the stack.
+// Error returns a text with the value, but without the stack.
 func (e *PanicError) Error() string {
 	switch {
 	case e == nil:
@@ -61,7 +62,7 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("worker %q: panic: %v", e.Worker, e.Value)
 }
 
-// Unwrap returns the value that panic was called with, where it is an error.
+// Unwrap returns the value passed to panic if it is an error.
 func (e *PanicError) Unwrap() error {
 	if e == nil {
 		return nil
@@ -70,15 +71,15 @@ func (e *PanicError) Unwrap() error {
 	return err
 }
 
-// StopError says what Drain or Terminate left undone.
+// StopError describes the unfinished work of Drain or Terminate.
 type StopError struct {
 	Worker  string
-	Dropped int   // messages that had been accepted and were not handled
-	Running bool  // a message is still being handled; its context is cancelled
-	Cause   error // the context's error, or why the messages could not be handled
+	Dropped int   // accepted messages that were not handled
+	Running bool  // a message is still being handled; its context was cancelled
+	Cause   error // the context's error, or the reason why the messages could not be handled
 }
 
-// Error gives the number of dropped messages and the cause.
+// Error returns a text with the number of dropped messages and the cause.
 func (e *StopError) Error() string {
 	if e == nil {
 		return "worker: no error"

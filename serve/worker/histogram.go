@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Below 2^exactBits nanoseconds each duration has a bucket of its own; above, each power
-// of two has 2^partBits buckets.
+// Below 2^exactBits nanoseconds each duration has its own bucket. Above, each power of
+// two has 2^partBits buckets.
 const (
 	exactBits = 4
 	partBits  = 3
 	buckets   = 1<<exactBits + (63-exactBits)<<partBits
 )
 
-// histogram counts durations in buckets that are at most an eighth of their durations
-// wide, so that quantiles are within a sixteenth. Its size is fixed: 3.9 KB.
+// histogram counts durations in buckets. A bucket is at most an eighth of its durations
+// wide, so the relative error of a quantile is at most 1/16. Its size is fixed: 3.9 KB.
 type histogram struct {
 	n      uint64
 	counts [buckets]uint64
@@ -26,7 +26,7 @@ func (h *histogram) add(d time.Duration) {
 	h.counts[bucketOf(d)]++
 }
 
-// bucketOf returns the bucket of a duration; negative ones are 0.
+// bucketOf returns the bucket of a duration. Negative durations count as 0.
 func bucketOf(d time.Duration) int {
 	v := uint64(max(d, 0))
 	e := bits.Len64(v) - 1
@@ -48,8 +48,8 @@ func middle(bucket int) time.Duration {
 	return time.Duration((1<<partBits+int64(part))*width + width/2)
 }
 
-// quantile returns the duration that a part q of all durations does not exceed, 0 where
-// there are none.
+// quantile returns the duration that a fraction q of all durations does not exceed. It
+// returns 0 if there are no durations.
 func (h *histogram) quantile(q float64) time.Duration {
 	rank := uint64(math.Ceil(q * float64(h.n)))
 	var sum uint64

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// outcome is a message and what the handler makes of it.
+// outcome is a message with the result of the handler.
 type outcome[In, Out any] struct {
 	m        message[In, Out]
 	begun    time.Duration
@@ -23,7 +23,7 @@ func (w *Worker[In, Out]) run(c *Context) {
 	returned := false
 	var r *request
 	defer func() {
-		if !returned { // runtime.Goexit, which nothing can stop
+		if !returned { // the handler called runtime.Goexit, which cannot be stopped
 			w.exit(r)
 		}
 		w.finish(c)
@@ -43,8 +43,8 @@ func (w *Worker[In, Out]) run(c *Context) {
 	}
 }
 
-// next settles the message that was handled and waits for something to do: a request, the
-// message in w.now (handle), or the end.
+// next settles the handled message, and waits for a request, for a message, or for the end.
+// A message is in w.now, and handle is true.
 func (w *Worker[In, Out]) next() (r *request, handle bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -71,8 +71,8 @@ func (w *Worker[In, Out]) next() (r *request, handle bool) {
 	}
 }
 
-// pop makes the first message that of w.now. It reports false where the asker has given
-// up. The mutex is held.
+// pop moves the first message of the queue to w.now. It reports false if the asker no
+// longer waits. The mutex is held.
 func (w *Worker[In, Out]) pop(at time.Duration) bool {
 	m := w.queue.pop()
 	w.admit()
@@ -123,7 +123,7 @@ func (w *Worker[In, Out]) process(c *Context) {
 	}
 }
 
-// protect calls f and reports whether it panicked, with a *PanicError then.
+// protect calls f. If f panics, panicked is true and err is a *PanicError.
 func (c *core) protect(f func() error) (panicked bool, err error) {
 	returned := false
 	defer func() {
@@ -139,8 +139,8 @@ func (c *core) protect(f func() error) (panicked bool, err error) {
 	return false, err
 }
 
-// crashed decides after a panic whether the Worker restarts, fails, or ends as it was about
-// to. The mutex is held.
+// crashed decides after a panic whether the Worker restarts or fails. If the Worker was
+// already ending, it ends. The mutex is held.
 func (w *Worker[In, Out]) crashed(at time.Duration, cause error) {
 	if w.discard {
 		return
@@ -165,8 +165,8 @@ func (w *Worker[In, Out]) fail(cause error) {
 	w.drop(cause)
 }
 
-// restart settles the message that panicked and sets the Worker up again, unless that
-// panic was one too many.
+// restart settles the message that panicked. It sets the Worker up again, unless there were
+// too many panics.
 func (w *Worker[In, Out]) restart(c *Context) {
 	w.mu.Lock()
 	w.settle(w.age())
@@ -183,7 +183,7 @@ func (w *Worker[In, Out]) restart(c *Context) {
 	}
 }
 
-// change does what a request asks for.
+// change performs the transition that a request asks for.
 func (w *Worker[In, Out]) change(c *Context, r *request) {
 	var err error
 	if r.to == Active {
@@ -198,7 +198,7 @@ func (w *Worker[In, Out]) change(c *Context, r *request) {
 		w.state = r.to
 	case r.to == Active:
 		err = w.illegal(Active)
-	default: // without its state the Worker cannot handle what waits
+	default: // without its state the Worker cannot handle the waiting messages
 		w.stop(errIdle)
 	}
 	w.mu.Unlock()
@@ -208,7 +208,8 @@ func (w *Worker[In, Out]) change(c *Context, r *request) {
 	r.done <- err
 }
 
-// exit settles what was under way when runtime.Goexit was called.
+// exit settles the request and the message that were in progress when runtime.Goexit was
+// called.
 func (w *Worker[In, Out]) exit(r *request) {
 	err := error(&PanicError{Worker: w.name})
 	w.mu.Lock()
@@ -219,7 +220,7 @@ func (w *Worker[In, Out]) exit(r *request) {
 	if r != nil {
 		select {
 		case r.done <- err:
-		default: // it was answered
+		default: // it was already answered
 		}
 	}
 }
@@ -227,7 +228,7 @@ func (w *Worker[In, Out]) exit(r *request) {
 // finish frees everything. It is the last call of the Worker's goroutine.
 func (w *Worker[In, Out]) finish(c *Context) {
 	var err error
-	defer func() { // also where a Cleanup function calls runtime.Goexit
+	defer func() { // even if a Cleanup function calls runtime.Goexit
 		err = errors.Join(err, c.stream.Close())
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -1,7 +1,7 @@
 package worker
 
-// The lowest priorities of the bands. A message of a higher band overtakes all of lower
-// ones; inside a band messages keep their order.
+// The lowest priority of each band. A message overtakes all messages of lower bands.
+// Within a band messages keep their order.
 const (
 	Low    = 0
 	Normal = 64
@@ -11,7 +11,7 @@ const (
 
 const bands = 4
 
-// bandOf returns the band of a priority, 0 to bands-1, the highest last.
+// bandOf returns the band of a priority, from 0 to bands-1. The last band is the highest.
 func bandOf(priority uint8) int {
 	switch {
 	case priority >= System:
@@ -35,7 +35,7 @@ func (q *queue[T]) push(band int, v T) {
 	q.n++
 }
 
-// pop takes the oldest element of the highest band. The queue is not empty.
+// pop removes the oldest element of the highest band. The queue must not be empty.
 func (q *queue[T]) pop() T {
 	band := bands - 1
 	for q.rings[band].n == 0 {
@@ -45,7 +45,7 @@ func (q *queue[T]) pop() T {
 	return q.rings[band].pop()
 }
 
-// lowest returns the lowest band that has an element. The queue is not empty.
+// lowest returns the lowest band that has an element. The queue must not be empty.
 func (q *queue[T]) lowest() int {
 	band := 0
 	for q.rings[band].n == 0 {
@@ -54,13 +54,13 @@ func (q *queue[T]) lowest() int {
 	return band
 }
 
-// popLowest takes the oldest element of the lowest band. The queue is not empty.
+// popLowest removes the oldest element of the lowest band. The queue must not be empty.
 func (q *queue[T]) popLowest() T {
 	q.n--
 	return q.rings[q.lowest()].pop()
 }
 
-// ring is a queue in a slice whose length is a power of two. It grows as it fills.
+// ring is a queue in a slice whose length is a power of two. It grows when it is full.
 type ring[T any] struct {
 	slots   []T
 	head, n int

@@ -11,15 +11,15 @@ import (
 type message[In, Out any] struct {
 	in    In
 	ctx   context.Context
-	reply *reply[Out] // nil for those of Send
+	reply *reply[Out] // nil for messages of Send
 	at    time.Duration
 }
 
-// reply is where an asker gets its answer.
+// reply passes an answer to an asker.
 type reply[Out any] struct {
 	out  Out
 	err  error
-	done chan struct{} // one place: out and err are there
+	done chan struct{} // of capacity 1: out and err are set
 }
 
 func (m *message[In, Out]) answer(out Out, err error) {
@@ -29,28 +29,29 @@ func (m *message[In, Out]) answer(out Out, err error) {
 	}
 }
 
-// fail answers with an error.
+// fail answers a message with an error.
 func (m *message[In, Out]) fail(err error) {
 	var none Out
 	m.answer(none, err)
 }
 
-// waiter is a sender that waits for room.
+// waiter is a sender that waits for room in the queue.
 type waiter[In, Out any] struct {
 	m       message[In, Out]
-	settled chan error    // one place: nil once the message is in the queue
+	settled chan error    // of capacity 1: nil once the message is in the queue
 	place   *list.Element // nil once settled
 }
 
-// waiters are those of a band, of *waiter, in the order of their arrival.
+// waiters is the list of waiters of a band, of type *waiter, in the order of arrival.
 type waiters[In, Out any] struct{ list.List }
 
-// Send puts a message into the queue. Priorities from System, High and Normal on are bands
-// of their own, the rest is one: a message overtakes those of lower bands.
+// Send puts a message into the queue. The priorities from System, from High and from Normal
+// on are separate bands, and all lower priorities are one band. A message overtakes those
+// of lower bands.
 //
-// What happens where the queue is full is the Policy's; a message that it drops is no
-// error. The message's own context, Context.Context, has the values of ctx, and does not
-// end with it. ErrNotAccepting says that the Worker is neither Idle nor Active.
+// If the queue is full, the Policy applies; a message that it drops is not an error of
+// Send. The message's context, Context.Context, has the values of ctx, but does not end
+// with it. ErrNotAccepting means that the Worker is neither Idle nor Active.
 func (w *Worker[In, Out]) Send(ctx context.Context, in In, priority uint8) error {
 	if err := w.checkLive(ctx); err != nil {
 		return err
@@ -58,9 +59,10 @@ func (w *Worker[In, Out]) Send(ctx context.Context, in In, priority uint8) error
 	return w.post(message[In, Out]{in: in, ctx: ctx}, bandOf(priority))
 }
 
-// Ask sends a message of priority Normal, waits, and returns what the handler returns for
-// it. Where ctx ends first Ask returns its error; a message that waits then is not handled.
-// The handler sees ctx as Context.Context. A message that the Policy drops is ErrDropped.
+// Ask sends a message of priority Normal, waits, and returns the handler's result. If ctx
+// ends first, Ask returns its error, and a message that is still waiting is not handled.
+// ctx is the handler's Context.Context. If the Policy drops the message, the error is
+// ErrDropped.
 func (w *Worker[In, Out]) Ask(ctx context.Context, in In) (Out, error) {
 	var none Out
 	if err := w.checkLive(ctx); err != nil {
@@ -78,7 +80,7 @@ func (w *Worker[In, Out]) Ask(ctx context.Context, in In) (Out, error) {
 	}
 }
 
-// post puts a message into the queue, as the policy says.
+// post puts a message into the queue, subject to the policy.
 func (w *Worker[In, Out]) post(m message[In, Out], band int) error {
 	w.mu.Lock()
 	if !w.state.accepts() {
@@ -96,7 +98,7 @@ func (w *Worker[In, Out]) post(m message[In, Out], band int) error {
 	return nil
 }
 
-// refusal is the error of a message that is not accepted. The mutex is held.
+// refusal returns the error of a message that is not accepted. The mutex is held.
 func (w *Worker[In, Out]) refusal() error {
 	if w.cause != nil {
 		return fmt.Errorf("worker %q: %w: it is %v: %w", w.name, ErrNotAccepting, w.state, w.cause)
@@ -104,7 +106,7 @@ func (w *Worker[In, Out]) refusal() error {
 	return fmt.Errorf("worker %q: %w: it is %v", w.name, ErrNotAccepting, w.state)
 }
 
-// full applies the policy to a message that finds no room. It unlocks the mutex.
+// full applies the policy to a message for which there is no room. It unlocks the mutex.
 func (w *Worker[In, Out]) full(m message[In, Out], band int) error {
 	policy := w.o.Policy
 	if policy == Block {
@@ -127,7 +129,7 @@ func (w *Worker[In, Out]) full(m message[In, Out], band int) error {
 	return nil
 }
 
-// dropped is the answer to a question that is dropped.
+// dropped returns the error of an Ask whose message is dropped.
 func (c *core) dropped(why any) error {
 	return fmt.Errorf("worker %q: %w: %v", c.name, ErrDropped, why)
 }
@@ -152,8 +154,8 @@ func (w *Worker[In, Out]) wait(m message[In, Out], band int) error {
 	return fmt.Errorf("worker %q: the queue is full: %w", w.name, m.ctx.Err())
 }
 
-// admit puts messages of blocked senders into the queue while there is room, those of the
-// highest band first. The mutex is held.
+// admit puts messages of blocked senders into the queue while there is room. Those of the
+// highest band come first. The mutex is held.
 func (w *Worker[In, Out]) admit() {
 	for band := bands - 1; band >= 0; band-- {
 		for w.queue.n < w.o.Queue && w.blocked[band].Len() > 0 {
@@ -163,7 +165,7 @@ func (w *Worker[In, Out]) admit() {
 	}
 }
 
-// unblock takes the first blocked sender of a band and settles it. The mutex is held.
+// unblock removes the first blocked sender of a band and settles it. The mutex is held.
 func (w *Worker[In, Out]) unblock(band int, err error) *waiter[In, Out] {
 	b := w.blocked[band].Remove(w.blocked[band].Front()).(*waiter[In, Out])
 	b.place = nil
@@ -171,8 +173,8 @@ func (w *Worker[In, Out]) unblock(band int, err error) *waiter[In, Out] {
 	return b
 }
 
-// drop answers everything that waits with ErrDropped, and blocked senders with
-// ErrNotAccepting. The mutex is held, and the state is the one that follows.
+// drop answers all waiting messages with ErrDropped, and blocked senders with
+// ErrNotAccepting. The mutex is held, and the Worker is already in its new state.
 func (w *Worker[In, Out]) drop(why error) {
 	for w.queue.n > 0 {
 		m := w.queue.pop()

@@ -6,17 +6,17 @@ import (
 	"github.com/gpk-go/gpk/internal/enum"
 )
 
-// State is where a Worker is in its life; the package documentation has the transitions.
+// State is a phase of a Worker's life. The package documentation lists the transitions.
 type State uint8
 
 // The states.
 const (
-	Created    State = iota // nothing runs
-	Idle                    // the goroutine and the stream are there; messages wait
+	Created    State = iota // neither the goroutine nor the stream exists
+	Idle                    // the goroutine and the stream exist; messages wait
 	Active                  // messages are handled
-	Draining                // no message is accepted any more; the Worker is about to end
-	Terminated              // nothing is left
-	Failed                  // it panicked too often, or could not be set up again; nothing is left
+	Draining                // no more messages are accepted; the Worker ends after the waiting ones
+	Terminated              // the goroutine has ended and everything was freed
+	Failed                  // it panicked too often, or could not be set up again; everything was freed
 )
 
 // follow lists the states that may follow a state.
@@ -34,11 +34,11 @@ var stateNames = [...]string{"created", "idle", "active", "draining", "terminate
 // String returns the state's name in lower case.
 func (s State) String() string { return enum.Name(s, "State", stateNames[:]...) }
 
-// precedes reports whether next may follow.
+// precedes reports whether the state next may follow s.
 func (s State) precedes(next State) bool { return slices.Contains(follow[s], next) }
 
 // accepts reports whether a Worker in the state accepts messages.
 func (s State) accepts() bool { return s == Idle || s == Active }
 
-// holds reports whether the Worker's state on the device may be there.
+// holds reports whether the Worker may have state on the device.
 func (s State) holds() bool { return s == Active || s == Draining }

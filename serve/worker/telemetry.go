@@ -2,52 +2,52 @@ package worker
 
 import "time"
 
-// Telemetry is what a Worker has counted since New. Received is the sum of Handled,
-// Failed, Panicked, what was dropped, what is queued, the message that is being handled
-// and, with Block, the senders that wait for room.
+// Telemetry holds the counters of a Worker since New. Received is the sum of Handled,
+// Failed, Panicked, the dropped and the queued messages, the message that is being
+// handled and, with Block, the messages of senders that wait for room.
 type Telemetry struct {
-	Received uint64 // by Send and Ask, while Idle or Active
-	Handled  uint64 // the handler returned without an error
-	Failed   uint64 // the handler returned an error
-	Panicked uint64 // the handler panicked
+	Received uint64 // messages of Send and Ask, while Idle or Active
+	Handled  uint64 // messages for which the handler returned no error
+	Failed   uint64 // messages for which the handler returned an error
+	Panicked uint64 // messages for which the handler panicked
 	Restarts uint64
 	Dropped  Dropped
 	Queued   Queued
-	Waiting  Times // from Send or Ask to the handler's start
-	Handling Times // in the handler
+	Waiting  Times // time from Send or Ask to the handler's start
+	Handling Times // time in the handler
 }
 
 // Dropped counts messages that were not handled, by reason.
 type Dropped struct {
 	Rejected uint64 // Reject: the sender got ErrQueueFull
-	Oldest   uint64 // DropOldest: made room for a newer one
-	New      uint64 // DropNew, and DropOldest where all that waited were of higher bands
-	Canceled uint64 // the context ended while an asker, or a blocked sender, waited
-	Stopped  uint64 // the Worker ended first
+	Oldest   uint64 // DropOldest: the message made room for a newer one
+	New      uint64 // DropNew, and DropOldest if all waiting messages were of higher bands
+	Canceled uint64 // the context ended while an asker or a blocked sender waited
+	Stopped  uint64 // the Worker ended before the message was handled
 }
 
-// Total is the sum over the reasons.
+// Total returns the sum over the reasons.
 func (d Dropped) Total() uint64 { return d.Rejected + d.Oldest + d.New + d.Canceled + d.Stopped }
 
 // Queued is the number of messages in the queue, by band.
 type Queued struct{ Low, Normal, High, System int }
 
-// Total is the sum over the bands.
+// Total returns the sum over the bands.
 func (q Queued) Total() int { return q.Low + q.Normal + q.High + q.System }
 
-// Times summarises durations, within a sixteenth of each.
+// Times summarizes durations, each with a relative error of at most 1/16.
 type Times struct{ Median, P99 time.Duration }
 
 func (h *histogram) times() Times { return Times{h.quantile(0.5), h.quantile(0.99)} }
 
-// counters are the Worker's own, guarded by its mutex.
+// counters are the counters of a Worker, guarded by its mutex.
 type counters struct {
 	received, handled, failed, panicked, restarts uint64
 	dropped                                       Dropped
 	waiting, handling                             histogram
 }
 
-// Telemetry returns the counters as they are now.
+// Telemetry returns the current counters.
 func (w *Worker[In, Out]) Telemetry() Telemetry {
 	if w.usable() != nil {
 		return Telemetry{}

@@ -7,19 +7,20 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// request asks the Worker's goroutine for a transition between Idle and Active.
+// request is a request to the Worker's goroutine for a transition between Idle and Active.
 type request struct {
 	ctx  context.Context
 	to   State
-	done chan error // one place
+	done chan error // of capacity 1
 }
 
-// illegal is the error of a transition that the state does not allow. The mutex is held.
+// illegal returns the error of a transition that the state does not allow. The mutex is
+// held.
 func (c *core) illegal(to State) error {
 	return &StateError{Worker: c.name, From: c.state, To: to, Cause: c.cause}
 }
 
-// take waits for the turn to change the state; give passes it on.
+// take waits until no other call is changing the state. give lets the next call proceed.
 func (c *core) take(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -31,7 +32,7 @@ func (c *core) take(ctx context.Context) error {
 
 func (c *core) give() { <-c.turn }
 
-// takeLive is take, and returns why a call cannot be made.
+// takeLive is take, but first checks whether the call is allowed.
 func (w *Worker[In, Out]) takeLive(ctx context.Context) error {
 	if err := w.checkLive(ctx); err != nil {
 		return err
@@ -39,8 +40,8 @@ func (w *Worker[In, Out]) takeLive(ctx context.Context) error {
 	return w.take(ctx)
 }
 
-// Launch makes the Worker's stream and starts its goroutine: Created to Idle. Errors are
-// those of the device.
+// Launch makes the Worker's stream and starts its goroutine; the state changes from Created
+// to Idle. Errors are those of the device.
 func (w *Worker[In, Out]) Launch(ctx context.Context) error {
 	if err := w.takeLive(ctx); err != nil {
 		return err
@@ -62,7 +63,7 @@ func (w *Worker[In, Out]) Launch(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.state != Created { // terminated meanwhile
+	if w.state != Created { // it was terminated meanwhile
 		_ = stream.Close()
 		return w.illegal(Idle)
 	}
@@ -71,17 +72,18 @@ func (w *Worker[In, Out]) Launch(ctx context.Context) error {
 	return nil
 }
 
-// Activate calls Options.Setup and has messages handled: Idle to Active. Where Setup fails
-// the Worker stays Idle and Activate returns the error. Setup has to heed its context.
+// Activate calls Options.Setup and starts the handling of messages; the state changes from
+// Idle to Active. If Setup fails, the Worker stays Idle, and Activate returns the error.
+// Setup should return when its context ends.
 func (w *Worker[In, Out]) Activate(ctx context.Context) error { return w.ask(ctx, Active) }
 
-// Deactivate waits until the message that is being handled is done, and frees the state on
-// the device: Active to Idle. Messages that wait stay for the next Activate. Where ctx ends
-// while a message is handled the Worker stays Active. Errors of Cleanup functions are
-// returned; the Worker is Idle all the same.
+// Deactivate waits until the current message is handled, and frees the state on the device;
+// the Worker's state changes from Active to Idle. Waiting messages remain for the next
+// Activate. If ctx ends while a message is being handled, the Worker stays Active. Errors
+// of Cleanup functions are returned, but the Worker is Idle nevertheless.
 func (w *Worker[In, Out]) Deactivate(ctx context.Context) error { return w.ask(ctx, Idle) }
 
-// ask has the Worker's goroutine do a transition, and waits for it.
+// ask makes the Worker's goroutine perform a transition, and waits for it.
 func (w *Worker[In, Out]) ask(ctx context.Context, to State) error {
 	if err := w.takeLive(ctx); err != nil {
 		return err
@@ -102,7 +104,7 @@ func (w *Worker[In, Out]) ask(ctx context.Context, to State) error {
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
-	if w.request == r { // the goroutine has not begun
+	if w.request == r { // the goroutine has not begun the transition
 		defer w.mu.Unlock()
 		w.request = nil
 		return fmt.Errorf("worker %q: a message is being handled: %w", w.name, ctx.Err())
@@ -111,12 +113,13 @@ func (w *Worker[In, Out]) ask(ctx context.Context, to State) error {
 	return <-r.done
 }
 
-// Drain accepts no more messages, handles those that wait, frees everything and ends the
-// Worker: Active to Draining to Terminated. An Idle Worker, which handles none, drops them.
+// Drain rejects new messages, handles the waiting ones, frees everything and ends the
+// Worker; the state changes from Active to Draining, and then to Terminated. An Idle Worker
+// drops the waiting messages, because it handles none.
 //
-// Where messages are dropped Drain returns a *StopError with their number. That is so too
-// where ctx ends first: Drain then drops what waits, cancels the context of the message
-// that is being handled, and returns at once. Errors of Cleanup functions are returned.
+// If messages are dropped, Drain returns a *StopError with their number. If ctx ends first,
+// Drain drops the waiting messages, cancels the context of the current message, and returns
+// a *StopError at once. Errors of Cleanup functions are returned.
 func (w *Worker[In, Out]) Drain(ctx context.Context) error {
 	if err := w.check(ctx); err != nil {
 		return err
@@ -147,7 +150,7 @@ func (w *Worker[In, Out]) Drain(ctx context.Context) error {
 	}
 }
 
-// ending is what Drain returns of a Worker that has ended.
+// ending returns the result of Drain for a Worker that has ended.
 func (w *Worker[In, Out]) ending() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +164,7 @@ func (w *Worker[In, Out]) ending() error {
 	return w.leftover
 }
 
-// stop ends the Worker without handling the messages that wait. The mutex is held.
+// stop ends the Worker without handling the waiting messages. The mutex is held.
 func (w *Worker[In, Out]) stop(why error) {
 	w.state, w.discard, w.ended = Draining, true, true
 	if w.why == nil {
@@ -174,9 +177,9 @@ func (w *Worker[In, Out]) stop(why error) {
 	w.bell.Signal()
 }
 
-// Terminate drops what waits, cancels the context of the message that is being handled,
-// waits for it, and frees everything. It is legal in every state, and returns a *StopError
-// where ctx ends while a message is still being handled: the Worker then ends after it.
+// Terminate drops the waiting messages, cancels the context of the current message, waits
+// for it, and frees everything. It is allowed in every state. If ctx ends while a message
+// is still being handled, it returns a *StopError, and the Worker ends after that message.
 func (w *Worker[In, Out]) Terminate(ctx context.Context) error {
 	if err := w.check(ctx); err != nil {
 		return err

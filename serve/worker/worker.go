@@ -10,46 +10,47 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Policy says what happens to a message that finds the queue full.
+// Policy says what happens to a message when the queue is full.
 type Policy uint8
 
-// The policies. A message that is dropped is an error to its asker, ErrDropped; its Send
-// returns nil.
+// The policies. If a message is dropped, Ask returns ErrDropped, and Send returns nil.
 const (
 	Block      Policy = iota // the sender waits for room, until its context ends
 	Reject                   // the sender gets ErrQueueFull
-	DropOldest               // the oldest message of the lowest band goes, the new one among them
-	DropNew                  // the new message goes
+	DropOldest               // the oldest message of the lowest band is dropped, which may be the new one
+	DropNew                  // the new message is dropped
 )
 
-// defaultQueue is Options.Queue where none is given.
+// defaultQueue is the default of Options.Queue.
 const defaultQueue = 1024
 
 // Options configure a Worker. The zero value is usable.
 type Options struct {
-	// Queue is the most messages that wait, of all bands together; 0 or less: 1024.
+	// Queue is the maximum number of waiting messages of all bands together. The default,
+	// for 0 or less, is 1024.
 	Queue int
-	// Policy is what happens to messages beyond.
+	// Policy says what happens to a message when the queue is full.
 	Policy Policy
-	// Restarts is how often the Worker starts anew after a panic in the handler, Within a
-	// window of time; one panic more, and it is Failed. With 0 or less the first panic
-	// fails it. A Within of 0 or less is the Worker's whole life.
+	// Restarts is the maximum number of restarts after panics in the handler within the
+	// time Within. One more panic makes the Worker Failed. With 0 or less, the first panic
+	// does. A Within of 0 or less stands for the Worker's whole life.
 	//
-	// A restart frees the state on the device and calls Setup again. Messages that wait
-	// stay.
+	// A restart frees the state on the device and calls Setup again. Waiting messages
+	// remain in the queue.
 	Restarts int
 	Within   time.Duration
-	// Device has the Worker's stream; nil: device.Default() at Launch.
+	// Device is the device of the Worker's stream; nil: device.Default() at Launch.
 	Device *device.Device
-	// Setup makes the state that the handler uses, on the Worker's goroutine, in Activate
-	// and after a restart. Its Context has the context that Activate was called with. An
-	// error of Setup is Activate's; after a restart it fails the Worker. May be nil.
+	// Setup makes the state for the handler. It is called on the Worker's goroutine, by
+	// Activate and after a restart. Its Context has the context of Activate. Activate
+	// returns an error of Setup; after a restart, an error of Setup makes the Worker
+	// Failed. It may be nil.
 	Setup func(*Context) error
 }
 
-// Worker runs a handler on messages of type In, one at a time, which it answers with Out.
-// It is safe for use by many goroutines. It has a goroutine and a stream from Launch until
-// it is Terminated or Failed.
+// Worker runs a handler on messages of type In, one at a time. The handler's answers have
+// type Out. It is safe for use by many goroutines. It has a goroutine and a stream from
+// Launch until it is Terminated or Failed.
 type Worker[In, Out any] struct {
 	core
 	handle func(*Context, In) (Out, error)
@@ -58,36 +59,37 @@ type Worker[In, Out any] struct {
 	queue   queue[message[In, Out]]
 	blocked [bands]waiters[In, Out]
 
-	now outcome[In, Out] // of the message that is being handled; the Worker's goroutine alone
+	now outcome[In, Out] // the message that is being handled; used only by the Worker's goroutine
 }
 
-// core is what of a Worker does not depend on its types.
+// core is the part of a Worker that does not depend on its types.
 type core struct {
 	name string
 	o    Options
 	born time.Time
-	turn chan struct{} // one place: Launch, Activate and Deactivate go one after the other
-	done chan struct{} // closed once nothing is left
+	turn chan struct{} // of capacity 1: Launch, Activate and Deactivate run one after the other
+	done chan struct{} // closed when everything was freed
 
 	mu       sync.Mutex
-	bell     sync.Cond // the Worker's goroutine waits on it for something to do
+	bell     sync.Cond // wakes the Worker's goroutine
 	state    State
-	cause    error // why the Worker is Failed
-	discard  bool  // what waits is dropped, not handled
-	why      error // why it is dropped, where the Worker did not fail
+	cause    error // the reason why the Worker is Failed
+	discard  bool  // waiting messages are dropped instead of handled
+	why      error // the reason why they are dropped, if the Worker did not fail
 	lost     int   // messages that Drain, Terminate or a failure dropped
 	request  *request
-	ended    bool                    // contexts of messages are cancelled
-	cancel   context.CancelCauseFunc // of the context of the message that is being handled
+	ended    bool                    // the contexts of messages are cancelled
+	cancel   context.CancelCauseFunc // cancels the context of the message that is being handled
 	running  bool                    // a message is being handled
-	crashes  []time.Duration         // when the Worker restarted
-	leftover error                   // of freeing everything at the end
+	crashes  []time.Duration         // times of the restarts
+	leftover error                   // error of freeing everything at the end
 	counts   counters
 }
 
-// New returns a Worker that is Created. handle runs on the Worker's goroutine, one message
-// at a time. An error that it returns goes to the asker; that of a message of Send is
-// counted. So is a panic, after which the Worker restarts as Options say.
+// New returns a Worker in state Created. handle runs on the Worker's goroutine, one
+// message at a time. Ask returns an error of handle to its caller; for Send it is only
+// counted. A panic in handle is treated like an error. After it the Worker restarts if
+// Options.Restarts allows.
 func New[In, Out any](name string, handle func(*Context, In) (Out, error), o Options) *Worker[In, Out] {
 	if o.Queue <= 0 {
 		o.Queue = defaultQueue
@@ -99,7 +101,7 @@ func New[In, Out any](name string, handle func(*Context, In) (Out, error), o Opt
 	return w
 }
 
-// usable is why nothing can be done with the Worker.
+// usable returns the reason why the Worker cannot be used, or nil.
 func (w *Worker[In, Out]) usable() error {
 	switch {
 	case w == nil || w.handle == nil:
@@ -110,7 +112,7 @@ func (w *Worker[In, Out]) usable() error {
 	return nil
 }
 
-// check is why a call with a context cannot be made.
+// check returns the reason why a call with a context cannot be made, or nil.
 func (w *Worker[In, Out]) check(ctx context.Context) error {
 	err := w.usable()
 	if err == nil && ctx == nil {
@@ -119,7 +121,7 @@ func (w *Worker[In, Out]) check(ctx context.Context) error {
 	return err
 }
 
-// checkLive is check, and why a call is not made whose context has ended.
+// checkLive is check, and also returns the error of a context that has ended.
 func (w *Worker[In, Out]) checkLive(ctx context.Context) error {
 	err := w.check(ctx)
 	if err == nil && ctx.Err() != nil {
@@ -128,7 +130,7 @@ func (w *Worker[In, Out]) checkLive(ctx context.Context) error {
 	return err
 }
 
-// State returns the state; that of a nil Worker is Created.
+// State returns the state. That of a nil Worker is Created.
 func (w *Worker[In, Out]) State() State {
 	if w == nil {
 		return Created
@@ -138,5 +140,5 @@ func (w *Worker[In, Out]) State() State {
 	return w.state
 }
 
-// age is the time since New, by which everything is timed.
+// age returns the time since New, which is used for all measurements.
 func (c *core) age() time.Duration { return time.Since(c.born) }

@@ -1,5 +1,5 @@
-// Package servetest has a batcher, a worker and a monitor's source, and work for the first two,
-// for the tests of the packages that report on them.
+// Package servetest provides a batcher, a worker, work for both, and a source for monitors, for the
+// tests of packages that report on them.
 package servetest
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/gpk-go/gpk/serve/worker"
 )
 
-// NewBatcher returns a Batcher that returns its items.
+// NewBatcher returns a Batcher whose outputs are its items.
 func NewBatcher() *batch.Batcher[int, int] {
 	return batch.New(func(_ context.Context, in []int) ([]int, error) { return in, nil }, batch.Options{MaxItems: 8})
 }
@@ -32,13 +32,13 @@ func RunBatcher(t *testing.T, b *batch.Batcher[int, int]) {
 	}
 }
 
-// Stats is a Batcher that only has figures.
+// Stats implements the interface of a Batcher with constant counters.
 type Stats batch.Stats
 
-// Stats returns the figures.
+// Stats returns the counters.
 func (s Stats) Stats() batch.Stats { return batch.Stats(s) }
 
-// Counts is a Batcher with figures of every kind.
+// Counts has a nonzero value in every counter.
 var Counts = Stats{
 	Accepted: 21, Rejected: 2, Left: 3, Dropped: 4, Done: 5, Failed: 1, Queued: 7, Running: 1,
 	Sizes:     batch.Histogram{Bounds: []float64{1, 2, 4}, Counts: []uint64{1, 0, 2, 0}, Sum: 9},
@@ -46,8 +46,8 @@ var Counts = Stats{
 	Computing: batch.Histogram{Bounds: []float64{0.25}, Counts: []uint64{1, 1}, Sum: 2},
 }
 
-// NewWorker returns a Worker on the CPU. It answers a message with the message itself, and a negative
-// one with an error.
+// NewWorker returns a Worker on the CPU. It answers a message with the message itself, and fails for
+// a negative one.
 func NewWorker(t *testing.T) *worker.Worker[int, int] {
 	t.Helper()
 	return worker.New("w", func(_ *worker.Context, in int) (int, error) {
@@ -58,7 +58,7 @@ func NewWorker(t *testing.T) *worker.Worker[int, int] {
 	}, worker.Options{Device: devicetest.CPU(t)})
 }
 
-// RunWorker starts w, sends it two messages and a third at which it fails, and drains it.
+// RunWorker starts w, sends it two messages and a third that fails, and drains it.
 func RunWorker(t *testing.T, w *worker.Worker[int, int]) {
 	t.Helper()
 	if err := errors.Join(w.Launch(t.Context()), w.Activate(t.Context())); err != nil {
@@ -74,7 +74,7 @@ func RunWorker(t *testing.T, w *worker.Worker[int, int]) {
 	}
 }
 
-// Source is a source of a Monitor that always has the same figures.
+// Source is a source for a Monitor with constant figures.
 type Source monitor.Memory
 
 // Memory returns the figures.
