@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// bar shows progress: redrawn on a terminal, a line for every tenth elsewhere.
+// bar shows progress: it is redrawn on a terminal, and otherwise prints a line for every
+// tenth.
 type bar struct {
 	w        io.Writer
 	unit     string // what is counted

@@ -16,7 +16,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// programs are what a bundle holds beside the library, and how go makes each.
+// programs are the programs of a bundle, with the go commands that build them.
 var programs = []struct {
 	file string
 	args []string
@@ -26,8 +26,8 @@ var programs = []struct {
 	{"gpktest", []string{"test", "-c", "./gpktest"}},
 }
 
-// bundle makes a folder that runs on a machine with only a driver: the programs
-// find the library beside themselves.
+// bundle makes a folder that runs on a machine with only a driver: the programs find the
+// library in their own folder.
 func bundle(ctx context.Context, args []string, std streams) error {
 	fs := flag.NewFlagSet("bundle", flag.ContinueOnError)
 	archive := fs.Bool("tar", false, "also write DIR.tar.gz")
@@ -109,8 +109,8 @@ func checkout(dir string) (string, error) {
 	}
 }
 
-// usableLibrary is the first library of the search path that is whole, built
-// from this program's sources, and so fit to travel.
+// usableLibrary returns the first library of the search path that is complete and was
+// built from this program's sources.
 func usableLibrary() (string, error) {
 	var errs []error
 	for _, c := range cutlass.SearchPath() {
@@ -131,8 +131,8 @@ func usableLibrary() (string, error) {
 	return "", errors.Join(append(errs, fmt.Errorf("no kernel library of this program's sources; first: %s", invocation("setup")))...)
 }
 
-// copyFile replaces to by a copy of from in one step: a program may have the old
-// file mapped, or from may be that file.
+// copyFile atomically replaces the file `to` by a copy of from. A program may have the
+// old file mapped, and from may be the same file.
 func copyFile(from, to string, mode os.FileMode) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -143,7 +143,7 @@ func copyFile(from, to string, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(out.Name()) // gone after the rename
+	defer os.Remove(out.Name()) // it no longer exists after the rename
 	_, err = io.Copy(out, in)
 	if err = errors.Join(err, out.Chmod(mode), out.Close()); err != nil {
 		return err

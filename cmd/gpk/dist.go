@@ -16,8 +16,8 @@ import (
 	"github.com/gpk-go/gpk/dist"
 )
 
-// distCommand is gpk dist check, which a launcher starts as it would a program: every rank calls
-// each collective function, and rank 0 prints.
+// distCommand implements "gpk dist check", which a launcher starts like a program: every rank
+// calls each collective function, and rank 0 prints the results.
 func distCommand(ctx context.Context, args []string, std streams) error {
 	fs := flag.NewFlagSet("dist", flag.ContinueOnError)
 	engine := fs.String("engine", "", "nccl, mpi or tcp; otherwise the first of these that the ranks have")
@@ -46,7 +46,7 @@ func distCommand(ctx context.Context, args []string, std streams) error {
 	return errors.Join(err, g.Close())
 }
 
-// checkRank is the part of a rank.
+// checkRank runs the check of one rank.
 func checkRank(ctx context.Context, c *dist.Comm, how string, most int, out io.Writer) error {
 	if c.Rank() > 0 {
 		out = io.Discard
@@ -98,8 +98,8 @@ func listRanks(c *dist.Comm, out io.Writer) error {
 	return nil
 }
 
-// timeRanks checks the result of each function for an array of so many bytes, and prints the
-// median time of a call and the bytes of a rank's array over it.
+// timeRanks checks the result of each function for an array of size bytes. It prints the
+// median time of a call, and the bytes of a rank's array divided by that time.
 func timeRanks(ctx context.Context, c *dist.Comm, size int, w io.Writer) error {
 	n := (size/4 + c.Size() - 1) / c.Size() * c.Size()
 	x := gpk.Full(gpk.Float32, c.Rank()+1, n).To(c.Device())

@@ -27,7 +27,7 @@ import (
 type check struct {
 	name   string
 	detail string // what was found
-	err    error  // why the condition is not met
+	err    error  // the reason why the condition is not met
 	fix    string // the command or step that fixes it, unless err names it
 	note   bool   // the GPU can be used even if the condition is not met
 }

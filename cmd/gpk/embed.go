@@ -17,7 +17,7 @@ import (
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
-// embedFlags are what the command line asks for.
+// embedFlags holds the flags of the command.
 type embedFlags struct {
 	model, dtype, in, out, device string
 }
@@ -47,7 +47,7 @@ func embed(ctx context.Context, args []string, std streams) error {
 	if len(texts) == 0 {
 		return usageError{errors.New("no texts: give some, or a file with -in")}
 	}
-	if f.out != "" { // what cannot be written is known before the work
+	if f.out != "" { // report an output that cannot be written before the work begins
 		file, err := beside("out", f.out)
 		if err != nil {
 			return err
@@ -101,10 +101,10 @@ func (f *embedFlags) options() (opts []bert.Option, err error) {
 	return opts, nil
 }
 
-// longestLine bounds a line of -in.
+// longestLine is the maximum length of a line of -in.
 const longestLine = 16 << 20
 
-// readLines reads the lines of a file; without a name there are none.
+// readLines reads the lines of a file. Without a name it returns no lines.
 func readLines(name string) (lines []string, err error) {
 	if name == "" {
 		return nil, nil
@@ -125,7 +125,7 @@ func readLines(name string) (lines []string, err error) {
 	return lines, nil
 }
 
-// embedAll embeds texts part by part, and shows how far it is.
+// embedAll embeds texts in parts, and shows its progress.
 func embedAll(ctx context.Context, e *bert.Encoder, texts []string, b *bar) ([]float32, error) {
 	const part = 1024
 	out := make([]float32, 0, len(texts)*e.Size())

@@ -16,7 +16,7 @@ import (
 	"github.com/gpk-go/gpk/quantum"
 )
 
-// gramFlags are what the command line asks for.
+// gramFlags holds the flags of the command.
 type gramFlags struct {
 	x, y, out, plot    string
 	circuit, embedding string
@@ -33,7 +33,7 @@ type gramFlags struct {
 	device             string
 	seeded             bool // -seed was given
 	shard              string
-	subject            string // the flag that gives the features, in errors
+	subject            string // the flag that sets the features, for errors
 }
 
 // gram computes a kernel matrix from .npy files.
@@ -211,7 +211,7 @@ func sameFile(a, b string) bool {
 // line of this program.
 func withoutSite(err error) error {
 	for {
-		op, ok := err.(*gpk.OpError) //nolint:errorlint // what wraps one of them has words of its own
+		op, ok := err.(*gpk.OpError) //nolint:errorlint // an error that wraps an OpError adds its own text
 		if !ok {
 			return err
 		}
@@ -274,7 +274,7 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) // gone after the rename
+	defer os.Remove(file.Name()) // it no longer exists after the rename
 	defer file.Close()
 	o.Output = file
 	bar := newBar(std.err, "entries")
@@ -296,15 +296,15 @@ func (f *gramFlags) compute(ctx context.Context, std streams, c *quantum.Circuit
 	return f.draw(std, o, r, y == nil)
 }
 
-// draw plots K, which it reads from its file.
+// draw plots K. It reads K from its file.
 func (f *gramFlags) draw(std streams, o quantum.Options, r *quantum.Result, symmetric bool) error {
 	if f.plot == "" {
 		return nil
 	}
-	// K stays where the plot cannot be made.
+	// K is kept even if the plot cannot be made.
 	if err := plotKernel(f.plot, f.out, kernelType(o.Precision), r.Plan.Samples[0], r.Plan.Samples[1], symmetric); err != nil {
 		var path *os.PathError
-		if errors.As(err, &path) { // of a file that the user has not named
+		if errors.As(err, &path) { // its path is a temporary file
 			err = path.Err
 		}
 		return fmt.Errorf("-plot %s: %w", f.plot, err)
@@ -313,12 +313,12 @@ func (f *gramFlags) draw(std streams, o quantum.Options, r *quantum.Result, symm
 	return nil
 }
 
-// beside makes a file in the folder of the one that a flag names.
+// beside creates a file in the folder of the file that a flag names.
 func beside(flag, name string) (*os.File, error) {
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-")
 	if err != nil {
 		var path *os.PathError
-		if errors.As(err, &path) { // of a file that the user has not named
+		if errors.As(err, &path) { // its path is a temporary file
 			err = path.Err
 		}
 		return nil, fmt.Errorf("-%s %s: %w", flag, name, err)
@@ -326,7 +326,7 @@ func beside(flag, name string) (*os.File, error) {
 	return file, nil
 }
 
-// plottable says what a plot of K will fail of, before K is computed.
+// plottable returns, before K is computed, the error with which a plot of K would fail.
 func (f *gramFlags) plottable(x, y *gpk.Array) error {
 	if y == nil {
 		y = x
@@ -341,7 +341,7 @@ func (f *gramFlags) plottable(x, y *gpk.Array) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// kernelType is the element type of a kernel matrix.
+// kernelType returns the element type of a kernel matrix.
 func kernelType(p quantum.Precision) gpk.DType {
 	if p == quantum.Double {
 		return gpk.Float64

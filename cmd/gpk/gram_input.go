@@ -23,7 +23,7 @@ func readArray(ctx context.Context, path string) (*gpk.Array, error) {
 	done := make(chan result, 1)
 	go func() {
 		a, err := npy.ReadFile(path)
-		if op, ok := errors.AsType[*gpk.OpError](err); ok { // its line is one of this program, not the user's
+		if op, ok := errors.AsType[*gpk.OpError](err); ok { // its line is in this program, not in the user's
 			err = fmt.Errorf("%s: %w", path, withoutSite(op))
 		}
 		done <- result{a, err}
@@ -93,7 +93,7 @@ func (f *gramFlags) build(ctx context.Context, features int) (*quantum.Circuit, 
 		if f.weights != "" {
 			return nil, fmt.Errorf("-weights %s: %w", f.weights, withoutSite(err))
 		}
-		if errors.Is(err, gpk.ErrUnsupported) { // too many gates
+		if errors.Is(err, gpk.ErrUnsupported) { // there are too many gates
 			return nil, fmt.Errorf("%s -layers %d: %w", f.subject, f.layers, withoutSite(err))
 		}
 		return nil, fmt.Errorf("%s: %w", f.subject, withoutSite(err))
@@ -101,10 +101,11 @@ func (f *gramFlags) build(ctx context.Context, features int) (*quantum.Circuit, 
 	return c, nil
 }
 
-// maxWeights bounds the number of weights that are drawn. A circuit with as many gates is refused.
+// maxWeights is the maximum number of weights that are drawn at random. A circuit with as many
+// gates is refused.
 const maxWeights = 1 << 22
 
-// weightRows reads the weights, or draws them.
+// weightRows reads the weights, or draws them at random.
 func (f *gramFlags) weightRows(ctx context.Context, features int) ([][]float64, error) {
 	if f.weights == "" {
 		if f.layers > maxWeights/features {

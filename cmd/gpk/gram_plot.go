@@ -24,7 +24,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// plotFormats are the endings that a plot's name may have.
+// plotFormats are the possible extensions of a plot's file name.
 var plotFormats = []string{".png", ".svg", ".pdf"}
 
 func plotFormat(path string) error {
@@ -34,16 +34,16 @@ func plotFormat(path string) error {
 	return nil
 }
 
-// Limits of what is drawn: more cannot be seen, or takes minutes.
+// The limits of a plot. Larger plots show no more, or take minutes.
 const (
 	maxCells       = 400
 	maxEigenvalues = 1000
 )
 
-// plotKernel draws the matrix of a .npy file, rows by cols of dt: a heat map,
-// whose cells are means where the matrix is large, and, if it is symmetric, its
-// spectrum. Of more than 1,000 samples the spectrum is that of 1,000, evenly
-// chosen. The matrix is read row by row: it need not fit into memory.
+// plotKernel draws the matrix of a .npy file, which has rows rows and cols columns of type dt: a heat
+// map and, if the matrix is symmetric, its spectrum. For a large matrix, a cell of the heat map is a
+// mean. For more than 1,000 samples, the spectrum is that of 1,000 evenly spaced ones. The matrix is
+// read row by row, so it need not fit into memory.
 func plotKernel(path, file string, dt gpk.DType, rows, cols int, symmetric bool) error {
 	if rows == 0 || cols == 0 {
 		return fmt.Errorf("%w: a plot of a matrix of %d x %d", gpk.ErrShape, rows, cols)
@@ -65,7 +65,7 @@ func plotKernel(path, file string, dt gpk.DType, rows, cols int, symmetric bool)
 	heat := plot.New()
 	heat.Title.Text = fmt.Sprintf("K, %d x %d", rows, cols)
 	heat.X.Label.Text, heat.Y.Label.Text = "column", "row"
-	heat.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}} // row 0 on top
+	heat.Y.Scale = plot.InvertedScale{Normalizer: plot.LinearScale{}} // row 0 at the top
 	heat.Add(g.heatMap())
 	plots := []*plot.Plot{heat}
 	if symmetric {
@@ -130,9 +130,9 @@ func eachRow(file string, dt gpk.DType, rows, cols int, f func(i int, row []floa
 // entries. In a symmetric matrix, the mean leaves out diagonal entries unless the cell has no others.
 type grid struct {
 	sums, counts []float64
-	diagonal     []bool // the cell has entries of the diagonal alone
+	diagonal     []bool // the cell contains only diagonal entries
 	rows, cols   int
-	of           [2]int // number of rows and columns of the matrix
+	of           [2]int // numbers of rows and columns of the matrix
 }
 
 func newGrid(rows, cols int, symmetric bool) *grid {
@@ -163,7 +163,8 @@ func (g *grid) add(i int, row []float64) {
 	}
 }
 
-// limits returns the least and the largest cell, of a symmetric matrix those off the diagonal.
+// limits returns the least and the largest cell. For a symmetric matrix it ignores cells with only
+// diagonal entries.
 func (g *grid) limits() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range g.sums {
@@ -173,7 +174,7 @@ func (g *grid) limits() (low, high float64) {
 		}
 	}
 	switch {
-	case !(low <= high): // no cells, or NaN
+	case !(low <= high): // there are no cells, or a cell is NaN
 		return 0, 1
 	case low == high:
 		return low - math.Abs(low)/2 - 1e-300, high + math.Abs(high)/2 + 1e-300
@@ -181,7 +182,7 @@ func (g *grid) limits() (low, high float64) {
 	return low, high
 }
 
-// onDiagonal is the color of what lies above the cells off the diagonal: the diagonal.
+// onDiagonal is the color of the diagonal, whose values exceed those of all other cells.
 var onDiagonal = color.Gray{Y: 0x40}
 
 // heatMap draws the cells, with colors for those off the diagonal.
@@ -192,13 +193,13 @@ func (g *grid) heatMap() *plotter.HeatMap {
 	return h
 }
 
-// colorBar draws which color is which number.
+// colorBar draws the scale of the colors.
 func (g *grid) colorBar() *plot.Plot {
 	p := plot.New()
 	low, high := g.limits()
 	scale := ramp{low, high}
 	h := plotter.NewHeatMap(scale, blues{})
-	h.Rasterized = true // without hairlines between cells
+	h.Rasterized = true // avoids hairlines between cells
 	h.Min, h.Max = low, high
 	p.Title.Text = "off the\ndiagonal"
 	if g.diagonal == nil {
@@ -206,11 +207,11 @@ func (g *grid) colorBar() *plot.Plot {
 	}
 	p.Title.TextStyle.Font.Size = vg.Points(9)
 	p.HideX()
-	p.Add(h) // package plot draws cells alone that lie in the axes' range, which is then theirs
+	p.Add(h) // package plot draws only cells within the range of the axes, so the heat map has to set this range
 	return p
 }
 
-// ramp is the numbers from low to high as a plotter.GridXYZ.
+// ramp is a plotter.GridXYZ of the numbers from low to high.
 type ramp struct{ low, high float64 }
 
 func (ramp) Dims() (c, r int)     { return 2, 256 }
@@ -218,8 +219,8 @@ func (ramp) X(c int) float64      { return float64(c) }
 func (s ramp) Y(r int) float64    { return s.low + (s.high-s.low)*float64(r)/255 }
 func (s ramp) Z(_, r int) float64 { return s.Y(r) }
 
-// Dims, Z, X and Y are plotter.GridXYZ. A heat map needs two cells each way:
-// one is shown twice.
+// Dims, Z, X and Y implement plotter.GridXYZ. A heat map needs at least two cells in each direction,
+// so a single cell is drawn twice.
 func (g *grid) Dims() (c, r int) { return max(g.cols, 2), max(g.rows, 2) }
 
 func (g *grid) Z(c, r int) float64 {
@@ -230,7 +231,7 @@ func (g *grid) Z(c, r int) float64 {
 func (g *grid) X(c int) float64 { return (float64(c) + 0.5) * float64(g.of[1]) / float64(g.cols) }
 func (g *grid) Y(r int) float64 { return (float64(r) + 0.5) * float64(g.of[0]) / float64(g.rows) }
 
-// blues runs from white to dark blue.
+// blues is the color map from white to dark blue.
 type blues struct{}
 
 func (blues) Colors() []color.Color {
@@ -244,7 +245,7 @@ func (blues) Colors() []color.Color {
 
 var _ palette.Palette = blues{}
 
-// chosenSamples are the samples whose eigenvalues are drawn.
+// chosenSamples returns the samples whose eigenvalues are drawn.
 func chosenSamples(n int) []int {
 	chosen := make([]int, min(n, maxEigenvalues))
 	for i := range chosen {
@@ -262,7 +263,7 @@ func spectrum(part *mat.SymDense, n int) (*plot.Plot, error) {
 	}
 	values := e.Values(nil)
 	slices.Reverse(values)
-	// What is below rounding would stretch the axis to nothing.
+	// Values below the rounding error would dominate the range of the axis.
 	floor := max(values[0], 1e-300) * 1e-12
 	points := make(plotter.XYs, m)
 	for i, l := range values {
@@ -282,7 +283,7 @@ func spectrum(part *mat.SymDense, n int) (*plot.Plot, error) {
 	line.Color, line.Width = figure.Color(1), vg.Points(1.5)
 	p.Add(plotter.NewGrid(), line)
 	p.X.Min = 0
-	// Equal ends would be widened to 0, which has no logarithm.
+	// If both ends are equal, package plot extends the range to 0, which has no logarithm.
 	p.Y.Min, p.Y.Max = figure.LogRange(p.Y.Min, math.Min(p.Y.Max, 1e300))
 	if p.Y.Min == p.Y.Max {
 		p.Y.Min, p.Y.Max = p.Y.Min/2, 2*p.Y.Max

@@ -17,7 +17,7 @@ import (
 	"github.com/gpk-go/gpk/quantum"
 )
 
-// parts reads -shard.
+// parts parses -shard.
 func (f *gramFlags) parts() (s quantum.Shard, err error) {
 	if f.shard == "" {
 		return s, nil
@@ -51,7 +51,7 @@ func (f *gramFlags) launch(ctx context.Context, std streams, o quantum.Options) 
 		}
 	}
 	var opts []dist.Option
-	if f.device == "cuda" { // Join chooses the GPU of the local rank if the default device is a GPU
+	if f.device == "cuda" { // if the default device is a GPU, Join chooses the GPU of the local rank
 		defer device.SetDefault(device.SetDefault(d))
 	} else {
 		opts = append(opts, dist.OnDevice(d))

@@ -17,7 +17,8 @@ import (
 	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
-// defaultDevice is what programs compute on that ask for nothing else, or why they fail.
+// defaultDevice returns the name of the device that programs use by default, or the error
+// that they get.
 func defaultDevice() (string, error) {
 	old := slog.Default()
 	slog.SetDefault(slog.New(slog.DiscardHandler)) // the reasons are printed elsewhere
@@ -26,7 +27,7 @@ func defaultDevice() (string, error) {
 	return d.String(), d.Err()
 }
 
-// info prints what there is.
+// info prints the devices, the kernel library and the kernels.
 func info(_ context.Context, args []string, std streams) error {
 	fs := flag.NewFlagSet("info", flag.ContinueOnError)
 	kernels := fs.Bool("kernels", false, "list every kernel")
@@ -52,7 +53,7 @@ func info(_ context.Context, args []string, std streams) error {
 		cache = err.Error()
 	}
 	fmt.Fprintf(std.out, "cache\n  %s\n", cache)
-	lib, err := cutlass.Open(cutlass.OpenOptions{Logger: slog.New(slog.DiscardHandler)}) // printed below
+	lib, err := cutlass.Open(cutlass.OpenOptions{Logger: slog.New(slog.DiscardHandler)}) // errors are printed below
 	fmt.Fprintln(std.out, "kernel library")
 	printLibrary(std.out, lib, err)
 	fmt.Fprintln(std.out, "run-time compiler")
@@ -86,7 +87,7 @@ func printLibrary(out io.Writer, lib *cutlass.Library, err error) {
 	}
 }
 
-// printCompiler prints which library compiles chains and kernels of users.
+// printCompiler prints the library that compiles chains of operations and users' kernels.
 func printCompiler(out io.Writer) {
 	path, version, err := deviceapi.RuntimeCompiler()
 	missing, ok := errors.AsType[*nvrtc.Error](err)
@@ -103,11 +104,11 @@ func printCompiler(out io.Writer) {
 	}
 }
 
-// cudaVersion writes CUDART_VERSION as people do: 13.0.
+// cudaVersion formats CUDART_VERSION in the usual form: 13.0.
 func cudaVersion(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// printKernels prints the manifest, a unit or a kernel a line, with what the
-// library has of it; lib may be nil.
+// printKernels prints the manifest, one unit or kernel a line, and whether the library
+// contains it. lib may be nil.
 func printKernels(out io.Writer, lib *cutlass.Library, each bool) {
 	has := func(k cutlass.Kernel) bool {
 		if lib == nil {

@@ -1,6 +1,5 @@
-// Command gpk is gpk's command line: it says what a machine has, what is
-// missing, builds the kernels, computes kernel matrices, embeds texts, and shows
-// profiles.
+// Command gpk is gpk's command line: it reports what a machine has and what is missing,
+// builds the kernels, computes kernel matrices, embeds texts, and shows profiles.
 //
 //	gpk info              devices, kernel library, kernels
 //	gpk doctor            checks what the use of a GPU needs, and says how to fix what is missing
@@ -13,14 +12,13 @@
 //	gpk bundle DIR        a folder of test, benchmark and library for a machine with only a driver
 //	gpk help [COMMAND]
 //
-// Results go to standard output; progress, warnings and errors to standard
-// error.
+// Results go to standard output; progress, warnings and errors to standard error.
 //
-// Exit status: 0; 1 when the command failed or, of doctor, when no GPU can be
-// used; 2 after a mistake on the command line.
+// Exit status: 0; 1 when the command failed or, of doctor, when no GPU can be used; 2
+// after a mistake on the command line.
 //
-// What belongs here: flags and printing. What does not: anything a program
-// would call; that is in the packages.
+// What belongs here: flags and printing. What does not: functions that a program would
+// call, which are in the packages.
 package main
 
 import (
@@ -42,7 +40,7 @@ const (
 	exitUsage  = 2
 )
 
-// streams are where a command writes.
+// streams are the outputs of a command.
 type streams struct{ out, err io.Writer }
 
 // command is one subcommand.
@@ -65,21 +63,21 @@ func commands() []command {
 	}
 }
 
-// errFailed ends a command that has already said why with status 1.
+// errFailed ends a command with status 1 if it has already printed the reason.
 var errFailed = errors.New("failed")
 
-// usageError is a mistake on the command line.
+// usageError is the error of an invalid command line.
 type usageError struct{ error }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends what the first does not
+	context.AfterFunc(ctx, stop) // from then on, a second signal ends the program
 	status := run(ctx, os.Args[1:], streams{os.Stdout, os.Stderr})
 	stop()
 	os.Exit(status)
 }
 
-// run carries out a command line and returns the exit status.
+// run executes a command line and returns the exit status.
 func run(ctx context.Context, args []string, std streams) int {
 	if len(args) == 0 {
 		help(std.err)
@@ -124,7 +122,8 @@ func help(w io.Writer) {
 	fmt.Fprintf(w, "  %-20s %s\n", "help [COMMAND]", "this, or a command's flags")
 }
 
-// parse reads a command's flags; wrong ones are a usageError, -h prints them.
+// parse parses a command's flags. Invalid flags are a usageError, and -h prints the
+// flags.
 func parse(fs *flag.FlagSet, args []string, std streams) error {
 	fs.SetOutput(io.Discard) // run prints the error
 	err := fs.Parse(args)
@@ -144,7 +143,7 @@ func parse(fs *flag.FlagSet, args []string, std streams) error {
 	return nil
 }
 
-// parseFlags is parse for a command that takes flags alone.
+// parseFlags is parse for a command without other arguments.
 func parseFlags(fs *flag.FlagSet, args []string, std streams) error {
 	if err := parse(fs, args, std); err != nil {
 		return err
@@ -152,7 +151,7 @@ func parseFlags(fs *flag.FlagSet, args []string, std streams) error {
 	return noArguments(fs)
 }
 
-// noArguments refuses what is left after the flags.
+// noArguments returns an error if there are arguments after the flags.
 func noArguments(fs *flag.FlagSet) error {
 	if fs.NArg() > 0 {
 		return usageError{fmt.Errorf("unexpected argument %q", fs.Arg(0))}
@@ -162,8 +161,8 @@ func noArguments(fs *flag.FlagSet) error {
 
 const module = "github.com/gpk-go/gpk"
 
-// invocation is how the user of this program runs a gpk command: from a
-// checkout, or from a module that requires a released version.
+// invocation returns the way to run a gpk command: from a checkout, or from a module that
+// requires a released version.
 func invocation(command string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if v := info.Main.Version; info.Main.Path == module && strings.HasPrefix(v, "v") && !strings.Contains(v, "+") {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/profile"
 )
 
-// profileFlags are what the command line asks for.
+// profileFlags holds the flags of the command.
 type profileFlags struct {
 	report, out, against string
 	threshold            float64
@@ -79,8 +79,7 @@ func readReport(name string) (*profile.Report, error) {
 	return r, nil
 }
 
-// writePage writes the page under a name of its own and gives it the final one when it
-// is complete.
+// writePage writes the page to a temporary file and renames it when it is complete.
 func (f *profileFlags) writePage(r, before *profile.Report, std streams) error {
 	if err := f.replaceable(); err != nil {
 		return err
@@ -93,7 +92,7 @@ func (f *profileFlags) writePage(r, before *profile.Report, std streams) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name()) // gone after the rename
+	defer os.Remove(file.Name()) // it no longer exists after the rename
 	defer file.Close()
 	if err := r.WriteHTML(file, opts...); err != nil {
 		return err
@@ -108,11 +107,12 @@ func (f *profileFlags) writePage(r, before *profile.Report, std streams) error {
 	return nil
 }
 
-// replaceable refuses an output that is not a regular file, or one of the inputs.
+// replaceable returns an error for an output that is not a regular file, or that is one
+// of the inputs.
 func (f *profileFlags) replaceable() error {
 	out, err := os.Stat(f.out)
 	if err != nil {
-		return nil // it is not there, or making it will say why it cannot be
+		return nil // it does not exist, or creating it will report the error
 	}
 	if !out.Mode().IsRegular() {
 		return fmt.Errorf("-o %s: it exists and is not a regular file", f.out)

@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass/setup"
 )
 
-// setupCommand takes the kernel library from a release, or builds it.
+// setupCommand downloads the kernel library from a release, or builds it.
 func setupCommand(ctx context.Context, args []string, std streams) error {
 	fs := flag.NewFlagSet("setup", flag.ContinueOnError)
 	arch := fs.String("arch", "", "`targets`, separated by commas: 80, 86, 89, 90a or all (default: those of the GPUs here, else 90a)")
@@ -65,7 +65,7 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	fmt.Fprintf(std.out, "%s\n%s: %.1f MB for %s, CUDA %s, kernel set %s, in %s\n", res.Library, what,
 		float64(res.Sidecar.Size)/1e6, strings.Join(res.Archs, " "), res.CUDA, res.Sidecar.KernelSet, res.Duration.Round(time.Second/10))
 	if cutlass.Built() != nil {
-		return nil // this gpk cannot load it; the program that uses it may
+		return nil // this gpk cannot load it, but the program that uses it may be able to
 	}
 	_, err = cutlass.Open(cutlass.OpenOptions{
 		Candidates: []cutlass.Candidate{{Path: res.Library, From: "just built"}}, Logger: slog.New(slog.DiscardHandler),

@@ -20,7 +20,8 @@ func FromArray(x apache.Array) *gpk.Array {
 	return converted("FromArray", x, fromArray)
 }
 
-// converted returns the array that from makes of x, or one that carries its error as that of op.
+// converted returns the array that from makes of x. If from fails, the array carries the error,
+// as one of op.
 func converted[X any](op string, x X, from func(X) (*gpk.Array, error)) *gpk.Array {
 	a, err := from(x)
 	if err != nil {
@@ -52,7 +53,7 @@ func fromArray(x apache.Array) (*gpk.Array, error) {
 	return a, a.Err()
 }
 
-// carried returns the carrier and the memory of the elements of data.
+// carried returns the carrier for data and the memory of its elements.
 func carried(data apache.ArrayData) (carrier, []byte, error) {
 	c, err := carrierOf(data.DataType())
 	n, buffers := data.Len(), data.Buffers()
@@ -149,7 +150,8 @@ func fromTensor(t tensor.Interface) (*gpk.Array, error) {
 	return a, a.Err()
 }
 
-// layoutOf returns where a tensor's elements lie, in elements of size bytes.
+// layoutOf returns the layout of a tensor's elements. size is the number of bytes of an
+// element.
 func layoutOf(t tensor.Interface, size int) (layout.Layout, error) {
 	shape := make([]int, t.NumDims())
 	for i, d := range t.Shape() {
@@ -186,8 +188,8 @@ func walk(lay layout.Layout, axis, at int, visit func(at int)) {
 	}
 }
 
-// ToTensor waits and returns a new row-major tensor with an array's elements and shape.
-// names are those of the axes: all or none.
+// ToTensor waits and returns a new row-major tensor with an array's elements and shape. names
+// are the names of all axes; without names the axes have none.
 func ToTensor(a *gpk.Array, names ...string) (tensor.Interface, error) {
 	t, err := toTensor(a, names)
 	if err != nil {

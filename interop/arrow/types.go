@@ -11,17 +11,19 @@ import (
 	"github.com/x448/float16"
 )
 
-// carrier moves the elements of one type, which lie in Arrow's memory as in Go's.
+// carrier moves the elements of one type. Arrow stores them as Go does.
 type carrier interface {
 	dtype() gpk.DType
 	arrow() apache.DataType
-	// load makes an array of the elements that walk names by their first byte.
+	// load makes an array of the elements that walk visits; at is the index of an
+	// element's first byte.
 	load(raw []byte, shape []int, walk func(visit func(at int))) *gpk.Array
 	// bytes returns an array's elements in row-major order.
 	bytes(a *gpk.Array) (*memory.Buffer, error)
 }
 
-// carriers is a row for each type of fixed width but Bool, of which Arrow stores bits.
+// carriers has a row for each type of fixed width except Bool, which Arrow stores as
+// bits.
 var carriers = []carrier{
 	elements[float32]{apache.PrimitiveTypes.Float32},
 	elements[float64]{apache.PrimitiveTypes.Float64},

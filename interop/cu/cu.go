@@ -19,8 +19,7 @@ import (
 // Available returns nil: this build shares memory with gorgonia.org/cu.
 func Available() error { return nil }
 
-// Device returns cu's number of a gpk device. A device that is no GPU is
-// ErrDevice.
+// Device returns cu's number of a gpk device. A device that is not a GPU is ErrDevice.
 func Device(d *device.Device) (cu.Device, error) {
 	if err := d.Err(); err != nil {
 		return cu.BadDevice, err
@@ -32,8 +31,8 @@ func Device(d *device.Device) (cu.Device, error) {
 	return cu.Device(info.Index), nil
 }
 
-// Context returns the context that gpk uses on d, the device's primary one. It
-// lives as long as gpk has the device open: do not destroy it.
+// Context returns the context that gpk uses on d, which is the device's primary context.
+// It lives as long as gpk has the device open: do not destroy it.
 func Context(d *device.Device) (cu.CUContext, error) {
 	dev, err := Device(d)
 	if err != nil {
@@ -43,16 +42,16 @@ func Context(d *device.Device) (cu.CUContext, error) {
 	if err != nil {
 		return cu.CUContext{}, fmt.Errorf("interop/cu: Context: %w: %v", gpk.ErrDevice, err)
 	}
-	// gpk retains it too, and for longer.
+	// gpk retains the context too, and for longer.
 	if err := dev.ReleasePrimaryCtx(); err != nil {
 		return cu.CUContext{}, fmt.Errorf("interop/cu: Context: %w: %v", gpk.ErrDevice, err)
 	}
 	return ctx, nil
 }
 
-// Do calls f on a thread of its own on which the device's primary context is
-// current, as cu's functions expect, and then restores what was current there.
-// It returns f's error.
+// Do calls f on a locked thread on which the device's primary context is current, as cu's
+// functions expect. Then it restores the context that was current there. It returns f's
+// error.
 func Do(d *device.Device, f func() error) (err error) {
 	ctx, err := Context(d)
 	if err != nil {
@@ -71,16 +70,15 @@ func Do(d *device.Device, f func() error) (err error) {
 	return f()
 }
 
-// FromPtr returns an array over the memory at p, which holds the dense
-// row-major elements of shape; no shape means 0-d. Nothing is copied: writes on
-// either side are seen by the other. The memory is of the device's primary
-// context and stays there until release, which may be nil, is called: once,
-// when the array and its views have been freed or dropped and gpk's work on
-// the memory is done. The work of cu that fills the memory must be done, or be
-// on the stream that reads it.
+// FromPtr returns an array over the memory at p, which holds the dense row-major elements
+// of shape; no shape means 0-d. Nothing is copied: writes on either side are seen by the
+// other. The memory must belong to the device's primary context and remain valid until
+// release is called. That happens once, when the array and its views have been freed or
+// dropped and gpk's work on the memory is done. release may be nil. The work of cu that
+// fills the memory must be done, or be on the stream that reads it.
 //
-// Memory that cu does not know in this context is ErrDevice, memory that ends
-// before the elements do is ErrShape; release is then not called.
+// Memory that cu does not know in this context is ErrDevice. Memory that is too short for
+// the elements is ErrShape. In both cases release is not called.
 func FromPtr(d *device.Device, p cu.DevicePtr, dt gpk.DType, release func(), shape ...int) *gpk.Array {
 	n, err := check(d, p, dt, shape)
 	if err != nil {
@@ -93,12 +91,13 @@ func FromPtr(d *device.Device, p cu.DevicePtr, dt gpk.DType, release func(), sha
 	return array.FromBuffer(buf, dt, shape...)
 }
 
-// failed returns an array that carries the error of FromPtr, which is running.
+// failed returns an array that carries an error of FromPtr.
 func failed(err error) *gpk.Array {
 	return array.Failed(site.Fail("cu", "FromPtr", err))
 }
 
-// check returns the bytes of the elements, or why they cannot be at p.
+// check returns the number of bytes of the elements, or the reason why they cannot be at
+// p.
 func check(d *device.Device, p cu.DevicePtr, dt gpk.DType, shape []int) (int64, error) {
 	size, err := layout.Size(shape)
 	if err != nil {
@@ -129,12 +128,12 @@ func check(d *device.Device, p cu.DevicePtr, dt gpk.DType, shape []int) (int64, 
 	})
 }
 
-// Ptr starts the array where it has not been started and returns the address
-// of its first element; its elements lie there as Strides says. It does not
-// wait: they are there once the work on the array's stream is done (Stream).
-// The memory is the array's, which must be kept alive (runtime.KeepAlive) and
-// not be freed while cu uses it. After writing there, or before, gpk.Eval what
-// reads the array and has not been started. An array on the CPU is ErrDevice.
+// Ptr starts the computation of the array, if it is still pending, and returns the
+// address of its first element. Strides gives the positions of the others. Ptr does not
+// wait: the elements are valid once the work on the array's stream is done (Stream). The
+// memory belongs to the array, which must be kept alive (runtime.KeepAlive) and must not
+// be freed while cu uses it. Before cu writes to the memory, gpk.Eval the pending arrays
+// that read the array. An array on the CPU is ErrDevice.
 func Ptr(a *gpk.Array) (cu.DevicePtr, error) {
 	buf, err := a.Buffer()
 	if err != nil {
@@ -146,8 +145,8 @@ func Ptr(a *gpk.Array) (cu.DevicePtr, error) {
 	return cu.DevicePtr(buf.Addr() + uint64(a.Offset()*a.DType().Size())), nil
 }
 
-// Stream returns a gpk stream as cu's. It lives until gpk's is closed; do not
-// destroy it.
+// Stream returns a gpk stream as one of cu. It is valid until gpk's stream is closed; do
+// not destroy it.
 func Stream(s *device.Stream) (cu.Stream, error) {
 	if _, err := Device(s.Device()); err != nil {
 		return cu.Stream{}, err
@@ -159,9 +158,9 @@ func Stream(s *device.Stream) (cu.Stream, error) {
 
 var _ [0]struct{} = [unsafe.Sizeof(cu.Stream{}) - unsafe.Sizeof(uintptr(0))]struct{}{}
 
-// FromStream returns cu's stream as one of gpk's, for (*gpk.Array).On. It must
-// be of the device's primary context and live until the result is closed,
-// which does not destroy it.
+// FromStream returns a stream of cu as one of gpk, for (*gpk.Array).On. It must belong to
+// the device's primary context and remain valid until the result is closed. Closing the
+// result does not destroy it.
 func FromStream(d *device.Device, s cu.Stream) (*device.Stream, error) {
 	if _, err := Device(d); err != nil {
 		return nil, err

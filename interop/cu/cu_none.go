@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Available returns nil where this build shares memory with gorgonia.org/cu,
-// otherwise an ErrUnsupported that says what the build lacks.
+// Available returns nil if this build shares memory with gorgonia.org/cu. Otherwise it
+// returns an ErrUnsupported that says what the build lacks.
 func Available() error {
 	return fmt.Errorf("%w: interop/cu needs Linux on amd64 or arm64, cgo, and the build tag gorgonia_cu", expr.ErrUnsupported)
 }

@@ -12,13 +12,13 @@ import (
 
 // ToManaged computes the array, waits, and returns a new DLManagedTensor over its memory,
 // with the array's shape and strides. Nothing is copied. The receiver calls its deleter;
-// see the package comment for what is shared until then.
+// the package comment describes the sharing until then.
 func ToManaged(a *gpk.Array) (unsafe.Pointer, error) {
 	return export("ToManaged", a, toManaged)
 }
 
 // ToVersioned is ToManaged with the struct of DLPack 1.0, DLManagedTensorVersioned. Its
-// flags are 0: the memory may be written, and is no copy.
+// flags are 0: the memory may be written, and is not a copy.
 func ToVersioned(a *gpk.Array) (unsafe.Pointer, error) {
 	return export("ToVersioned", a, toVersioned)
 }
@@ -34,12 +34,12 @@ func export(name string, a *gpk.Array, to func(*gpk.Array) (unsafe.Pointer, erro
 	return nil, site.Fail("dlpack", name, err)
 }
 
-// FromManaged returns an array over the elements of a DLManagedTensor, on the CPU or on
-// the GPU that the tensor names. Nothing is copied. It takes the tensor over, also when it
-// fails: its deleter is called once.
+// FromManaged returns an array over the elements of a DLManagedTensor, on the CPU or on the
+// GPU that the tensor names. Nothing is copied. FromManaged takes ownership of the tensor,
+// even if it fails: the tensor's deleter is called once.
 //
-// Types that gpk lacks are ErrDType, other devices ErrDevice, elements that do not lie at
-// multiples of their size ErrUnsupported.
+// Types that gpk does not have are ErrDType, other devices are ErrDevice, and elements that
+// are not aligned to their size are ErrUnsupported.
 func FromManaged(p unsafe.Pointer) *gpk.Array {
 	m := (*managed)(p)
 	if m == nil {
@@ -53,8 +53,7 @@ func FromManaged(p unsafe.Pointer) *gpk.Array {
 }
 
 // FromVersioned is FromManaged with the struct of DLPack 1.0, DLManagedTensorVersioned.
-// Memory that must not be written is copied. Another major version than 1 is
-// ErrUnsupported.
+// Read-only memory is copied. A major version other than 1 is ErrUnsupported.
 func FromVersioned(p unsafe.Pointer) *gpk.Array {
 	m := (*versioned)(p)
 	if m == nil {
@@ -73,8 +72,8 @@ func FromVersioned(p unsafe.Pointer) *gpk.Array {
 	return a
 }
 
-// DeleteManaged calls the deleter of a DLManagedTensor that nobody has taken over. nil is
-// nothing.
+// DeleteManaged calls the deleter of a DLManagedTensor that no library has taken over. A
+// nil pointer is ignored.
 func DeleteManaged(p unsafe.Pointer) {
 	if m := (*managed)(p); m != nil {
 		callDeleter(m.deleter, p)
@@ -90,7 +89,7 @@ func DeleteVersioned(p unsafe.Pointer) {
 
 var errNil = fmt.Errorf("%w: a nil tensor", gpk.ErrShape)
 
-// failed returns an array that carries the error of an exported function, which is running.
+// failed returns an array that carries an error of the exported function with a name.
 func failed(name string, err error) *gpk.Array {
 	return array.Failed(site.Fail("dlpack", name, err))
 }

@@ -22,21 +22,21 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// A tensor that Go has and one that C has are the same bytes.
+// The structs have the same layout in Go and in C.
 var (
 	_ = [1]struct{}{}[unsafe.Sizeof(managed{})-C.sizeof_struct_managed]
 	_ = [1]struct{}{}[unsafe.Sizeof(versioned{})-C.sizeof_struct_versioned]
 )
 
-// lent is what stands behind a struct that gpk has made.
+// lent is the context of a struct that gpk has made.
 type lent struct {
-	array   *gpk.Array // keeps the memory
+	array   *gpk.Array // keeps the memory valid
 	pinner  runtime.Pinner
 	release func()
 	dev     *device.Device
 }
 
-// lend fills t, whose arrays for shape and strides are there, with the array's elements.
+// lend fills t with the array's elements. The memory for shape and strides of t must be allocated.
 func lend(a *gpk.Array, t *tensor) (*lent, error) {
 	buf, release, err := a.Lend()
 	if err != nil {
@@ -58,7 +58,7 @@ func lend(a *gpk.Array, t *tensor) (*lent, error) {
 		}
 	}
 	if err = errors.Join(err, a.Stream().Synchronize(context.Background())); err == nil {
-		err = a.Err() // what the work has found
+		err = a.Err() // the error that the work has found
 	}
 	if err != nil {
 		l.end()
@@ -73,10 +73,10 @@ func lend(a *gpk.Array, t *tensor) (*lent, error) {
 	return l, nil
 }
 
-// end gives the memory back.
+// end returns the memory.
 func (l *lent) end() {
 	if l.dev.Kind() == device.CUDA {
-		_ = awaitDefaultStream(l.dev) // a device that fails has nothing under way
+		_ = awaitDefaultStream(l.dev) // a device that fails has no work in progress
 	}
 	l.pinner.Unpin()
 	l.release()
@@ -97,14 +97,14 @@ func toManaged(a *gpk.Array) (unsafe.Pointer, error) {
 	return lendIn(unsafe.Pointer(m), a, &m.tensor, unsafe.Pointer(&m.context))
 }
 
-// toVersioned is toManaged for the struct with a version.
+// toVersioned is toManaged for DLManagedTensorVersioned.
 func toVersioned(a *gpk.Array) (unsafe.Pointer, error) {
 	m := (*versioned)(unsafe.Pointer(C.gpk_dlpack_versioned(C.int(a.NDim()))))
 	m.major, m.minor = major, minor
 	return lendIn(unsafe.Pointer(m), a, &m.tensor, unsafe.Pointer(&m.context))
 }
 
-// lendIn fills in the tensor and the context of the struct m, which it frees and does not return if it fails.
+// lendIn fills in the tensor and the context of the struct m. If it fails, it frees m and returns nil.
 func lendIn(m unsafe.Pointer, a *gpk.Array, t *tensor, context unsafe.Pointer) (unsafe.Pointer, error) {
 	l, err := lend(a, t)
 	if err != nil {
@@ -122,8 +122,8 @@ func callDeleter(deleter, p unsafe.Pointer) {
 	}
 }
 
-// take makes an array over a tensor's elements. It calls release when they are done
-// with, also when it fails.
+// take makes an array over a tensor's elements. It calls release when the elements are no longer used,
+// and also if it fails.
 func take(t *tensor, release func(), fixed bool) (*gpk.Array, error) {
 	a, err := wrap(t, release)
 	if err != nil {
@@ -141,8 +141,7 @@ func take(t *tensor, release func(), fixed bool) (*gpk.Array, error) {
 	return c, c.Stream().Synchronize(context.Background())
 }
 
-// wrap makes an array over a tensor's elements. When it fails, release may not have been
-// called.
+// wrap makes an array over a tensor's elements. If it fails, release may not have been called yet.
 func wrap(t *tensor, release func()) (*gpk.Array, error) {
 	dt, err := t.elements()
 	if err != nil {
@@ -173,7 +172,7 @@ func wrap(t *tensor, release func()) (*gpk.Array, error) {
 	var buf *device.Buffer
 	switch {
 	case x.bytes == 0:
-		release() // of which nothing is kept
+		release() // no reference to the memory is kept
 		buf, err = dev.Alloc(0, nil)
 	case name == "cpu":
 		buf, err = device.WrapHost(dev, unsafe.Add(t.data, x.first), x.bytes, release)

@@ -9,9 +9,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// defaultStream is the driver's name of a device's default stream, CU_STREAM_LEGACY. The
-// work of other libraries runs there unless they have streams of their own. gpk's streams
-// do not wait for it by themselves.
+// defaultStream is the driver's handle of a device's default stream, CU_STREAM_LEGACY.
+// Other libraries use it unless they create streams. gpk's streams do not wait for it.
 const defaultStream = 1
 
 var streams struct {

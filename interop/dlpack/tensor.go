@@ -9,9 +9,9 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// tensor is DLTensor of dlpack.h.
+// tensor has the layout of DLTensor in dlpack.h.
 type tensor struct {
-	data       unsafe.Pointer // of the host or of a device
+	data       unsafe.Pointer // address in the host's or a device's memory
 	device     deviceOf
 	ndim       int32
 	dtype      dataType
@@ -20,25 +20,25 @@ type tensor struct {
 	byteOffset uint64
 }
 
-// deviceOf is DLDevice.
+// deviceOf has the layout of DLDevice.
 type deviceOf struct{ kind, index int32 }
 
 // The kinds of devices whose memory gpk can use.
 const (
 	onCPU         = 1
 	onCUDA        = 2
-	onCUDAHost    = 3  // page-locked memory of the host
-	onCUDAManaged = 13 // memory that moves between host and device
+	onCUDAHost    = 3  // page-locked host memory
+	onCUDAManaged = 13 // memory that migrates between host and device
 )
 
-// dataType is DLDataType.
+// dataType has the layout of DLDataType.
 type dataType struct {
 	code, bits uint8
 	lanes      uint16
 }
 
-// types is DLPack's name of each element type: kDLInt is 0, kDLUInt 1, kDLFloat 2,
-// kDLBfloat 4, kDLComplex 5 and kDLBool 6.
+// types maps element types to DLPack's. kDLInt is 0, kDLUInt 1, kDLFloat 2, kDLBfloat 4,
+// kDLComplex 5 and kDLBool 6.
 var types = map[gpk.DType]dataType{
 	gpk.Float32: {2, 32, 1}, gpk.Float64: {2, 64, 1}, gpk.Float16: {2, 16, 1}, gpk.BFloat16: {4, 16, 1},
 	gpk.Int8: {0, 8, 1}, gpk.Int32: {0, 32, 1}, gpk.Int64: {0, 64, 1}, gpk.Uint8: {1, 8, 1}, gpk.Bool: {6, 8, 1},
@@ -46,14 +46,14 @@ var types = map[gpk.DType]dataType{
 	gpk.Complex64: {5, 64, 1}, gpk.Complex128: {5, 128, 1},
 }
 
-// managed is DLManagedTensor.
+// managed has the layout of DLManagedTensor.
 type managed struct {
 	tensor  tensor
 	context unsafe.Pointer
 	deleter unsafe.Pointer // void (*)(DLManagedTensor*), or nil
 }
 
-// versioned is DLManagedTensorVersioned.
+// versioned has the layout of DLManagedTensorVersioned.
 type versioned struct {
 	major, minor uint32
 	context      unsafe.Pointer
@@ -62,7 +62,8 @@ type versioned struct {
 	tensor       tensor
 }
 
-// The version of DLPack that ToVersioned states. From takes any minor version of it.
+// The version of DLPack that ToVersioned states. FromVersioned accepts every minor
+// version of it.
 const (
 	major = 1
 	minor = 0
@@ -81,14 +82,15 @@ func (t *tensor) elements() (gpk.DType, error) {
 	return 0, fmt.Errorf("%w: DLPack's type of code %d, %d bits and %d lanes", gpk.ErrDType, t.dtype.code, t.dtype.bits, t.dtype.lanes)
 }
 
-// extent is the place of a tensor's elements: bytes of memory from first bytes before
-// or behind data on, in which lay finds them.
+// extent describes the memory of a tensor's elements: it begins `first` bytes after data
+// (before it, if negative) and has `bytes` bytes. lay is the layout of the elements in
+// it.
 type extent struct {
 	first, bytes int64
 	lay          layout.Layout
 }
 
-// extent returns where the elements are. Negative strides reach before data.
+// extent returns the extent of the elements. Negative strides reach before data.
 func (t *tensor) extent(dt gpk.DType) (x extent, err error) {
 	if x.lay, err = t.layout(); err != nil {
 		return x, err
@@ -101,7 +103,7 @@ func (t *tensor) extent(dt gpk.DType) (x extent, err error) {
 	if t.byteOffset > math.MaxInt64 {
 		return x, fmt.Errorf("%w: %d bytes from data to the elements", gpk.ErrShape, t.byteOffset)
 	}
-	below, above := int64(0), int64(0) // elements to the first and to the last in memory
+	below, above := int64(0), int64(0) // distance, in elements, of the first and of the last element in memory
 	most := math.MaxInt64 / int64(dt.Size()) / 128
 	for i, s := range x.lay.Strides {
 		steps := int64(shape[i]) - 1

@@ -8,20 +8,18 @@ import (
 	"gonum.org/v1/gonum/blas/cblas64"
 )
 
-// General is BLAS's row-major matrices, of float32, float64, complex64 and
-// complex128.
+// General is the set of BLAS's row-major matrix types, of float32, float64, complex64 and complex128.
 type General interface {
 	blas32.General | blas64.General | cblas64.General | cblas128.General
 }
 
-// Vector is BLAS's vectors, of the same types.
+// Vector is the set of BLAS's vector types, of the same element types.
 type Vector interface {
 	blas32.Vector | blas64.Vector | cblas64.Vector | cblas128.Vector
 }
 
-// FromGeneral returns an array [rows, columns] on the default device with a copy
-// of the matrix's elements. A matrix whose Data is too short or whose Stride is
-// below its columns is ErrShape.
+// FromGeneral returns an array [rows, columns] on the default device with a copy of the matrix's elements.
+// A matrix whose Data is too short, or whose Stride is less than its number of columns, is ErrShape.
 func FromGeneral[G General](g G) *gpk.Array {
 	return arrayOf("FromGeneral", of(g).load)
 }
@@ -32,16 +30,16 @@ func FromVector[V Vector](v V) *gpk.Array {
 	return arrayOf("FromVector", of(v).load)
 }
 
-// ToGeneral waits and returns a new matrix with the elements of a 2-D array, whose
-// type must be the matrix's.
+// ToGeneral waits and returns a new matrix with the elements of a 2-D array. The array must have the
+// matrix's element type.
 func ToGeneral[G General](a *gpk.Array) (G, error) {
 	var g G
 	d, err := of(g).copied(a, 2)
 	return filled(g, "ToGeneral", d, err)
 }
 
-// ToVector waits and returns a new vector with the elements of a 1-D array, whose
-// type must be the vector's.
+// ToVector waits and returns a new vector with the elements of a 1-D array. The array must have the
+// vector's element type.
 func ToVector[V Vector](a *gpk.Array) (V, error) {
 	var v V
 	d, err := of(v).copied(a, 1)
@@ -60,24 +58,24 @@ func ShareVector[V Vector](v V) *gpk.Array {
 	return arrayOf("ShareVector", of(v).share)
 }
 
-// ViewGeneral starts the array where it has not been started and returns a matrix
-// over its elements: 2-D, of the matrix's type, on the CPU (else ErrDevice), the
-// elements of a row side by side (else ErrUnsupported). Nothing is copied: see
-// the package comment.
+// ViewGeneral starts the computation of the array, if it is still pending, and returns a matrix over its
+// elements. The array must be 2-D, of the matrix's type, on the CPU (else ErrDevice), and with adjacent
+// elements in each row (else ErrUnsupported). Nothing is copied: see the package comment.
 func ViewGeneral[G General](a *gpk.Array) (G, error) {
 	var g G
 	d, err := of(g).view(a, 2)
 	return filled(g, "ViewGeneral", d, err)
 }
 
-// ViewVector is ViewGeneral for 1-D arrays, whose elements may lie apart.
+// ViewVector is ViewGeneral for 1-D arrays. Their elements need not be adjacent.
 func ViewVector[V Vector](a *gpk.Array) (V, error) {
 	var v V
 	d, err := of(v).view(a, 1)
 	return filled(v, "ViewVector", d, err)
 }
 
-// arrayOf returns the array from make. If make fails, the array carries the error, as one of operation op.
+// arrayOf returns the result of make. If make fails, it returns an array that carries the error, as one of
+// operation op.
 func arrayOf(op string, make func() (*gpk.Array, error)) *gpk.Array {
 	a, err := make()
 	if err != nil {
@@ -86,7 +84,7 @@ func arrayOf(op string, make func() (*gpk.Array, error)) *gpk.Array {
 	return a
 }
 
-// filled returns the matrix or vector of gonum with the elements of d, or err as that of op.
+// filled returns the gonum matrix or vector with the elements of d, or err as an error of op.
 func filled[M General | Vector](m M, op string, d matrix, err error) (M, error) {
 	if err != nil {
 		return m, named(op, err)
@@ -95,7 +93,7 @@ func filled[M General | Vector](m M, op string, d matrix, err error) (M, error) 
 	return m, nil
 }
 
-// matrix is a dense of some type.
+// matrix is a dense of any element type.
 type matrix interface {
 	load() (*gpk.Array, error)
 	share() (*gpk.Array, error)
@@ -127,7 +125,7 @@ func of(g any) matrix {
 	panic("gonum: a type outside General and Vector")
 }
 
-// put is the inverse of of: it sets the General or Vector at g, of elements T.
+// put is the inverse of of: it sets the General or Vector that g points to. Its elements have type T.
 func (d dense[T]) put(g any) {
 	data := any(d.data)
 	switch g := g.(type) {

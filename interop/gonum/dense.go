@@ -12,20 +12,20 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// number is the element types of gonum.
+// number is the set of gonum's element types.
 type number interface {
 	float32 | float64 | complex64 | complex128
 }
 
-// dense is a General of any type: rows of cols elements, stride elements apart; a
-// Vector is one of one column and one axis.
+// dense is a General of any type: rows of cols elements at a distance of stride elements.
+// A Vector is a dense with one column and one axis.
 type dense[T number] struct {
 	dims               int
 	rows, cols, stride int
 	data               []T
 }
 
-// check reports a matrix that reaches outside its data.
+// check returns an error for a matrix that reaches outside its data.
 func (d dense[T]) check() error {
 	switch {
 	case d.rows < 0 || d.cols < 0:
@@ -47,7 +47,7 @@ func (d dense[T]) size() int { return d.rows * d.cols }
 // row returns the elements of row i.
 func (d dense[T]) row(i int) []T { return d.data[i*d.stride:][:d.cols] }
 
-// gapless reports whether the elements lie side by side.
+// gapless reports whether the elements are adjacent.
 func (d dense[T]) gapless() bool { return d.stride == d.cols || d.rows < 2 || d.size() == 0 }
 
 // load copies the elements to the default device.
@@ -118,7 +118,7 @@ func (d dense[T]) share() (*gpk.Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 0 // elements up to the last one
+	n := 0 // number of elements up to the last one
 	if d.size() > 0 {
 		n = (d.rows-1)*d.stride + d.cols
 	}
@@ -131,14 +131,14 @@ func (d dense[T]) share() (*gpk.Array, error) {
 	return a, a.Err()
 }
 
-// view returns an array's elements where they are.
+// view returns a matrix over an array's elements.
 func (d dense[T]) view(a *gpk.Array, dims int) (matrix, error) {
 	if err := holds[T](a, dims); err != nil {
 		return nil, err
 	}
 	buf, err := a.Buffer()
 	if err == nil {
-		err = a.Err() // what starting it has shown
+		err = a.Err() // the error of the computation, as far as it is known
 	}
 	if err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (d dense[T]) view(a *gpk.Array, dims int) (matrix, error) {
 	if dims == 2 {
 		out.cols, inner = shape[1], strides[1]
 	}
-	if out.rows < 2 || out.cols == 0 { // the stride says nothing
+	if out.rows < 2 || out.cols == 0 { // the stride has no meaning
 		out.stride = max(1, out.cols)
 	}
 	if out.cols > 1 && inner != 1 || out.stride < max(1, out.cols) {
@@ -165,7 +165,8 @@ func (d dense[T]) view(a *gpk.Array, dims int) (matrix, error) {
 	return out, nil
 }
 
-// holds reports an array that has not elements T and so many axes.
+// holds returns an error for an array whose elements are not of type T or that does not
+// have dims axes.
 func holds[T number](a *gpk.Array, dims int) error {
 	if err := a.Err(); err != nil {
 		return err

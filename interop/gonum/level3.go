@@ -2,31 +2,32 @@ package gonum
 
 import "gonum.org/v1/gonum/blas"
 
-// level3 computes BLAS's level 3 by halves: a matrix is split into four blocks until the
-// triangular ones on the diagonal have at most leaf rows, which the functions of one
-// compute. All other blocks are general products. Arguments are valid.
+// level3 computes BLAS's level 3 recursively: it splits a matrix into four blocks until the
+// triangular blocks on the diagonal have at most leaf rows. These are computed by the functions of
+// one. All other blocks are general products. The arguments must be valid.
 type level3[T float64 | complex128] struct {
 	leaf int
 	one  kernels[T]
-	// gemm is C = alpha op(A) op(B) + beta C, with every argument as BLAS's xGEMM.
+	// gemm computes C = alpha op(A) op(B) + beta C. Its arguments are those of BLAS's xGEMM.
 	gemm func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 }
 
-// kernels is the functions for a block on the diagonal, as BLAS's of the same name.
+// kernels holds the BLAS functions for a block on the diagonal.
 type kernels[T float64 | complex128] struct {
 	symm       func(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 	syrk       func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
 	syr2k      func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 	trmm, trsm func(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
 
-	other blas.Transpose // what makes the lower half of the upper: ConjTrans where the matrix is Hermitian
-	conj  func(T) T      // of the second alpha of syr2k
+	other blas.Transpose // the operation that maps the upper half to the lower: ConjTrans if the matrix is Hermitian
+	conj  func(T) T      // applied to the second alpha of syr2k
 }
 
-// half returns where a matrix of n rows is split.
+// half returns the number of rows of the first half of a matrix of n rows.
 func half(n int) int { return (n + 1) / 2 }
 
-// order returns the order of the triangular or symmetric A beside an m x n matrix.
+// order returns the order of the triangular or symmetric matrix A in a product with an m x n
+// matrix.
 func order(s blas.Side, m, n int) int {
 	if s == blas.Left {
 		return m
@@ -34,8 +35,8 @@ func order(s blas.Side, m, n int) int {
 	return n
 }
 
-// beside returns the block beside the diagonal blocks that is stored: the rows from n1 on
-// of the first columns, or the columns from n1 on of the first rows.
+// beside returns the stored off-diagonal block: for a lower triangle, the rows from n1 on of the
+// first columns; for an upper one, the columns from n1 on of the first rows.
 func beside[T any](ul blas.Uplo, n1 int, a []T, lda int) []T {
 	if ul == blas.Lower {
 		return a[n1*lda:]
@@ -43,8 +44,7 @@ func beside[T any](ul blas.Uplo, n1 int, a []T, lda int) []T {
 	return a[n1:]
 }
 
-// syrk is C = alpha A A' + beta C, or C = alpha A' A + beta C, of which one triangle is
-// computed.
+// syrk computes one triangle of C = alpha A A' + beta C, or of C = alpha A' A + beta C.
 func (l level3[T]) syrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
 	if n <= l.leaf {
 		l.one.syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
@@ -61,7 +61,7 @@ func (l level3[T]) syrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T
 	}
 }
 
-// second returns the rows from n1 on of op(A), and how both factors of A A' are transposed.
+// second returns the rows from n1 on of op(A), and the transpositions of both factors of A A'.
 func (l level3[T]) second(t blas.Transpose, n1 int, a []T, lda int) (a2 []T, tA, tB blas.Transpose) {
 	if t == blas.NoTrans {
 		return a[n1*lda:], blas.NoTrans, l.one.other
@@ -69,7 +69,8 @@ func (l level3[T]) second(t blas.Transpose, n1 int, a []T, lda int) (a2 []T, tA,
 	return a[n1:], l.one.other, blas.NoTrans
 }
 
-// syr2k is C = alpha A B' + conj(alpha) B A' + beta C, or with A' B and B' A.
+// syr2k computes one triangle of C = alpha A B' + conj(alpha) B A' + beta C, or the same with A' B
+// and B' A.
 func (l level3[T]) syr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	if n <= l.leaf {
 		l.one.syr2k(ul, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -90,8 +91,8 @@ func (l level3[T]) syr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []
 	}
 }
 
-// symm is C = alpha A B + beta C, or C = alpha B A + beta C, with a symmetric or Hermitian A
-// of which one triangle is read.
+// symm computes C = alpha A B + beta C, or C = alpha B A + beta C, with a symmetric or Hermitian A.
+// It reads one triangle of A.
 func (l level3[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
 	order := order(s, m, n)
 	if order <= l.leaf {
@@ -99,7 +100,7 @@ func (l level3[T]) symm(s blas.Side, ul blas.Uplo, m, n int, alpha T, a []T, lda
 		return
 	}
 	n1 := half(order)
-	off, lower, upper := beside(ul, n1, a, lda), blas.NoTrans, l.one.other // op of the off-diagonal block in each half of A
+	off, lower, upper := beside(ul, n1, a, lda), blas.NoTrans, l.one.other // transposition of the off-diagonal block in each half of A
 	if ul == blas.Upper {
 		lower, upper = upper, lower
 	}
@@ -152,7 +153,7 @@ func (l level3[T]) add(s blas.Side, tA blas.Transpose, rows, columns, inner int,
 	}
 }
 
-// trmm is B = alpha op(A) B or B = alpha B op(A), with a triangular A.
+// trmm computes B = alpha op(A) B or B = alpha B op(A), with a triangular A.
 func (l level3[T]) trmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
 	if order(s, m, n) <= l.leaf {
 		l.one.trmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -172,14 +173,14 @@ func (l level3[T]) trmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Dia
 	}
 }
 
-// trsm solves op(A) X = alpha B or X op(A) = alpha B, with a triangular A. X takes B's place.
+// trsm solves op(A) X = alpha B or X op(A) = alpha B, with a triangular A. It overwrites B with X.
 func (l level3[T]) trsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int) {
 	if order(s, m, n) <= l.leaf {
 		l.one.trsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	t := halves(s, ul, tA, m, n, a, lda, b, ldb)
-	if t.firstReads { // the second half is known first
+	if t.firstReads { // the second half is solved first
 		l.trsm(s, ul, tA, d, t.m2, t.n2, alpha, t.a2, lda, t.b2, ldb)
 		l.add(s, tA, t.m1, t.n1, t.second, -1, t.off, lda, b, t.b2, ldb, alpha)
 		l.trsm(s, ul, tA, d, t.m1, t.n1, 1, a, lda, b, ldb)

@@ -15,10 +15,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FromMat returns a float64 array [rows, columns] on the default device with a
-// copy of the matrix's elements. A transposed matrix is copied as it lies and
-// gives a transposed view; triangular, symmetric and banded ones give all
-// elements, and a vector one column. A nil matrix is ErrShape.
+// FromMat returns a float64 array [rows, columns] on the default device with a copy of
+// the matrix's elements. For a transposed matrix it copies the original and returns a
+// transposed view. Triangular, symmetric and banded matrices are copied with all their
+// elements, and a vector becomes one column. A nil matrix is ErrShape.
 func FromMat(m mat.Matrix) *gpk.Array {
 	a, err := fromMat(m)
 	if err != nil {
@@ -49,14 +49,14 @@ func fromMat(m mat.Matrix) (*gpk.Array, error) {
 	return g.load()
 }
 
-// rawOf is the elements of m. The empty matrix has a stride of 0.
+// rawOf returns m as a dense. The empty matrix has a stride of 0.
 func rawOf(m *mat.Dense) dense[float64] {
 	g := m.RawMatrix()
 	return dense[float64]{2, g.Rows, g.Cols, max(1, g.Stride), g.Data}
 }
 
-// gathered is a copy of the elements at(i, j). A matrix that stores few of its elements
-// may have more than there is memory for.
+// gathered returns a copy of the elements at(i, j). It returns an error if there is not
+// enough memory, which can happen for a matrix that stores only few of its elements.
 func gathered[T number](rows, cols int, at func(i, j int) T) (dense[T], error) {
 	n, err := layout.Size([]int{rows, cols})
 	if err == nil {
@@ -67,7 +67,7 @@ func gathered[T number](rows, cols int, at func(i, j int) T) (dense[T], error) {
 	}
 	d := dense[T]{2, rows, cols, max(1, cols), make([]T, 0, n)}
 	for i := range rows {
-		if n == 0 { // there may be very many
+		if n == 0 { // the other length may be very large
 			break
 		}
 		for j := range cols {
@@ -77,8 +77,8 @@ func gathered[T number](rows, cols int, at func(i, j int) T) (dense[T], error) {
 	return d, nil
 }
 
-// FromCMat is FromMat for matrices of complex128, which are copied as they are
-// read: a conjugated one conjugated.
+// FromCMat is FromMat for matrices of complex128. It copies the elements as At returns
+// them, so a conjugated matrix is copied conjugated.
 func FromCMat(m mat.CMatrix) *gpk.Array {
 	if none(m) {
 		return failed("FromCMat", fmt.Errorf("%w: a nil matrix", gpk.ErrShape))
@@ -91,7 +91,7 @@ func FromCMat(m mat.CMatrix) *gpk.Array {
 	return arrayOf("FromCMat", g.load)
 }
 
-// none reports a nil matrix, in an interface or as one.
+// none reports whether m is a nil matrix: a nil interface or a nil pointer in it.
 func none(m any) bool {
 	v := reflect.ValueOf(m)
 	switch v.Kind() {
@@ -103,15 +103,15 @@ func none(m any) bool {
 	return false
 }
 
-// ToMat waits and returns a new matrix with the elements of a 2-D float64
-// array. Package mat has no matrices of no rows or no columns, but for the
-// empty one: other shapes of size 0 are ErrShape.
+// ToMat waits and returns a new matrix with the elements of a 2-D float64 array. Package
+// mat has only one matrix without elements, the empty one: other shapes of size 0 are
+// ErrShape.
 func ToMat(a *gpk.Array) (*mat.Dense, error) {
 	d, err := dense[float64]{}.copied(a, 2)
 	return newMat("ToMat", d, err)
 }
 
-// newMat is a matrix over the elements of d, or err as that of op.
+// newMat returns a matrix over the elements of d, or err as an error of op.
 func newMat(op string, d matrix, err error) (*mat.Dense, error) {
 	g, err := filled(blas64.General{}, op, d, err)
 	if err != nil {
@@ -144,7 +144,7 @@ func ToCMat(a *gpk.Array) (*mat.CDense, error) {
 	return m, nil
 }
 
-// represents reports a shape that package mat has no matrix of.
+// represents returns an error for a shape that a matrix of package mat cannot have.
 func represents(rows, cols int) error {
 	if (rows == 0) != (cols == 0) {
 		return fmt.Errorf("%w: package mat has no matrix of %d x %d", gpk.ErrShape, rows, cols)
@@ -152,9 +152,8 @@ func represents(rows, cols int) error {
 	return nil
 }
 
-// IntoMat waits and copies the elements of a float64 array into a matrix of its
-// shape, which may be a part of a larger one (mat.Dense.Slice). Nothing is
-// written when it fails.
+// IntoMat waits and copies the elements of a float64 array into a matrix of its shape,
+// which may be a part of a larger one (mat.Dense.Slice). If it fails, nothing is written.
 func IntoMat(dst *mat.Dense, a *gpk.Array) error {
 	if dst == nil {
 		return named("IntoMat", fmt.Errorf("%w: a nil matrix", gpk.ErrShape))
@@ -171,17 +170,17 @@ func ShareMat(m *mat.Dense) *gpk.Array {
 	return arrayOf("ShareMat", rawOf(m).share)
 }
 
-// ViewMat starts the array where it has not been started and returns a matrix
-// over its elements: 2-D, float64, on the CPU, each row's side by side (else
-// ErrUnsupported). Nothing is copied: see the package comment.
+// ViewMat starts the computation of the array, if it is still pending, and returns a
+// matrix over its elements. The array must be 2-D, float64, on the CPU, and with adjacent
+// elements in each row (else ErrUnsupported). Nothing is copied: see the package comment.
 func ViewMat(a *gpk.Array) (*mat.Dense, error) {
 	d, err := dense[float64]{}.view(a, 2)
 	return newMat("ViewMat", d, err)
 }
 
-// failed returns an array that carries the error of an exported function, with the
-// user's line.
+// failed returns an array that carries an error of an exported function, with the line of
+// the user's program.
 func failed(op string, err error) *gpk.Array { return array.Failed(named(op, err)) }
 
-// named says which function an error is of, and at which line of the user's.
+// named adds to an error the exported function op and the line of the user's program.
 func named(op string, err error) error { return site.Fail("gonum", op, err) }

@@ -16,41 +16,44 @@ import (
 //	blas64.Use(b)
 //	cblas128.Use(b)
 //
-// Level 3 of float64 and complex128 is gpk's: GEMM, and on it SYMM, HEMM, SYRK, HERK, SYR2K,
-// HER2K, TRMM and TRSM by halves. Everything else, small problems and invalid arguments are
-// gonum's own implementation, which panics as it does without gpk.
+// gpk computes level 3 of float64 and complex128: GEMM, and with it, recursively, SYMM,
+// HEMM, SYRK, HERK, SYR2K, HER2K, TRMM and TRSM. Everything else, small problems and invalid
+// arguments are left to gonum's own implementation, which panics as it does without gpk.
 //
-// A product runs on the CPU where the matrices lie; on a GPU its operands are copied there
-// and the result back. An error of the device, such as memory that ends, is a panic with
-// that error, because BLAS has no errors. BLAS is safe for use by many goroutines; on the
-// CPU every product uses all cores, however many run at a time.
+// On the CPU a product reads the matrices in place. For a GPU the operands are copied to it,
+// and the result is copied back. An error of the device, such as a lack of memory, causes a
+// panic with that error, because BLAS has no error results. BLAS is safe for use by many
+// goroutines. On the CPU every product uses all cores, even if several products run at the
+// same time.
 type BLAS struct {
 	blasgonum.Implementation
 	dev       *device.Device
 	min, leaf int
 }
 
-// BLASOption is a setting of a BLAS.
+// BLASOption is an option of NewBLAS.
 type BLASOption func(*BLAS)
 
-// OnDevice makes products use d. By default they use what device.Default answers at each
-// call.
+// OnDevice makes products use d. By default they use the device that device.Default returns
+// at each call.
 func OnDevice(d *device.Device) BLASOption { return func(b *BLAS) { b.dev = d } }
 
-// MinSize sets the number of multiply-adds, m*k*n for a product of m x k by k x n, from
-// which a product is gpk's. The default is DefaultMinSize; 0 takes everything.
+// MinSize sets the size from which gpk computes a product, in multiply-adds: m*k*n for a
+// product of m x k by k x n. The default is DefaultMinSize; with 0 gpk computes all
+// products.
 func MinSize(n int) BLASOption { return func(b *BLAS) { b.min = max(n, 0) } }
 
-// LeafSize sets the number of rows up to which a triangular or symmetric block is gonum's.
-// The default is DefaultLeafSize, the least is 1.
+// LeafSize sets the number of rows up to which gonum computes a triangular or symmetric
+// block. The default is DefaultLeafSize, and the minimum is 1.
 func LeafSize(n int) BLASOption { return func(b *BLAS) { b.leaf = max(n, 1) } }
 
 const (
-	// DefaultMinSize is a product of matrices of 64 x 64: an estimate of the size from
-	// which gonum takes longer than gpk takes to start a product. It was not measured.
+	// DefaultMinSize is the size of a product of 64 x 64 matrices. It is an estimate of the
+	// size from which gonum takes longer than gpk needs to start a product; it was not
+	// measured.
 	DefaultMinSize = 64 * 64 * 64
-	// DefaultLeafSize is 64 rows, of which a block on the diagonal is a small part of the
-	// work.
+	// DefaultLeafSize is a number of rows for which the blocks on the diagonal are a small
+	// part of the work.
 	DefaultLeafSize = 64
 )
 
@@ -70,7 +73,7 @@ var (
 	_ blas.Complex128 = (*BLAS)(nil)
 )
 
-// device returns where products run.
+// device returns the device on which products run.
 func (b *BLAS) device() *device.Device {
 	if b.dev != nil {
 		return b.dev
@@ -78,13 +81,14 @@ func (b *BLAS) device() *device.Device {
 	return device.Default()
 }
 
-// fits reports whether rows of columns elements, ld apart, lie in a slice of n elements, and
-// are not none.
+// fits reports whether rows of columns elements, at a distance of ld, fit into a slice of n
+// elements. It reports false if there are no elements.
 func fits(rows, columns, ld, n int) bool {
 	return rows > 0 && columns > 0 && ld >= columns && n >= columns && (rows == 1 || ld <= (n-columns)/(rows-1))
 }
 
-// stored returns the rows and columns of a matrix before it is transposed.
+// stored returns the numbers of rows and columns of a matrix before its transposition t.
+// rows and columns are those after it.
 func stored(t blas.Transpose, rows, columns int) (int, int) {
 	if t == blas.NoTrans {
 		return rows, columns
@@ -92,17 +96,18 @@ func stored(t blas.Transpose, rows, columns int) (int, int) {
 	return columns, rows
 }
 
-// isTransposed reports whether t is one of BLAS's three.
+// isTransposed reports whether t is one of BLAS's three values.
 func isTransposed(t blas.Transpose) bool {
 	return t == blas.NoTrans || t == blas.Trans || t == blas.ConjTrans
 }
 
-// large reports whether a product of m x k by k x n is gpk's.
+// large reports whether gpk computes a product of m x k by k x n.
 func (b *BLAS) large(m, n, k int) bool {
 	return m > 0 && n > 0 && k > 0 && float64(m)*float64(n)*float64(k) >= float64(b.min)
 }
 
-// takes reports whether a product is gpk's: large enough, and of valid arguments.
+// takes reports whether gpk computes a product: it is large enough, and its arguments are
+// valid.
 func (b *BLAS) takes(tA, tB blas.Transpose, m, n, k, lenA, lda, lenB, ldb, lenC, ldc int) bool {
 	if !b.large(m, n, k) || !isTransposed(tA) || !isTransposed(tB) {
 		return false
@@ -112,7 +117,7 @@ func (b *BLAS) takes(tA, tB blas.Transpose, m, n, k, lenA, lda, lenB, ldb, lenC,
 	return fits(rowsA, columnsA, lda, lenA) && fits(rowsB, columnsB, ldb, lenB) && fits(m, n, ldc, lenC)
 }
 
-// product is C = alpha op(A) op(B) + beta C by gpk. The arguments are valid.
+// product computes C = alpha op(A) op(B) + beta C with gpk. The arguments must be valid.
 func product[T number](b *BLAS, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, bs []T, ldb int, beta T, c []T, ldc int) {
 	rowsA, columnsA := stored(tA, m, k)
 	rowsB, columnsB := stored(tB, k, n)
@@ -123,7 +128,7 @@ func product[T number](b *BLAS, tA, tB blas.Transpose, m, n, k int, alpha T, a [
 	}
 }
 
-// operand is a matrix and how it is read.
+// operand is a matrix with the way in which it is read.
 type operand[T number] struct {
 	dense[T]
 	t blas.Transpose
@@ -131,7 +136,7 @@ type operand[T number] struct {
 
 func op[T number](t blas.Transpose, d dense[T]) operand[T] { return operand[T]{d, t} }
 
-// on returns the operand on a device. free gives its copy back.
+// on returns the operand as an array on a device. free frees the copy.
 func (o operand[T]) on(d *device.Device) (a *gpk.Array, free func(), err error) {
 	shared, err := o.share()
 	if err != nil {
@@ -148,7 +153,7 @@ func (o operand[T]) on(d *device.Device) (a *gpk.Array, free func(), err error) 
 	return a, free, nil
 }
 
-// multiply is out = alpha x y + beta out on a device.
+// multiply computes out = alpha x y + beta out on a device.
 func multiply[T number](d *device.Device, x, y operand[T], alpha, beta T, out dense[T]) error {
 	a, freeA, err := x.on(d)
 	if err != nil {
@@ -170,7 +175,7 @@ func multiply[T number](d *device.Device, x, y operand[T], alpha, beta T, out de
 		p = p.Mul(alpha)
 	}
 	switch beta {
-	case 0: // what is in C does not count, be it NaN
+	case 0: // the elements of C are ignored, even if they are NaN
 	case 1:
 		p = p.Add(c.To(d))
 	default:

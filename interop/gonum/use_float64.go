@@ -11,8 +11,8 @@ func (b *BLAS) real() level3[float64] {
 	}}
 }
 
-// Dgemm is C = alpha op(A) op(B) + beta C, where op is the transpose for blas.Trans and
-// blas.ConjTrans. C is [m, n], the sum over k.
+// Dgemm computes C = alpha op(A) op(B) + beta C, where op is the transpose for blas.Trans and
+// blas.ConjTrans. C is [m, n], and the sums have k terms.
 func (b *BLAS) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, bs []float64, ldb int, beta float64, c []float64, ldc int) {
 	if alpha == 0 || !b.takes(tA, tB, m, n, k, len(a), lda, len(bs), ldb, len(c), ldc) {
 		b.Implementation.Dgemm(tA, tB, m, n, k, alpha, a, lda, bs, ldb, beta, c, ldc)
@@ -21,7 +21,8 @@ func (b *BLAS) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []floa
 	product(b, tA, tB, m, n, k, alpha, a, lda, bs, ldb, beta, c, ldc)
 }
 
-// Dsymm is C = alpha A B + beta C, or alpha B A + beta C for blas.Right, with a symmetric A.
+// Dsymm computes C = alpha A B + beta C, or alpha B A + beta C for blas.Right, with a
+// symmetric A.
 func (b *BLAS) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []float64, lda int, bs []float64, ldb int, beta float64, c []float64, ldc int) {
 	if alpha == 0 || !b.takesSymm(s, ul, m, n, len(a), lda, len(bs), ldb, len(c), ldc) {
 		b.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, bs, ldb, beta, c, ldc)
@@ -30,7 +31,7 @@ func (b *BLAS) Dsymm(s blas.Side, ul blas.Uplo, m, n int, alpha float64, a []flo
 	b.real().symm(s, ul, m, n, alpha, a, lda, bs, ldb, beta, c, ldc)
 }
 
-// Dsyrk is one triangle of C = alpha A Aᵀ + beta C, or alpha Aᵀ A + beta C.
+// Dsyrk computes one triangle of C = alpha A Aᵀ + beta C, or of alpha Aᵀ A + beta C.
 func (b *BLAS) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
 	if alpha == 0 || !b.takesSyrk(ul, t, blas.Trans, n, k, len(a), lda, len(a), lda, len(c), ldc) {
 		b.Implementation.Dsyrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
@@ -39,7 +40,8 @@ func (b *BLAS) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a 
 	b.real().syrk(ul, t, n, k, alpha, a, lda, beta, c, ldc)
 }
 
-// Dsyr2k is one triangle of C = alpha (A Bᵀ + B Aᵀ) + beta C, or alpha (Aᵀ B + Bᵀ A) + beta C.
+// Dsyr2k computes one triangle of C = alpha (A Bᵀ + B Aᵀ) + beta C, or of alpha (Aᵀ B + Bᵀ A)
+// + beta C.
 func (b *BLAS) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, bs []float64, ldb int, beta float64, c []float64, ldc int) {
 	if alpha == 0 || !b.takesSyrk(ul, t, blas.Trans, n, k, len(a), lda, len(bs), ldb, len(c), ldc) {
 		b.Implementation.Dsyr2k(ul, t, n, k, alpha, a, lda, bs, ldb, beta, c, ldc)
@@ -48,7 +50,7 @@ func (b *BLAS) Dsyr2k(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a
 	b.real().syr2k(ul, t, n, k, alpha, a, lda, bs, ldb, beta, c, ldc)
 }
 
-// Dtrmm is B = alpha op(A) B, or alpha B op(A) for blas.Right, with a triangular A.
+// Dtrmm computes B = alpha op(A) B, or alpha B op(A) for blas.Right, with a triangular A.
 func (b *BLAS) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, bs []float64, ldb int) {
 	if alpha == 0 || !b.takesTriangle(s, ul, tA, d, m, n, len(a), lda, len(bs), ldb) {
 		b.Implementation.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, bs, ldb)
@@ -58,7 +60,7 @@ func (b *BLAS) Dtrmm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, 
 }
 
 // Dtrsm solves op(A) X = alpha B, or X op(A) = alpha B for blas.Right, with a triangular A.
-// X takes B's place.
+// It overwrites B with X.
 func (b *BLAS) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, bs []float64, ldb int) {
 	if alpha == 0 || !b.takesTriangle(s, ul, tA, d, m, n, len(a), lda, len(bs), ldb) {
 		b.Implementation.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, bs, ldb)
@@ -69,14 +71,14 @@ func (b *BLAS) Dtrsm(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, 
 
 func isUplo(ul blas.Uplo) bool { return ul == blas.Upper || ul == blas.Lower }
 
-// takesSymm reports whether a product with a symmetric matrix is gpk's.
+// takesSymm reports whether gpk computes a product with a symmetric matrix.
 func (b *BLAS) takesSymm(s blas.Side, ul blas.Uplo, m, n, lenA, lda, lenB, ldb, lenC, ldc int) bool {
 	order := order(s, m, n)
 	return (s == blas.Left || s == blas.Right) && isUplo(ul) && b.large(m, n, order) && fits(order, order, lda, lenA) && fits(m, n, ldb, lenB) && fits(m, n, ldc, lenC)
 }
 
-// takesSyrk reports whether a product of A and itself, or of A and B, is gpk's. t may be
-// blas.NoTrans or other; where a real matrix is given with blas.ConjTrans, gonum has it.
+// takesSyrk reports whether gpk computes a product of A with itself, or of A with B. t may be
+// blas.NoTrans or other. gonum computes the product of a real matrix with blas.ConjTrans.
 func (b *BLAS) takesSyrk(ul blas.Uplo, t, other blas.Transpose, n, k, lenA, lda, lenB, ldb, lenC, ldc int) bool {
 	if !isUplo(ul) || t != blas.NoTrans && t != other || !b.large(n, n, k) {
 		return false
@@ -85,7 +87,8 @@ func (b *BLAS) takesSyrk(ul blas.Uplo, t, other blas.Transpose, n, k, lenA, lda,
 	return fits(rows, columns, lda, lenA) && fits(rows, columns, ldb, lenB) && fits(n, n, ldc, lenC)
 }
 
-// takesTriangle reports whether a product with a triangular matrix, or its system, is gpk's.
+// takesTriangle reports whether gpk computes a product with a triangular matrix, or solves
+// its system.
 func (b *BLAS) takesTriangle(s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n, lenA, lda, lenB, ldb int) bool {
 	if !isTransposed(tA) || d != blas.Unit && d != blas.NonUnit {
 		return false

@@ -14,11 +14,11 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// FromDense returns an array on the default device with a copy of the tensor's
-// elements and its shape; a scalar tensor gives a 0-d array. A transposed or
-// column-major tensor is copied as it lies and gives a transposed view. The
-// errors ErrUnsupported (masked, or memory that Go cannot read) and ErrDType
-// (an element type that gpk lacks) travel with the array.
+// FromDense returns an array on the default device with a copy of the tensor's elements
+// and its shape; a scalar tensor gives a 0-d array. A transposed or column-major tensor
+// is copied in the order of its memory, and the result is a transposed view. The array
+// carries ErrUnsupported for a masked tensor or memory that Go cannot read, and ErrDType
+// for an element type that gpk does not have.
 func FromDense(t *tensor.Dense) *gpk.Array {
 	c, err := check(t)
 	if err != nil {
@@ -31,7 +31,7 @@ func FromDense(t *tensor.Dense) *gpk.Array {
 	return a
 }
 
-// failed returns an array that carries the error of FromDense, which is running.
+// failed returns an array that carries an error of FromDense.
 func failed(err error) *gpk.Array {
 	return array.Failed(site.Fail("gorgonia", "FromDense", err))
 }
@@ -54,9 +54,8 @@ func ToDense(a *gpk.Array) (*tensor.Dense, error) {
 	return nil, fmt.Errorf("gorgonia: ToDense: %w: %v", gpk.ErrDType, a.DType())
 }
 
-// IntoDense waits and writes the array's elements into a tensor of its shape
-// and element type, which may be a view, transposed or column-major. Nothing
-// is written when it fails.
+// IntoDense waits and writes the array's elements into a tensor of its shape and element
+// type, which may be a view, transposed or column-major. If it fails, nothing is written.
 func IntoDense(dst *tensor.Dense, a *gpk.Array) error {
 	if err := a.Err(); err != nil {
 		return err
@@ -143,9 +142,9 @@ func (elements[T]) tensor(a *gpk.Array) (*tensor.Dense, error) {
 	return tensor.New(tensor.WithShape(a.Shape()...), tensor.WithBacking(elems)), nil
 }
 
-// memory returns the elements of a tensor's memory, from its first one on.
+// memory returns the elements of a tensor's memory, beginning with its first element.
 func memory[T gpk.Elem](t *tensor.Dense) []T {
-	if t.IsScalar() { // whose Data is a value
+	if t.IsScalar() { // its Data is a value, not a slice
 		t = t.ShallowClone()
 		if err := t.Reshape(1); err != nil {
 			return nil

@@ -11,8 +11,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// The half types as the tensor package sees them. It can hold, slice and
-// transpose tensors of these types; with an Engine it can multiply them too.
+// The half types for the tensor package. It can hold, slice and transpose tensors of
+// these types. With an Engine it can multiply them too.
 var (
 	Float16  = tensor.Dtype{Type: reflect.TypeFor[float16.Float16]()}
 	BFloat16 = tensor.Dtype{Type: reflect.TypeFor[bfloat16.BFloat16]()}
@@ -21,7 +21,7 @@ var (
 // carrier moves the elements of one type.
 type carrier interface {
 	dtype() gpk.DType
-	// load copies a tensor, which check has passed, to a device.
+	// load copies a tensor to a device. check must have accepted the tensor.
 	load(t *tensor.Dense, dev *device.Device) (*gpk.Array, error)
 	// store writes an array of the tensor's size into it.
 	store(t *tensor.Dense, a *gpk.Array) error
@@ -51,7 +51,7 @@ var carriers = func() map[reflect.Type]carrier {
 
 func add[T gpk.Elem](m map[reflect.Type]carrier) { m[reflect.TypeFor[T]()] = elements[T]{} }
 
-// check returns the carrier of a tensor's elements, or why there is none.
+// check returns the carrier of a tensor's elements, or the reason why there is none.
 func check(t *tensor.Dense) (carrier, error) {
 	switch {
 	case t == nil:

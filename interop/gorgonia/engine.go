@@ -11,28 +11,26 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// DefaultMinSize is the number of multiply-adds below which a product stays on
-// the CPU: a product of two matrices of 64 x 64. On a CPU gpk overtakes StdEng
-// between 32 and 64 (BenchmarkMatMul); on a GPU, bringing two operands of that
-// size there and the result back takes some tens of microseconds, about as long
-// as one core needs for the product.
+// DefaultMinSize is the number of multiply-adds below which a product stays on the CPU: a
+// product of two matrices of 64 x 64. On a CPU gpk overtakes StdEng between 32 and 64
+// (BenchmarkMatMul); on a GPU, copying two operands of that size to it and the result back
+// takes some tens of microseconds, about as long as one core needs for the product.
 const DefaultMinSize = 64 * 64 * 64
 
-// Engine is a tensor engine that multiplies with gpk and does everything else
-// as tensor.StdEng does. Give it to tensors with tensor.WithEngine; what is
-// computed from them has it too. It is safe for use by many goroutines.
+// Engine is a tensor engine that multiplies with gpk and does everything else as
+// tensor.StdEng does. Pass it to tensors with tensor.WithEngine; tensors that are computed
+// from them use it too. It is safe for use by many goroutines.
 //
-// Products of float32, float64, complex64 and complex128 tensors are answered
-// as those of StdEng are, but for views too, and those of the
-// 16-bit types, which StdEng refuses, with sums in float32. So are those of int32 and int64,
-// which wrap; those of the other integers and bool are gpk.ErrDType. The tensor
-// package itself refuses Dot, Inner and TensorMul for 16-bit types. On a GPU,
-// float32 products are TF32 unless WithPrecision or gpk.SetPrecision says
-// otherwise.
+// Products of float32, float64, complex64 and complex128 tensors have the results of StdEng;
+// they also accept views. In addition, the Engine multiplies tensors of the 16-bit types,
+// with sums in float32, and of int32 and int64, which wrap. Products of other integers and
+// bool are gpk.ErrDType. The tensor package itself refuses Dot, Inner and TensorMul for
+// 16-bit types. On a GPU, float32 products are TF32 unless WithPrecision or gpk.SetPrecision
+// says otherwise.
 //
-// A product copies its operands to the device and the result back. That pays
-// for MatMul; MatVecMul and Outer use every element that they move once, and
-// are limited by the copy on a GPU.
+// A product copies its operands to the device and the result back. That is worthwhile for
+// MatMul. MatVecMul and Outer use each copied element only once, so on a GPU they are
+// limited by the copy.
 type Engine struct {
 	tensor.StdEng
 	dev       *device.Device
@@ -40,21 +38,21 @@ type Engine struct {
 	precision matmul.Precision
 }
 
-// Option is a setting of an Engine.
+// Option is an option of NewEngine.
 type Option func(*Engine)
 
-// WithDevice makes the engine use d. By default it uses what device.Default
-// answers at each call.
+// WithDevice makes the engine use d. By default it uses the device that device.Default
+// returns at each call.
 func WithDevice(d *device.Device) Option { return func(e *Engine) { e.dev = d } }
 
-// WithMinSize sets the number of multiply-adds (m*k*n for a product of m x k by
-// k x n) from which a product goes to the device; smaller ones stay on the CPU,
-// whichever the device. The default is DefaultMinSize; 0 sends everything.
+// WithMinSize sets the size from which a product runs on the device, in multiply-adds: m*k*n
+// for a product of m x k by k x n. Smaller products run on the CPU. The default is
+// DefaultMinSize; with 0 all products run on the device.
 func WithMinSize(n int) Option { return func(e *Engine) { e.min = n } }
 
-// WithPrecision sets the precision of float32 and complex64 products on a GPU.
-// The default, matmul.Default, leaves it to gpk.SetPrecision. Products of
-// other types have but one precision and ignore it.
+// WithPrecision sets the precision of float32 and complex64 products on a GPU. With the
+// default, matmul.Default, gpk.SetPrecision decides. Products of other types have only one
+// precision.
 func WithPrecision(p matmul.Precision) Option { return func(e *Engine) { e.precision = p } }
 
 // NewEngine returns an engine for tensor.WithEngine.
@@ -75,9 +73,8 @@ var (
 	_ tensor.OuterProder = (*Engine)(nil)
 )
 
-// MatMul writes the product of a [m, k] and b [k, n] into prealloc [m, n]. All
-// three are *tensor.Dense of one element type. Nothing is written when it
-// fails.
+// MatMul writes the product of a [m, k] and b [k, n] into prealloc [m, n]. All three are
+// *tensor.Dense of one element type. If it fails, nothing is written.
 func (e *Engine) MatMul(a, b, prealloc tensor.Tensor) error {
 	p, err := summands(a, b, prealloc)
 	if err != nil {
@@ -114,9 +111,9 @@ func (e *Engine) MatVecMul(a, b, prealloc tensor.Tensor) error {
 	})
 }
 
-// Outer writes the outer product of two vectors of m and n elements, of any of
-// the vectors' shapes, into prealloc [m, n]. Every element is one product,
-// rounded once.
+// Outer writes the outer product of two vectors of m and n elements into prealloc [m, n].
+// The vectors have the shapes that MatVecMul accepts. Every element is one product, rounded
+// once.
 func (e *Engine) Outer(a, b, prealloc tensor.Tensor) error {
 	p, err := operands(a, b, prealloc)
 	if err != nil {
@@ -132,7 +129,7 @@ func (e *Engine) Outer(a, b, prealloc tensor.Tensor) error {
 	})
 }
 
-// product is the operands of a product and what moves their elements.
+// product holds the operands of a product and the carrier of their elements.
 type product struct {
 	a, b, out *tensor.Dense
 	carrier   carrier
@@ -167,7 +164,7 @@ func summands(a, b, out tensor.Tensor) (product, error) {
 	return p, err
 }
 
-// vector reports whether a shape is that of n elements in one row or column.
+// vector reports whether s is the shape of n elements in one row or column.
 func vector(s tensor.Shape, n int) bool {
 	long := 0
 	for _, d := range s {
@@ -178,8 +175,8 @@ func vector(s tensor.Shape, n int) bool {
 	return (len(s) == 1 || len(s) == 2) && long <= 1 && s.TotalSize() == n
 }
 
-// standard reports whether StdEng answers a product: a small one of types and
-// strides that it multiplies correctly, without a copy.
+// standard reports whether StdEng computes a product: it is small, and StdEng multiplies its
+// types and strides correctly and without a copy.
 func (e *Engine) standard(p product, work int) bool {
 	if work >= e.min {
 		return false
@@ -197,7 +194,7 @@ func (e *Engine) standard(p product, work int) bool {
 	return true
 }
 
-// options returns how MatMul is to round, where there is a choice.
+// options returns the precision option of MatMul, if the product has a choice of precisions.
 func (e *Engine) options(p product) []matmul.Option {
 	switch p.carrier.dtype() {
 	case gpk.Float32, gpk.Complex64:
@@ -206,7 +203,7 @@ func (e *Engine) options(p product) []matmul.Option {
 	return nil
 }
 
-// run computes f of the operands on the device that so much work belongs to.
+// run computes f(a, b) on the device for products of the given work.
 func (e *Engine) run(name string, p product, work int, f func(a, b *gpk.Array) *gpk.Array) error {
 	err := func() error {
 		dev, err := e.device(work)
@@ -233,11 +230,11 @@ func (e *Engine) run(name string, p product, work int, f func(a, b *gpk.Array) *
 	return nil
 }
 
-// refused is the error of an engine's method, which is running. It names the line that has
-// called it, or the tensor package above it.
+// refused returns an error of an engine's method. It names the line that called the method
+// or, if the tensor package did, the line that called that package.
 func refused(name string, err error) error { return site.Fail("gorgonia", name, err) }
 
-// summable reports a product whose sums gpk does not have in the tensors' type.
+// summable returns an error for a product whose element type gpk does not sum.
 func (p product) summable() error {
 	switch dt := p.carrier.dtype(); dt {
 	case gpk.Int8, gpk.Uint8:
@@ -252,7 +249,7 @@ func (p product) summable() error {
 	return nil
 }
 
-// device returns the device for a product of so many multiply-adds.
+// device returns the device for a product of `work` multiply-adds.
 func (e *Engine) device(work int) (*device.Device, error) {
 	switch {
 	case work < e.min:

@@ -10,13 +10,14 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// strided is how a tensor's elements lie in its memory.
+// strided describes the layout of a tensor's elements in its memory.
 type strided struct {
 	shape, strides []int
 }
 
-// stridesOf reads a tensor's access pattern. Column-major vectors have one
-// stride, whatever their shape, and scalars none: every axis gets its own.
+// stridesOf reads a tensor's access pattern. In the tensor package, column-major vectors
+// have one stride, whatever their shape, and scalars have none. The result has a stride
+// for every axis.
 func stridesOf(t *tensor.Dense) strided {
 	s := strided{slices.Clone([]int(t.Shape())), slices.Clone(t.Strides())}
 	if len(s.strides) != len(s.shape) {
@@ -29,7 +30,7 @@ func stridesOf(t *tensor.Dense) strided {
 	return s
 }
 
-// fits reports an access pattern that reaches outside n elements.
+// fits returns an error for an access pattern that reaches outside n elements.
 func (s strided) fits(n int) error {
 	if slices.Contains(s.shape, 0) {
 		return nil
@@ -51,10 +52,9 @@ func (s strided) fits(n int) error {
 	return nil
 }
 
-// order returns the axes from the outermost in memory to the innermost, and
-// whether the elements fill their memory without gaps in that order. The order
-// of a row-major matrix is 0, 1, that of a transposed one 1, 0. Axes of length
-// 1, whose stride says nothing, come first.
+// order returns the axes from the outermost to the innermost in memory, and whether the
+// elements have no gaps in that order. A row-major matrix has the order 0, 1, and a
+// transposed one 1, 0. Axes of length 1, whose stride has no meaning, are first.
 func (s strided) order() (axes []int, dense bool) {
 	axes = make([]int, len(s.shape))
 	for i := range axes {
@@ -70,7 +70,7 @@ func (s strided) order() (axes []int, dense bool) {
 	return axes, s.gapless(axes)
 }
 
-// rowMajor reports whether the elements lie as in a Go slice of that shape.
+// rowMajor reports whether the elements have the layout of a Go slice of that shape.
 func (s strided) rowMajor() bool {
 	axes := make([]int, len(s.shape))
 	for i := range axes {
@@ -79,7 +79,7 @@ func (s strided) rowMajor() bool {
 	return s.gapless(axes)
 }
 
-// gapless reports whether the elements fill their memory in the order of axes.
+// gapless reports whether the elements have no gaps in the order of axes.
 func (s strided) gapless(axes []int) bool {
 	want := 1
 	for _, axis := range slices.Backward(axes) {
@@ -102,7 +102,7 @@ func (s strided) permuted(axes []int) []int {
 	return shape
 }
 
-// inverse returns the permutation that undoes axes.
+// inverse returns the inverse permutation of axes.
 func inverse(axes []int) []int {
 	inv := make([]int, len(axes))
 	for i, axis := range axes {
@@ -111,8 +111,8 @@ func inverse(axes []int) []int {
 	return inv
 }
 
-// rows calls visit for every row along the last axis, in row-major order: its
-// n elements lie at start, start + step, … A scalar is a row of one.
+// rows calls visit for every row along the last axis, in row-major order. The n elements
+// of a row are at start, start + step, …. A scalar is a row of one element.
 func (s strided) rows(visit func(start, n, step int)) {
 	if slices.Contains(s.shape, 0) {
 		return

@@ -25,20 +25,20 @@ func formatError(format string, args ...any) error {
 
 const (
 	magic     = "\x93NUMPY"
-	alignment = 64      // of the elements in a file
-	maxHeader = 1 << 20 // longer ones describe structures
+	alignment = 64      // alignment of the elements in a file
+	maxHeader = 1 << 20 // longer headers describe structures
 	maxAxes   = 64      // as in NumPy 2
 )
 
-// elementType is an element type that NumPy and gpk have.
+// elementType is an element type that both NumPy and gpk have.
 type elementType struct {
-	code  string // NumPy's letters
+	code  string // NumPy's code
 	dt    gpk.DType
 	read  func(r io.Reader, d description, known bool) (*gpk.Array, error)
 	write func(w io.Writer, header []byte, a *gpk.Array) error
 }
 
-// codes lists the element types that both have.
+// codes lists the element types that both NumPy and gpk have.
 var codes = []elementType{
 	elementTypeOf[float16.Float16]("f2"),
 	elementTypeOf[float32]("f4"),
@@ -69,7 +69,7 @@ func typeNames() string {
 	return b.String()
 }
 
-// typeFor returns the row of an element type, or nil.
+// typeFor returns the row of codes for an element type, or nil.
 func typeFor(dt gpk.DType) *elementType {
 	i := slices.IndexFunc(codes, func(t elementType) bool { return t.dt == dt })
 	if i < 0 {
@@ -78,8 +78,8 @@ func typeFor(dt gpk.DType) *elementType {
 	return &codes[i]
 }
 
-// Header returns the beginning of a .npy file of elements dt in row-major,
-// little-endian order, up to the first element: a multiple of 64 bytes.
+// Header returns the beginning of a .npy file, up to the first element, for elements of
+// type dt in row-major, little-endian order. Its length is a multiple of 64 bytes.
 func Header(dt gpk.DType, shape ...int) ([]byte, error) {
 	h, err := header(dt, shape)
 	return h, site.Fail("npy", "Header", err)
@@ -105,7 +105,7 @@ func header(dt gpk.DType, shape []int) ([]byte, error) {
 		b.WriteString(strconv.Itoa(n) + ",")
 	}
 	tuple := b.String()
-	if len(shape) > 1 { // (3,) but (3, 4)
+	if len(shape) > 1 { // Python writes (3,) with a comma, but (3, 4) without
 		tuple = strings.TrimSuffix(tuple, ",")
 	}
 	dict := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, t.code, tuple)
@@ -130,16 +130,16 @@ func header(dt gpk.DType, shape []int) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// description is what a header says.
+// description is the content of a header.
 type description struct {
 	dt      gpk.DType
 	shape   []int
-	size    int  // elements
+	size    int  // number of elements
 	fortran bool // the first axis varies fastest
-	swap    bool // the bytes of a number are in the other order
+	swap    bool // the numbers have the other byte order than this machine
 }
 
-// readHeader reads up to the first element.
+// readHeader reads a header, up to the first element.
 func readHeader(r io.Reader) (d description, err error) {
 	var start [len(magic) + 2]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {
@@ -151,7 +151,7 @@ func readHeader(r io.Reader) (d description, err error) {
 	major := start[len(magic)]
 	length := 0
 	switch minor := start[len(magic)+1]; {
-	case minor != 0: // NumPy reads none either
+	case minor != 0: // NumPy does not read other minor versions either
 		return d, formatError("version %d.%d is none of 1.0, 2.0, 3.0", major, minor)
 	case major == 1:
 		var b [2]byte
@@ -177,7 +177,7 @@ func readHeader(r io.Reader) (d description, err error) {
 	return parse(string(text))
 }
 
-// parse reads the header's dictionary, as Python writes it.
+// parse reads the header's dictionary, a Python literal.
 func parse(text string) (d description, err error) {
 	p := parser{rest: text}
 	seen := map[string]bool{}
@@ -209,8 +209,8 @@ func parse(text string) (d description, err error) {
 	return d, d.measure()
 }
 
-// entry reads the value of a key. An error is of a value that is not supported; the
-// parser keeps those of the text.
+// entry reads the value of a key. Its error reports an unsupported value; the parser
+// keeps syntax errors.
 func (p *parser) entry(key string, d *description) (err error) {
 	switch key {
 	case "descr":
@@ -236,7 +236,8 @@ func (p *parser) entry(key string, d *description) (err error) {
 	return nil
 }
 
-// measure counts the elements of the shape, and refuses more bytes than a slice has.
+// measure counts the elements of the shape. It returns an error if they have more bytes
+// than a slice can have.
 func (d *description) measure() error {
 	d.size = 1
 	for _, n := range d.shape {
@@ -253,7 +254,7 @@ func (d *description) measure() error {
 	return nil
 }
 
-// element reads a type: a byte order and a code.
+// element parses a type, which is a byte order and a code.
 func element(descr string) (dt gpk.DType, swap bool, err error) {
 	if len(descr) < 2 {
 		return dt, false, formatError("elements of %q", descr)
@@ -272,7 +273,7 @@ func element(descr string) (dt gpk.DType, swap bool, err error) {
 	return dt, false, fmt.Errorf("npy: %w: elements of NumPy's type %q; astype one of%s", gpk.ErrDType, descr, typeNames())
 }
 
-// parser takes tokens from the front of rest and keeps the first mistake.
+// parser consumes tokens from the beginning of rest and keeps the first error.
 type parser struct {
 	rest string
 	err  error
@@ -286,7 +287,7 @@ func (p *parser) fail(format string, args ...any) {
 
 func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
 
-// next takes token if it is there.
+// next consumes token if rest begins with it.
 func (p *parser) next(token string) bool {
 	p.space()
 	if p.err != nil || !strings.HasPrefix(p.rest, token) {
@@ -333,7 +334,7 @@ func (p *parser) tuple() []int {
 			return shape
 		}
 		p.rest = p.rest[end:]
-		p.next("L") // Python 2
+		p.next("L") // Python 2 wrote an L after the number
 		if shape = append(shape, n); len(shape) > maxAxes {
 			p.fail("more than %d axes", maxAxes)
 		}

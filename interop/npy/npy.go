@@ -20,11 +20,11 @@ import (
 	"github.com/gpk-go/gpk/interop/internal/site"
 )
 
-// littleEndian reports the order of bytes in this machine's numbers.
+// littleEndian reports whether this machine is little-endian.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// Read reads one array from r, to the default device. It reads no further than
-// the last element. r may end too early, which is ErrFormat.
+// Read reads one array from r to the default device. It does not read beyond the last element. If r
+// ends too early, the error is ErrFormat.
 func Read(r io.Reader) (*gpk.Array, error) { return read(r, -1) }
 
 // ReadFile reads the array of a .npy file, to the default device. A file whose
@@ -46,8 +46,8 @@ func ReadFile(path string) (*gpk.Array, error) {
 	return a, nil
 }
 
-// Load is ReadFile for use in an expression: the array carries an error, as after an operation that
-// fails.
+// Load is ReadFile for use in an expression: on an error it returns an array that carries the
+// error.
 func Load(path string) *gpk.Array {
 	a, err := ReadFile(path)
 	if err != nil {
@@ -126,8 +126,8 @@ func elements[T gpk.Elem](r io.Reader, d description, known bool) (*gpk.Array, e
 			more = min(more, max(len(data), firstPiece/size))
 		}
 		at := len(data)
-		// Check the claimed size once it is credible: the length of a file matches it, or a
-		// stream has supplied its first piece.
+		// Check the claimed size once it is plausible: it matches the length of the file, or the
+		// first piece of a stream was read.
 		if known || at > 0 {
 			if err := checkMemory(int64(d.size) * int64(size)); err != nil {
 				return nil, site.Fail("npy", "Read", err)
@@ -250,9 +250,9 @@ func write[T gpk.Elem](w io.Writer, header []byte, a *gpk.Array) error {
 	return nil
 }
 
-// WriteFile writes a .npy file. The file is complete or not there: it gets its
-// name when everything is on the disk. A file that is replaced leaves its mode to the
-// new one, and a link is followed.
+// WriteFile writes a .npy file. It writes a temporary file and renames it when all data are on the
+// disk, so the file is never incomplete. If it replaces a file, it keeps the file's mode. It
+// follows a link.
 func WriteFile(path string, a *gpk.Array) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return Write(w, a) })
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/gpk-go/gpk/interop/internal/site"
 )
 
-// ReadZip reads all arrays of a .npz file of size bytes, by the names that
-// NumPy has for them. Where it cannot read some of them, an array of objects, say, or a
-// damaged one, it returns the others, and an error that names each of these and says why;
-// errors.Is finds the causes. A file that is no .npz gives no arrays.
+// ReadZip reads all arrays of a .npz file of size bytes. The keys are NumPy's names. If
+// it cannot read some arrays, for example an array of objects or a damaged one, it
+// returns the others with an error that names each failed array and its cause; errors.Is
+// finds the causes. For a file that is not a .npz file it returns no arrays.
 //
-// A compressed file can hold a thousand times its length, and
-// reading it takes that much memory; an array that is larger than the host's memory or
-// than what the default device may hold is ErrOutOfMemory before it is read.
+// A compressed file can contain a thousand times its length, and reading it needs that
+// much memory. An array that exceeds the host's memory, or the memory limit of the
+// default device, is ErrOutOfMemory before it is read.
 func ReadZip(r io.ReaderAt, size int64) (map[string]*gpk.Array, error) {
 	if r == nil {
 		return nil, formatError("there is nothing to read: a nil ReaderAt")
@@ -58,12 +58,12 @@ func readMember(f *zip.File) (*gpk.Array, error) {
 		return nil, formatError("%w", err)
 	}
 	defer part.Close()
-	// What the directory says of the length is not believed either: -1.
+	// The length in the directory is not trusted either, so it is passed as unknown.
 	a, err := read(part, -1)
 	if err != nil {
 		return nil, err
 	}
-	// The checksum is compared at the end.
+	// Reading to the end compares the checksum.
 	if n, err := io.Copy(io.Discard, io.LimitReader(part, 1)); err != nil || n > 0 {
 		a.Free()
 		return nil, formatError("more than its elements, or damaged: %v", err)
@@ -71,7 +71,7 @@ func readMember(f *zip.File) (*gpk.Array, error) {
 	return a, nil
 }
 
-// ReadZipFile is ReadZip of a file.
+// ReadZipFile is ReadZip for a file with a path.
 func ReadZipFile(path string) (map[string]*gpk.Array, error) {
 	f, info, err := open(path)
 	if err != nil {
@@ -112,7 +112,8 @@ func WriteZip(w io.Writer, arrays map[string]*gpk.Array) error {
 	return z.Close()
 }
 
-// WriteZipFile is WriteZip to a file, which is complete or not there.
+// WriteZipFile is WriteZip to a file with a path. The file is never incomplete; see
+// WriteFile.
 func WriteZipFile(path string, arrays map[string]*gpk.Array) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return WriteZip(w, arrays) })
 }

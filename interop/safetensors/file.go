@@ -17,13 +17,13 @@ import (
 	"github.com/gpk-go/gpk/interop/internal/site"
 )
 
-// What a folder is searched for, in this order.
+// The files that are looked for in a folder, in this order.
 const (
 	modelFile  = "model" + fileSuffix
 	modelIndex = "model" + indexSuffix
 )
 
-// File is an open file in the safetensors format, or several with an index. It is safe
+// File is one open file in the safetensors format, or several with an index. It is safe
 // for use by many goroutines.
 type File struct {
 	path    string
@@ -41,34 +41,34 @@ type shard struct {
 	head *header
 }
 
-// source is an *os.File. A test replaces it by one that counts bytes.
+// source is an *os.File. A test replaces it by one that counts the bytes read.
 type source interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// tensor is a place in a shard.
+// tensor describes the location of a tensor in a shard.
 type tensor struct {
 	*entry
 	in   *shard
-	runs *runs // where the bytes of a part of a tensor are; nil: they are consecutive
+	runs *runs // the location of the bytes of a part of a tensor; nil: they are consecutive
 }
 
-// Info is what a file says of a tensor.
+// Info describes a tensor of a file.
 type Info struct {
 	Name   string
 	Format string    // the format's name of the element type: F32, BF16, F8_E4M3
-	DType  gpk.DType // gpk's; the zero value where gpk lacks the type
+	DType  gpk.DType // gpk's element type; the zero value if gpk does not have it
 	Shape  []int
-	Bytes  int64  // in the file
-	Path   string // of the file, in Open's spelling of the folder
+	Bytes  int64  // bytes in the file
+	Path   string // path of the file that contains the tensor; it begins with the path passed to Open
 }
 
 // Open opens a file in the safetensors format, an index (model.safetensors.index.json)
-// with the files that it names, or a folder, in which model.safetensors or
-// model.safetensors.index.json is looked for. It reads and checks the headers of all
-// files, and keeps the files open: a file that is replaced by another of its name is
-// read to the end as it was. A damaged file is ErrFormat. Close what Open returns.
+// with the files that it names, or a folder, which contains model.safetensors or
+// model.safetensors.index.json. It reads and checks the headers of all files, and keeps
+// the files open: if a file is replaced by another one with its name, the original is
+// still read. A damaged file is ErrFormat. Close the File when it is no longer needed.
 func Open(path string) (*File, error) {
 	f, err := open(path)
 	return f, site.Fail("safetensors", "Open", err)
@@ -93,12 +93,12 @@ func open(path string) (*File, error) {
 	}
 	f.names = slices.Sorted(maps.Keys(f.tensors))
 	f.staged = &stagings{}
-	// The files have cleanups of their own.
+	// The files have cleanups already.
 	runtime.AddCleanup(f, (*stagings).close, f.staged)
 	return f, nil
 }
 
-// inFolder returns path, or what it holds where it is a folder.
+// inFolder returns path or, if path is a folder, the path of the file to open in it.
 func inFolder(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -153,7 +153,7 @@ func (f *File) openIndex() error {
 			f.tensors[name] = tensor{entry: e, in: s}
 			delete(held, name)
 		}
-		for name := range held { // which of several does not matter
+		for name := range held { // if there are several, any one of them will do
 			return formatted(f.path, formatError("weight_map: it lacks tensor %s of %s, or has it in another file", short(name), short(file)))
 		}
 	}
@@ -178,9 +178,9 @@ func (f *File) openShard(path string) (*shard, error) {
 	return s, nil
 }
 
-// openRegular opens a file that has a length.
+// openRegular opens a regular file.
 func openRegular(path string) (*os.File, int64, error) {
-	// Before it is opened: to open a pipe waits for its other end.
+	// Checked before the file is opened: opening a pipe waits for its other end.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, 0, err
@@ -220,8 +220,9 @@ func readIndex(path string) (*index, error) {
 }
 
 // Close closes the files and gives staging memory back. It may be called at any time,
-// from any goroutine: a Load under way returns all of its array or ErrFreed, as later
-// ones do, and arrays that were loaded stay as they are. Closing twice does nothing.
+// from any goroutine: a Load in progress returns either its complete array or ErrFreed,
+// and later ones return ErrFreed. Loaded arrays are not affected. Closing twice does
+// nothing.
 func (f *File) Close() error {
 	if f == nil || f.staged == nil || f.closed.Swap(true) {
 		return nil
@@ -234,7 +235,7 @@ func (f *File) Close() error {
 	return site.Fail("safetensors", "Close", errors.Join(errs...))
 }
 
-// err says why the file cannot be used.
+// err returns the reason why the file cannot be used, or nil.
 func (f *File) err() error {
 	switch {
 	case f == nil || f.staged == nil:
@@ -253,8 +254,8 @@ func (f *File) Names() []string {
 	return slices.Clone(f.names)
 }
 
-// Metadata returns the texts under __metadata__. Of several files the first, by its
-// name, counts where they differ. An index's metadata is not part of it.
+// Metadata returns the texts under __metadata__. If several files have different texts
+// for a key, that of the first file by name counts. An index's metadata is not included.
 func (f *File) Metadata() map[string]string {
 	if f == nil {
 		return nil
@@ -266,8 +267,8 @@ func (f *File) Metadata() map[string]string {
 	return m
 }
 
-// Info returns what the file says of a tensor, also of one whose element type gpk
-// lacks. A name that the file lacks is fs.ErrNotExist.
+// Info describes a tensor, even if gpk does not have its element type. If the file has no
+// tensor with the name, the error is fs.ErrNotExist.
 func (f *File) Info(name string) (Info, error) {
 	t, err := f.tensor(name)
 	if err != nil {

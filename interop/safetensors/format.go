@@ -23,22 +23,23 @@ func formatError(format string, args ...any) error {
 const (
 	maxHeader   = 100_000_000 // bytes, as in the reference implementation
 	maxAxes     = 64          // as in NumPy 2
-	lengthBytes = 8           // of the header's length before it
+	lengthBytes = 8           // number of bytes of the header's length, which precedes the header
 	metadataKey = "__metadata__"
 )
 
-// format is an element type of the format.
+// format is an element type of the safetensors format.
 type format struct {
 	name string
 	bits int
-	dt   gpk.DType // Invalid: gpk lacks it
+	dt   gpk.DType // Invalid: gpk does not have it
 
-	// write writes the elements of a dense array of type dt; nil where gpk lacks it.
+	// write writes the elements of a dense array of type dt. It is nil if gpk does not
+	// have the type.
 	write func(io.Writer, *gpk.Array) error
 }
 
-// formats are in the order in which a file has its tensors: the reference
-// implementation's order of types, backwards.
+// formats are in the order in which the tensors of a file are sorted: the reverse of the
+// reference implementation's order of types.
 var formats = []format{
 	{"U64", 64, gpk.Uint64, writePieces[uint64]},
 	{"I64", 64, gpk.Int64, writePieces[int64]},
@@ -64,12 +65,12 @@ var formats = []format{
 	{"BOOL", 8, gpk.Bool, writePieces[bool]},
 }
 
-// formatNamed returns the place of a type in formats, or -1.
+// formatNamed returns the index of a type in formats, or -1.
 func formatNamed(name string) int {
 	return slices.IndexFunc(formats, func(f format) bool { return f.name == name })
 }
 
-// formatOf returns the place of the type that holds elements of gpk's.
+// formatOf returns the index of the type for elements of gpk's type dt.
 func formatOf(dt gpk.DType) (int, error) {
 	i := slices.IndexFunc(formats, func(f format) bool { return f.dt == dt && dt.Valid() })
 	switch {
@@ -81,31 +82,30 @@ func formatOf(dt gpk.DType) (int, error) {
 	return 0, fmt.Errorf("%w: the format has no %v", gpk.ErrDType, dt)
 }
 
-// littleEndian reports the order of bytes in this machine's numbers; the format's are
-// little-endian.
+// littleEndian reports whether this machine is little-endian, as the format is.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// swap turns the bytes of every number where the machine's order is not the format's.
+// swap reverses the bytes of every number if the machine is not little-endian.
 func swap(b []byte, dt gpk.DType) {
 	if !littleEndian {
 		reverse(b, dt.Real().Size())
 	}
 }
 
-// reverse turns the bytes of every number of n bytes.
+// reverse reverses the bytes of every number of n bytes.
 func reverse(b []byte, n int) {
 	for ; len(b) >= n && n > 1; b = b[n:] {
 		slices.Reverse(b[:n])
 	}
 }
 
-// fromFile makes elements of a file those of an array.
+// fromFile converts elements as stored in a file to elements of an array, in place.
 func fromFile(b []byte, dt gpk.DType) {
 	if dt != gpk.Bool {
 		swap(b, dt)
 		return
 	}
-	for i, x := range b { // Go has 0 and 1 only
+	for i, x := range b { // a Go bool must be the byte 0 or 1
 		if x > 1 {
 			b[i] = 1
 		}

@@ -15,19 +15,19 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// entry is what a header says of a tensor.
+// entry is the description of a tensor in a header.
 type entry struct {
 	name       string
-	format     int // in formats
+	format     int // index in formats
 	shape      []int
-	begin, end int64 // bytes, from the first behind the header
+	begin, end int64 // byte offsets from the end of the header
 }
 
 // header is the beginning of a file.
 type header struct {
 	metadata map[string]string
 	entries  []entry // in the order of their bytes
-	start    int64   // of the first byte behind it
+	start    int64   // offset of the first byte after the header
 }
 
 // readHeader reads the header of a file of size bytes.
@@ -70,7 +70,7 @@ func readFull(r io.ReaderAt, p []byte, at int64) error {
 	return err
 }
 
-// parseHeader reads a header in JSON before room bytes of elements.
+// parseHeader parses a header that is followed by room bytes of elements.
 func parseHeader(text []byte, room int64) (*header, error) {
 	switch {
 	case !utf8.Valid(text):
@@ -85,7 +85,7 @@ func parseHeader(text []byte, room int64) (*header, error) {
 		case names[key]:
 			s.fail("%s appears twice", short(key))
 		case key == metadataKey && s.peek() == 'n':
-			s.literal() // null, as some writers have it
+			s.literal() // null, which some writers write
 		case key == metadataKey:
 			h.metadata = s.strings(metadataKey)
 		default:
@@ -99,7 +99,7 @@ func parseHeader(text []byte, room int64) (*header, error) {
 	return h, h.check(room)
 }
 
-// entry takes what a header says of a tensor. Fields that the format lacks are skipped.
+// entry parses the description of a tensor. It ignores unknown fields.
 func (s *scanner) entry(name string) entry {
 	e := entry{name: name, format: -1, shape: []int{}}
 	s.tensor = &name
@@ -131,7 +131,7 @@ func (s *scanner) entry(name string) entry {
 			s.take(']')
 		case field == "dtype" || field == "shape" || field == "data_offsets" || others[field]:
 			s.fail("%s appears twice", short(field))
-		default: // of no meaning, as in the reference implementation
+		default: // ignored, as in the reference implementation
 			others[field] = true
 			s.skip(0)
 		}
@@ -143,7 +143,8 @@ func (s *scanner) entry(name string) entry {
 	return e
 }
 
-// size returns the bytes that type and shape take; false where there is no such number.
+// size returns the number of bytes for the type and shape. It reports false if that
+// number overflows or is not a whole number.
 func (e *entry) size() (int64, bool) {
 	n := uint64(1)
 	for _, d := range e.shape {
@@ -156,8 +157,8 @@ func (e *entry) size() (int64, bool) {
 	return int64(n / 8), hi == 0 && n%8 == 0
 }
 
-// check orders the tensors by their bytes, which must be those of the file without a
-// hole or an overlap, as many as type and shape take.
+// check sorts the tensors by their bytes. These must cover the file without gaps or
+// overlaps, and each tensor must have as many bytes as its type and shape need.
 func (h *header) check(room int64) error {
 	slices.SortFunc(h.entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end), cmp.Compare(a.name, b.name))
@@ -184,8 +185,8 @@ func (h *header) check(room int64) error {
 	return nil
 }
 
-// append appends the header, with its length before it, to what a file begins with. It
-// ends with spaces, at a multiple of 8 bytes.
+// append appends the header, preceded by its length, to the bytes of a file. The header
+// is padded with spaces so that it ends at a multiple of 8 bytes.
 func (h *header) append(to []byte) ([]byte, error) {
 	start := len(to)
 	to = append(to, make([]byte, lengthBytes)...)

@@ -11,14 +11,14 @@ const (
 	indexSuffix = ".safetensors.index.json"
 )
 
-// index says which shard, a file of the same folder, holds a tensor.
+// index maps tensors to shards, which are files of the same folder.
 type index struct {
 	shards map[string]string // by the tensor's name
 }
 
-// parseIndex reads an index: the object weight_map. What else stands there belongs to
-// others, also the total_size of its metadata: the headers of the shards say what they
-// hold, byte by byte.
+// parseIndex parses an index, which is the object weight_map. It ignores all other
+// fields, including total_size in the metadata: the headers of the shards state the exact
+// sizes.
 func parseIndex(text []byte) (*index, error) {
 	if !utf8.Valid(text) {
 		return nil, formatError("the index is not UTF-8")
@@ -54,7 +54,8 @@ func parseIndex(text []byte) (*index, error) {
 	return x, nil
 }
 
-// isPlain reports whether a name is that of a file in a folder, on every system.
+// isPlain reports whether a name is that of a file directly in a folder, on every
+// operating system.
 func isPlain(name string) bool {
 	return strings.HasSuffix(name, fileSuffix) && len(name) > len(fileSuffix) && len(name) <= 255 &&
 		!strings.ContainsAny(name, "/\\:\x00") && name[0] != '.' && filepath.IsLocal(name) && filepath.Base(name) == name

@@ -10,17 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// scanner takes JSON from the front of a text, which is valid UTF-8, and keeps the
-// first mistake. It is strict where encoding/json is not: that one takes a name that
-// stands twice, half a surrogate pair, and a field in any case.
+// scanner consumes JSON from the beginning of a text, which must be valid UTF-8, and keeps the
+// first error. It is stricter than encoding/json, which accepts duplicate names, half a surrogate
+// pair, and fields in any case.
 type scanner struct {
 	text   string
 	at     int
-	tensor *string // whose description is being read
+	tensor *string // the tensor whose description is being read
 	err    error
 }
 
-// maxDepth bounds values within values that nobody reads.
+// maxDepth is the maximum nesting of values that are skipped.
 const maxDepth = 64
 
 func (s *scanner) fail(format string, args ...any) {
@@ -40,7 +40,7 @@ func (s *scanner) space() {
 	}
 }
 
-// peek returns the next byte that is no space, or 0.
+// peek returns the next byte that is not white space, or 0.
 func (s *scanner) peek() byte {
 	if s.space(); s.err != nil || s.at == len(s.text) {
 		return 0
@@ -48,7 +48,7 @@ func (s *scanner) peek() byte {
 	return s.text[s.at]
 }
 
-// next takes c if it is there.
+// next consumes c if it is the next byte.
 func (s *scanner) next(c byte) bool {
 	if s.peek() != c {
 		return false
@@ -63,7 +63,7 @@ func (s *scanner) take(c byte) {
 	}
 }
 
-// here shows what is next.
+// here returns a description of the next token.
 func (s *scanner) here() string {
 	if s.space(); s.at == len(s.text) {
 		return "the end"
@@ -72,7 +72,7 @@ func (s *scanner) here() string {
 	return strconv.QuoteRune(r)
 }
 
-// object takes an object; f takes the value of each key.
+// object parses an object. It calls f to parse the value of each key.
 func (s *scanner) object(f func(key string)) {
 	for s.take('{'); s.err == nil && !s.next('}'); {
 		key := s.str()
@@ -90,7 +90,7 @@ func (s *scanner) object(f func(key string)) {
 	}
 }
 
-// array takes an array; f takes each value.
+// array parses an array. It calls f to parse each value.
 func (s *scanner) array(f func()) {
 	for s.take('['); s.err == nil && !s.next(']'); {
 		f()
@@ -104,7 +104,7 @@ func (s *scanner) array(f func()) {
 	}
 }
 
-// strings takes an object whose values are strings.
+// strings parses an object whose values are strings.
 func (s *scanner) strings(what string) map[string]string {
 	m := map[string]string{}
 	s.object(func(key string) {
@@ -119,7 +119,7 @@ func (s *scanner) strings(what string) map[string]string {
 	return m
 }
 
-// integer takes digits: no sign, fraction or exponent.
+// integer parses digits, without a sign, fraction or exponent.
 func (s *scanner) integer(what string, most uint64) uint64 {
 	s.space()
 	start := s.at
@@ -145,7 +145,7 @@ func (s *scanner) integer(what string, most uint64) uint64 {
 	return n
 }
 
-// str takes a string. One without escapes is part of the text.
+// str parses a string. A string without escapes shares the memory of the text.
 func (s *scanner) str() string {
 	if s.take('"'); s.err != nil {
 		return ""
@@ -167,10 +167,10 @@ func (s *scanner) str() string {
 	return ""
 }
 
-// escapes are the letters behind a backslash and what they stand for.
+// escapes are pairs of the letter after a backslash and the character that it stands for.
 const escapes = "\"\"\\\\//b\bf\fn\nr\rt\t"
 
-// escaped takes the rest of a string that begins with head, from its first escape on.
+// escaped parses the rest of a string from its first escape on. head is the part before it.
 func (s *scanner) escaped(head string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -285,7 +285,8 @@ func (s *scanner) end() {
 	}
 }
 
-// short quotes a name for an error message, cut to 120 bytes: names in a file can be of any length.
+// short quotes a name for an error message, truncated to 120 bytes, because names in a file can be
+// of any length.
 func short(name string) string {
 	const most = 120
 	if len(name) <= most {

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/interop/internal/site"
 )
 
-// Option says how tensors are loaded.
+// Option is an option of loading tensors.
 type Option func(*options)
 
 type options struct {
@@ -20,24 +20,24 @@ type options struct {
 	only []string // nil: all
 }
 
-// On has tensors loaded onto dev. Without it that is the default device.
+// On sets the device to which tensors are loaded. The default is the default device.
 func On(dev *device.Device) Option { return func(o *options) { o.dev = dev } }
 
-// Only has LoadAll and Each load the tensors of these names alone. A name that the file
-// lacks is fs.ErrNotExist.
+// Only makes LoadAll and Each load only the tensors with these names. If the file has no
+// tensor with a name, the error is fs.ErrNotExist.
 func Only(names ...string) Option {
 	return func(o *options) { o.only = append([]string{}, names...) }
 }
 
-// Load returns the tensor of that name as an array. It copies: the array does not
-// depend on the File. An element type that gpk lacks is ErrDType, a name that the file
-// lacks fs.ErrNotExist, a File that was closed ErrFreed.
+// Load returns the tensor with a name as an array. It copies: the array does not depend
+// on the File. Errors: ErrDType for an element type that gpk does not have,
+// fs.ErrNotExist if there is no such tensor, and ErrFreed after Close.
 func (f *File) Load(name string, opts ...Option) (*gpk.Array, error) {
 	a, err := f.loadOne(name, func(t tensor) (tensor, error) { return t, nil }, opts)
 	return a, site.Fail("safetensors", "Load", err)
 }
 
-// loadOne loads a tensor, or the part of it that cut returns.
+// loadOne loads a tensor or, if cut is not nil, the part of it that cut returns.
 func (f *File) loadOne(name string, cut func(tensor) (tensor, error), opts []Option) (*gpk.Array, error) {
 	o, err := f.options(opts)
 	if err != nil {
@@ -63,8 +63,8 @@ func (f *File) loadOne(name string, cut func(tensor) (tensor, error), opts []Opt
 	return as[0], nil
 }
 
-// LoadAll returns all tensors, or those of Only, by their names. Where one cannot be
-// loaded none is: see Load for the errors.
+// LoadAll returns all tensors, or those of Only, by their names. If one cannot be loaded,
+// none is: see Load for the errors.
 func (f *File) LoadAll(opts ...Option) (map[string]*gpk.Array, error) {
 	o, ts, err := f.selected(opts)
 	var as []*gpk.Array
@@ -81,13 +81,13 @@ func (f *File) LoadAll(opts ...Option) (map[string]*gpk.Array, error) {
 	return m, nil
 }
 
-// eachBytes is how many bytes Each loads at a time, unless one tensor has more.
+// eachBytes is the number of bytes that Each loads at a time, unless one tensor has more.
 const eachBytes = 256 << 20
 
 // Each calls fn with all tensors, or those of Only, in the order of their bytes in the
-// files. The array is fn's to free. Some 256 MiB are loaded at a time, so that what fn
-// frees makes room for what follows. An error of fn ends it and is returned as it is;
-// see Load for others.
+// files. fn must free the array. Each loads about 256 MiB at a time, so that the memory
+// that fn frees can be used for the next tensors. If fn returns an error, Each stops and
+// returns it unchanged; see Load for other errors.
 func (f *File) Each(fn func(name string, a *gpk.Array) error, opts ...Option) error {
 	o, ts, err := f.selected(opts)
 	if err == nil && fn == nil {
@@ -113,7 +113,8 @@ func (f *File) Each(fn func(name string, a *gpk.Array) error, opts ...Option) er
 	return nil
 }
 
-// deliver gives arrays to fn, and frees those that fn does not get, also where it panics.
+// deliver passes arrays to fn. It frees those that fn does not receive, even if fn
+// panics.
 func deliver(ts []tensor, as []*gpk.Array, fn func(string, *gpk.Array) error) error {
 	defer func() { free(as) }()
 	for i := 0; len(as) > 0; i++ {
@@ -132,7 +133,8 @@ func free(as []*gpk.Array) {
 	}
 }
 
-// options returns what opts say, if the file can be used and the device works.
+// options returns the options of a call, or an error if the file or the device cannot be
+// used.
 func (f *File) options(opts []Option) (o options, err error) {
 	if err := f.err(); err != nil {
 		return o, err
@@ -146,8 +148,8 @@ func (f *File) options(opts []Option) (o options, err error) {
 	return o, o.dev.Err()
 }
 
-// selected returns the tensors that opts name, in the order of their bytes, if gpk has
-// the types of all.
+// selected returns the tensors that the options select, in the order of their bytes, or
+// an error if gpk does not have the type of one.
 func (f *File) selected(opts []Option) (options, []tensor, error) {
 	o, err := f.options(opts)
 	if err != nil {
@@ -175,7 +177,7 @@ func (f *File) selected(opts []Option) (options, []tensor, error) {
 
 func (t *tensor) bytes() int64 { return t.end - t.begin }
 
-// loadable says that gpk lacks the element type.
+// loadable returns an error if gpk does not have the element type.
 func (t *tensor) loadable() error {
 	if of := formats[t.format]; !of.dt.Valid() {
 		return t.in.wrap(t.name, fmt.Errorf("%w: gpk has no %s; convert the file to a type that it has", gpk.ErrDType, of.name))

@@ -9,15 +9,15 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// runs says where the bytes of a part of a tensor are: runs of length bytes, each stride bytes after the
-// one before. first is the offset of the first run from the end of the header.
+// runs locates the bytes of a part of a tensor: runs of length bytes at a distance of stride bytes.
+// first is the offset of the first run from the end of the header.
 type runs struct{ first, length, stride int64 }
 
 // LoadSlice returns the elements start to stop-1 along an axis of a tensor, which are those of
 // Slice(axis, start, stop) of Load's array. It reads only the bytes of these elements. Along the first
-// axis they are consecutive. Along another axis, each index of the axes before it needs a read of its
-// own, so parts of a few bytes are slow. A negative axis counts from the end. An axis or a range that
-// the tensor lacks is ErrShape; other errors are those of Load.
+// axis they are consecutive. Along another axis, each index of the axes before it needs a separate
+// read, so parts of a few bytes are slow. A negative axis counts from the end. An axis or a range
+// outside the tensor's is ErrShape; other errors are those of Load.
 func (f *File) LoadSlice(name string, axis, start, stop int, opts ...Option) (*gpk.Array, error) {
 	a, err := f.loadOne(name, func(t tensor) (tensor, error) {
 		part, err := t.slice(axis, start, stop)
@@ -43,7 +43,7 @@ func (t tensor) slice(axis, start, stop int) (tensor, error) {
 	e.shape = slices.Clone(e.shape)
 	e.shape[axis] = stop - start
 	size := t.bytes()
-	if size == 0 { // the other axes may be of any length
+	if size == 0 { // the other axes can have any length
 		return tensor{entry: &e, in: t.in}, nil
 	}
 	// The header was checked: the product of the lengths is size, so no product overflows and the
@@ -64,7 +64,7 @@ func (t *tensor) readAt(dst []byte, off int64) error {
 	if t.runs == nil {
 		return readFull(t.in.f, dst, start+t.begin+off)
 	}
-	if t.runs.length == t.runs.stride { // the whole axis
+	if t.runs.length == t.runs.stride { // the part is the whole axis
 		return readFull(t.in.f, dst, start+t.runs.first+off)
 	}
 	for len(dst) > 0 {

@@ -8,10 +8,10 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// What a File stages for a GPU: at most 64 MiB of pinned memory, made when first used
-// and given back by Close. One goroutine reads 3 to 10 GB/s of cached pages, the bus
-// moves 55. An H200 with 16 processors receives 40 GB/s by way of 8 slots and 44 of 16
-// (benchmark/results/gpk-safetensors_h200_2026-11-24.txt).
+// The staging memory of a File for a GPU: at most 64 MiB of pinned memory, allocated at
+// first use and freed by Close. One goroutine reads 3 to 10 GB/s of cached pages, and the
+// bus moves 55 GB/s. An H200 with 16 processors receives 40 GB/s through 8 slots and 44
+// GB/s through 16 (benchmark/results/gpk-safetensors_h200_2026-11-24.txt).
 const (
 	slotBytes = 4 << 20
 	maxSlots  = 16
@@ -40,7 +40,7 @@ func (s *stagings) on(dev *device.Device) *staging {
 	return g
 }
 
-// close gives all of it back: what is in use, when it is no longer.
+// close frees all staging memory. A slot in use is freed when it is given back.
 func (s *stagings) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,7 +61,7 @@ type staging struct {
 	closed  bool
 }
 
-// slot is slotBytes of the host's memory.
+// slot is a piece of slotBytes bytes of host memory.
 type slot struct {
 	b    []byte
 	free func()
@@ -86,7 +86,7 @@ func (g *staging) take() (slot, error) {
 	g.made++
 	g.mu.Unlock()
 	b, free, err := g.dev.AllocPinned(slotBytes)
-	if err != nil { // slower, and it works
+	if err != nil { // ordinary memory also works, but is slower
 		b, free = make([]byte, slotBytes), func() {}
 	}
 	return slot{b, free}, nil

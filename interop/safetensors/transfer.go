@@ -12,30 +12,31 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// job is a tensor that goes to a buffer.
+// job is the transfer of a tensor to a buffer.
 type job struct {
 	tensor
 	buf *device.Buffer
 }
 
-// piece is n bytes of a job, off bytes from its beginning.
+// piece is a part of a job: n bytes, off bytes from its beginning.
 type piece struct {
 	*job
 	off, n int64
 }
 
-// transfer is jobs that a few goroutines share, piece by piece.
+// transfer is a list of jobs that several goroutines process, piece by piece.
 type transfer struct {
 	dev   *device.Device
 	slots *staging // nil on the CPU
 
 	mu   sync.Mutex
-	jobs []job // those that are left
-	off  int64 // of the first, where its next piece begins
-	err  error // the first
+	jobs []job // jobs that have pieces left
+	off  int64 // offset of the next piece of the first job
+	err  error // the first error
 }
 
-// smallBytes is up to where the device copies without making its caller wait.
+// smallBytes is the number of bytes up to which a copy to the device does not make its
+// caller wait.
 const smallBytes = 64 << 10
 
 // run returns when every job is done, or with the first error.
@@ -46,7 +47,7 @@ func (t *transfer) run() error {
 	}
 	workers := min(runtime.GOMAXPROCS(0), maxSlots)
 	if t.slots != nil {
-		workers = max(workers, 2) // one reads while another's piece is copied
+		workers = max(workers, 2) // one goroutine can read while another's piece is copied
 	}
 	var group sync.WaitGroup
 	for range min(int64(workers), pieces) - 1 {
@@ -57,7 +58,8 @@ func (t *transfer) run() error {
 	return t.err
 }
 
-// next returns a piece that nobody has; false, there is none, or another one failed.
+// next returns the next piece. It reports false if there is none, or if another piece has
+// failed.
 func (t *transfer) next() (piece, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -89,7 +91,7 @@ func (t *transfer) work() {
 	}
 }
 
-// move reads a piece, by way of small or of a slot where the device is a GPU.
+// move reads a piece. For a GPU it stages the piece in small or in a slot.
 func (t *transfer) move(p piece, small []byte) error {
 	if t.slots == nil {
 		dst := unsafe.Slice((*byte)(unsafe.Add(p.buf.Ptr(), p.off)), p.n)
@@ -111,7 +113,7 @@ func (t *transfer) move(p piece, small []byte) error {
 	return t.dev.CopyFromHost(p.buf, p.off, small[:p.n], nil)
 }
 
-// read reads the bytes of a piece and makes them an array's.
+// read reads the bytes of a piece and converts them to elements of an array.
 func (p *piece) read(dst []byte) error {
 	err := p.readAt(dst, p.off)
 	if errors.Is(err, os.ErrClosed) {
@@ -123,7 +125,7 @@ func (p *piece) read(dst []byte) error {
 	return err
 }
 
-// wrap says which tensor of which file an error is about.
+// wrap adds the tensor and the file to an error.
 func (s *shard) wrap(name string, err error) error {
 	return fmt.Errorf("%s: tensor %s: %w", s.path, short(name), err)
 }

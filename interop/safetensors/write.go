@@ -16,23 +16,23 @@ import (
 	"github.com/gpk-go/gpk/interop/internal/site"
 )
 
-// Write waits for arrays and writes them to w as a file in the safetensors format,
-// with metadata or without (nil). The same arrays make the same bytes: tensors stand in
-// the order of the reference implementation, by the alignment of their types, falling,
-// and by their names. Names and texts must be UTF-8, and no tensor is called
-// __metadata__. complex128 is ErrDType; where types or names are refused nothing is
-// written.
+// Write waits for arrays and writes them to w as a file in the safetensors format.
+// metadata may be nil. The same arrays always produce the same bytes: tensors are in the
+// order of the reference implementation, by descending alignment of their types, and then
+// by name. Names and texts must be UTF-8, and no tensor may be called __metadata__.
+// complex128 is ErrDType. If a type or a name is rejected, nothing is written.
 //
-// Arrays are read in pieces of 4 MiB, and no copy is made of them: one of more that is
-// written meanwhile can be stored partly as it was and partly as it is. Give Write a
-// Clone of such an array.
+// Arrays are read in pieces of 4 MiB, without a copy of the whole. If an array of more
+// than one piece is written meanwhile, the file can contain old and new elements. Pass a
+// Clone to avoid that.
 func Write(w io.Writer, arrays map[string]*gpk.Array, metadata map[string]string) error {
 	return site.Fail("safetensors", "Write", write(w, arrays, metadata))
 }
 
-// WriteFile is Write to a file, which is complete or not there: it gets its name when
-// everything is on the disk. Whoever has the file of that name open keeps the old one.
-// A file that is replaced leaves its mode to the new one, and a link is followed.
+// WriteFile is Write to a file with a path. It writes a temporary file and renames it
+// when all data are on the disk, so the file is never incomplete. Programs that have the
+// previous file open keep that file. If WriteFile replaces a file, it keeps the file's
+// mode. It follows a link.
 func WriteFile(path string, arrays map[string]*gpk.Array, metadata map[string]string) error {
 	return site.Fail("safetensors", "WriteFile", atomicfile.Write(path, func(w io.Writer) error { return write(w, arrays, metadata) }))
 }
@@ -60,10 +60,11 @@ func write(w io.Writer, arrays map[string]*gpk.Array, metadata map[string]string
 	return nil
 }
 
-// inTensor says which tensor an error is about. What an operation of this package was
-// called is left out: the error gets the name of what the user has called.
+// inTensor adds the tensor to an error. If the error is that of an operation that this
+// package called, inTensor removes the operation's name, because the user called another
+// function.
 func inTensor(name string, err error) error {
-	if op, ok := err.(*gpk.OpError); ok && strings.HasPrefix(op.Site, "safetensors/") && !strings.Contains(op.Site, "_test.go:") { //nolint:errorlint // the outermost alone
+	if op, ok := err.(*gpk.OpError); ok && strings.HasPrefix(op.Site, "safetensors/") && !strings.Contains(op.Site, "_test.go:") { //nolint:errorlint // only the outermost error
 		err = op.Err
 	}
 	return fmt.Errorf("tensor %s: %w", short(name), err)

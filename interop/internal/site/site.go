@@ -15,21 +15,20 @@ import (
 const (
 	parent = "github.com/gpk-go/gpk/interop/"
 	self   = parent + "internal/site"
-	file   = "github.com/gpk-go/gpk/internal/atomicfile" // calls back to what it is called by
-	tensor = "gorgonia.org/tensor"                       // calls the engine of package gorgonia
+	file   = "github.com/gpk-go/gpk/internal/atomicfile" // its functions call back into their callers
+	tensor = "gorgonia.org/tensor"                       // it calls the engine of package gorgonia
 )
 
-// Fail returns an OpError for the exported function name of package interop/pkg, which
-// is running. If err is an OpError whose site is a line of that package, Fail takes its
-// shapes and types and drops its site. If its site is a line of the user's program, the
-// text keeps it.
+// Fail returns an OpError for the exported function name of package interop/pkg. If err
+// is an OpError whose site is a line of that package, Fail keeps its shapes and types and
+// drops its site. If its site is a line of the user's program, the text keeps it.
 func Fail(pkg, name string, err error) error {
 	if err == nil {
 		return nil
 	}
 	at := callsite.Search(self, file, tensor, parent+pkg)
 	e := &gpk.OpError{Op: pkg + "." + name, Site: at.Outside(self, file, tensor, parent+pkg), Err: err}
-	if inner, ok := err.(*gpk.OpError); ok && within(pkg, inner.Site) { //nolint:errorlint // the outermost alone
+	if inner, ok := err.(*gpk.OpError); ok && within(pkg, inner.Site) { //nolint:errorlint // only the outermost error
 		e.Shapes, e.DTypes, e.Err = inner.Shapes, inner.DTypes, inner.Err
 	}
 	return e

@@ -1,10 +1,10 @@
 //go:build cgo && (amd64 || arm64)
 
-// Package peer is the other side of DLPack in tests of package dlpack: it makes tensors
-// and reads them, in C, by declarations of its own.
+// Package peer is another DLPack library for tests of package dlpack: it makes and reads
+// tensors in C, with separate declarations.
 //
-// What belongs here: what a library that knows nothing of gpk does with a tensor. What
-// does not: anything of gpk.
+// What belongs here: the operations on a tensor of a library that does not know gpk. What
+// does not: code that imports gpk.
 package peer
 
 /*
@@ -12,7 +12,8 @@ package peer
 #include <stdlib.h>
 #include <string.h>
 
-// Declarations after the text of DLPack's specification, not after package dlpack's.
+// These declarations follow the text of DLPack's specification, not the declarations of
+// package dlpack.
 typedef struct { int32_t type; int32_t id; } Device;
 typedef struct { uint8_t code; uint8_t bits; uint16_t lanes; } Type;
 typedef struct {
@@ -76,8 +77,9 @@ import "C"
 
 import "unsafe"
 
-// Tensor is a tensor on the CPU for Make: Bytes of memory whose byte Origin is the element
-// of index 0, which a byte offset of Offset reaches from data.
+// Tensor is a tensor on the CPU for Make. Bytes is its memory. The element of index 0 is
+// at byte Origin. The struct's byte offset is Offset, so its data pointer is Offset bytes
+// before that element.
 type Tensor struct {
 	Versioned      bool
 	Major          uint32
@@ -91,7 +93,7 @@ type Tensor struct {
 	Offset         uint64
 }
 
-// Make returns a struct whose deleter frees it and counts.
+// Make returns a struct whose deleter frees it and counts the call.
 func Make(t Tensor) unsafe.Pointer {
 	versioned := C.int(0)
 	if t.Versioned {
@@ -103,10 +105,10 @@ func Make(t Tensor) unsafe.Pointer {
 		unsafe.Pointer(unsafe.SliceData(t.Bytes)), C.size_t(len(t.Bytes)), C.size_t(t.Origin), C.uint64_t(t.Offset))
 }
 
-// Deletions returns how many structs of Make were deleted.
+// Deletions returns the number of structs of Make that were deleted.
 func Deletions() int { return int(C.deletions()) }
 
-// Received is a struct that another library has made.
+// Received is a struct made by another library.
 type Received struct {
 	Pointer   unsafe.Pointer
 	Versioned bool
@@ -121,7 +123,7 @@ func (r Received) versioned() C.int {
 
 func (r Received) tensor() *C.Tensor { return C.tensor_of(r.Pointer, r.versioned()) }
 
-// Describe returns all but the memory.
+// Describe returns everything but the memory.
 func (r Received) Describe() Tensor {
 	t := r.tensor()
 	out := Tensor{Versioned: r.Versioned, Device: int(t.device._type), Code: uint8(t.dtype.code), Bits: uint8(t.dtype.bits), Lanes: uint16(t.dtype.lanes), Offset: uint64(t.byte_offset)}
