@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// Advice is one thing to change in a program, and the figures that led to it.
+// Advice is a recommendation to change a program, with the figures that led to it.
 type Advice struct {
 	Rule    string   `json:"rule"`    // what found it: "transfers"
 	Finding string   `json:"finding"` // what the profile shows
 	Do      string   `json:"do"`      // what to try
 	Figures []Figure `json:"figures"`
-	// Share is the part of the time that the finding concerns, 0 to 1, of the whole that
-	// the finding names. Rules that are not about time, of memory, have 0.
+	// Share is the fraction of the time that the finding concerns, from 0 to 1. The
+	// finding states the whole. For rules that are not about time, such as those about
+	// memory, it is 0.
 	Share float64 `json:"share"`
 }
 
-// Figure is a measured number that a piece of advice rests on.
+// Figure is a measured number that supports a piece of advice.
 type Figure struct {
 	Name  string `json:"name"`
-	Value string `json:"value"` // with its unit
+	Value string `json:"value"` // the number with its unit
 }
 
 // String writes the advice as one paragraph with its figures.
@@ -33,9 +34,9 @@ func (a Advice) String() string {
 	return fmt.Sprintf("%s (%s). %s", a.Finding, strings.Join(figures, ", "), a.Do)
 }
 
-// Advice says what to change in the program, the largest share of time first. A rule
-// speaks only where the report has the figures that it needs; no advice means that no
-// rule's threshold was reached, not that nothing can be faster.
+// Advice returns recommendations, those for the largest share of time first. A rule
+// applies only if the report has the figures that it needs. No advice means that no
+// rule's threshold was reached. It does not mean that nothing can be faster.
 func (r *Report) Advice() []Advice {
 	r = r.orEmpty()
 	f := &findings{report: r, summary: r.Summary(), totals: r.Totals()}
@@ -49,7 +50,7 @@ func (r *Report) Advice() []Advice {
 	return out
 }
 
-// findings is what rules read.
+// findings holds the figures that rules read.
 type findings struct {
 	report  *Report
 	summary Summary

@@ -8,27 +8,29 @@ import (
 // The thresholds of the rules.
 const (
 	// transferShare: above a fifth of the devices' time, removing copies gains more than
-	// most work on kernels does.
+	// most work on kernels.
 	transferShare = 0.2
 	// pinnedRate, in GB/s: a copy from pinned memory over PCI Express 3.0 x16 reaches 12
 	// and more, over 4.0 and 5.0 two and four times that. A copy through the driver's
 	// staging buffer does not.
 	pinnedRate = 10.0
-	// pinnedBytes is the mean size from which a copy's rate is the link's, not the cost of
-	// starting it: at 10 GB/s a copy of 1 MiB takes 100 µs, starting it below 10.
+	// pinnedBytes is the mean size from which the link limits a copy's rate, not the cost
+	// of starting it: at 10 GB/s a copy of 1 MiB takes 100 µs, and starting it takes less
+	// than 10 µs.
 	pinnedBytes = 1 << 20
 	// tinyCalls: fewer calls are start-up, not a loop.
 	tinyCalls = 100
-	// idleShare: a device that works less than half of the time waits for its program.
+	// idleShare: a device that works for less than half of the time waits for its program.
 	idleShare = 0.5
-	// dominantShare: an operation above half of the time is worth more than all others.
+	// dominantShare: optimizing an operation with more than half of the time gains more
+	// than optimizing all others.
 	dominantShare = 0.5
-	// compileShare: from a twentieth on compiling distorts what is measured.
+	// compileShare: from a twentieth on, compiling distorts the measurement.
 	compileShare = 0.05
-	// memoryShare: above nine tenths the next larger batch does not fit.
+	// memoryShare: above nine tenths, the next larger batch does not fit.
 	memoryShare = 0.9
-	// churnCalls and churnFactor: as many buffers, and as many times the bytes that were in
-	// use at once, are made and dropped in a loop.
+	// churnCalls and churnFactor are the number of buffers, and the multiple of the bytes
+	// in use, from which buffers are made and dropped in a loop.
 	churnCalls  = 1000
 	churnFactor = 10
 )
@@ -61,7 +63,7 @@ func adviseTransfers(f *findings) []Advice {
 
 // advisePinned finds large copies slower than the link.
 func advisePinned(f *findings) (out []Advice) {
-	var all float64 // the time of all that devices did
+	var all float64 // the total time of all devices
 	for _, d := range []*time.Duration{f.summary.TransferTime, f.summary.DeviceTime} {
 		if d != nil {
 			all += float64(*d)
@@ -139,7 +141,7 @@ func adviseIdle(f *findings) (out []Advice) {
 	return out
 }
 
-// adviseDominant finds an operation that is most of the time.
+// adviseDominant finds an operation that takes most of the time.
 func adviseDominant(f *findings) []Advice {
 	if len(f.totals) < 2 || f.totals[0].Share < dominantShare {
 		return nil
@@ -170,7 +172,7 @@ func adviseDominant(f *findings) []Advice {
 	return []Advice{a}
 }
 
-// adviseCompiling finds a profile that measures the compiler.
+// adviseCompiling finds a profile in which compiling takes much of the time.
 func adviseCompiling(f *findings) []Advice {
 	k := f.report.Kernels
 	if k == nil || k.Compiled == 0 || f.report.Duration <= 0 {
@@ -207,7 +209,7 @@ func adviseMemory(f *findings) (out []Advice) {
 			Figures: []Figure{{"peak", bytesText(*d.PeakBytes)}, {"memory", bytesText(d.MemoryBytes)}},
 		}
 		for j := range f.report.Allocations {
-			if al := &f.report.Allocations[j]; al.Device == d.Name { // by peak: the first is the largest
+			if al := &f.report.Allocations[j]; al.Device == d.Name { // allocations are sorted by peak: the first is the largest
 				a.Figures = append(a.Figures, Figure{"most by", al.place()}, Figure{"its peak", bytesText(al.Peak)})
 				break
 			}
@@ -217,7 +219,7 @@ func adviseMemory(f *findings) (out []Advice) {
 	return out
 }
 
-// adviseAllocations finds the line that makes and drops the most buffers.
+// adviseAllocations finds the line of the program that makes and drops the most buffers.
 func adviseAllocations(f *findings) []Advice {
 	var most *Allocation
 	for i := range f.report.Allocations {
@@ -244,7 +246,7 @@ func adviseAllocations(f *findings) []Advice {
 	}}
 }
 
-// place is the operation and line that made the buffers.
+// place returns the operation and the line that made the buffers.
 func (a *Allocation) place() string {
 	if a.Site == "" {
 		return a.Name

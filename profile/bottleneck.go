@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// Bottleneck is one thing that took time: an operation, copies of one direction,
-// the compiler, or a device without work.
+// Bottleneck is a use of time: an operation, the copies of one direction, the compiler,
+// or a device that was idle.
 type Bottleneck struct {
 	What string `json:"what"`           // "MatMul", "copies to the device"
 	Site string `json:"site,omitempty"` // of an operation
-	// Time may overlap with that of other bottlenecks: devices, streams and the host
-	// run beside each other.
+	// Time may overlap with that of other bottlenecks: devices, streams and the host work
+	// concurrently.
 	Time   time.Duration `json:"time_ns"`
-	Share  float64       `json:"share"` // of the profile's duration; above 1 on several streams
+	Share  float64       `json:"share"` // fraction of the profile's duration; above 1 on several streams
 	Detail string        `json:"detail"`
 }
 
-// Bottlenecks lists what took the most time, the longest first, at most n.
+// Bottlenecks returns the n largest uses of time, the longest first.
 func (r *Report) Bottlenecks(n int) []Bottleneck {
 	r = r.orEmpty()
 	var bs []Bottleneck
@@ -64,10 +64,11 @@ func (r *Report) Bottlenecks(n int) []Bottleneck {
 	return bs
 }
 
-// busiest is the busiest stream of each device but the CPU, whose work is the host's own.
+// busiest returns the busiest stream of each device except the CPU, whose work is that of
+// the host.
 func (r *Report) busiest() []StreamBusy {
 	var out []StreamBusy
-	for _, b := range r.StreamsBusy() { // by device
+	for _, b := range r.StreamsBusy() { // sorted by device
 		last := len(out) - 1
 		switch {
 		case isCPU(b.Device):
@@ -83,7 +84,7 @@ func (r *Report) busiest() []StreamBusy {
 // isCPU reports whether a device's name is that of the CPU backend.
 func isCPU(device string) bool { return device == "cpu" }
 
-// words is the direction in words.
+// words returns the direction in words.
 func (k TransferKind) words() string {
 	switch k {
 	case HostToDevice:

@@ -8,17 +8,17 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// builder makes the report of a profile that has stopped.
+// builder makes the report of a stopped profile.
 type builder struct {
 	p       *Profile
 	took    time.Duration
 	devices map[*device.Device]map[*device.Stream][]workTime
 }
 
-// workTime is a time in which a stream was at work.
+// workTime is an interval in which a stream was working.
 type workTime struct{ begin, end time.Duration }
 
-// report returns what was recorded. mu is held.
+// report returns the report of the profile. mu is held.
 func (p *Profile) report(took time.Duration) *Report {
 	b := &builder{p: p, took: took, devices: map[*device.Device]map[*device.Stream][]workTime{}}
 	r := &Report{
@@ -58,7 +58,7 @@ func (b *builder) operation(o *operation) Operation {
 		b.busy(o.Stream, began, took)
 		return out
 	}
-	if len(o.work) > 0 { // where it ran
+	if len(o.work) > 0 { // the device and stream on which it ran
 		s := o.work[0].Stream
 		out.Device, out.Stream = s.Device().String(), s.ID()
 	}
@@ -66,8 +66,8 @@ func (b *builder) operation(o *operation) Operation {
 	return out
 }
 
-// times returns when the first of the pieces of work began, and how long all of them took;
-// nil where that is not known of each.
+// times returns the beginning of the first piece of work and the total time of all pieces.
+// Each is nil unless it is known for every piece.
 func (b *builder) times(work []*device.Measurement) (began, took *time.Duration) {
 	for _, m := range work {
 		if m.Kind == device.Replaying {
@@ -113,7 +113,7 @@ func (b *builder) span(s *span) Region {
 	return out
 }
 
-// busy notes that a stream was at work.
+// busy records that a stream was working.
 func (b *builder) busy(s *device.Stream, begin, took time.Duration) {
 	streams := b.devices[s.Device()]
 	if streams == nil {
@@ -123,7 +123,7 @@ func (b *builder) busy(s *device.Stream, begin, took time.Duration) {
 	streams[s] = append(streams[s], workTime{begin, begin + took})
 }
 
-// list returns the devices that were at work or gave memory, by name.
+// list returns the devices that worked or allocated memory, by name.
 func (b *builder) list() []Device {
 	for d := range b.p.memory {
 		if b.devices[d] == nil {
@@ -149,7 +149,7 @@ func (b *builder) list() []Device {
 	return out
 }
 
-// busyTime returns the time in which a stream was at work: overlapping work counts once.
+// busyTime returns the time in which a stream was working. Overlapping work counts once.
 func busyTime(list []workTime) (sum time.Duration) {
 	slices.SortFunc(list, func(x, y workTime) int { return cmp.Compare(x.begin, y.begin) })
 	var end time.Duration

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// caller is a function that has called the library, and dir/file.go:line of the call.
+// caller is the function that called the library, and the dir/file.go:line of the call.
 type caller struct{ name, line string }
 
-// inside are the packages whose functions are part of an operation, not its caller.
+// inside lists the packages whose functions are part of an operation, and not its caller.
 var inside = []string{"device.", "ops.", "fused.", "matmul.", "array.", "profile.", "internal/"}
 
-// calling returns the innermost function outside of the packages that compute: of a
-// program's own work, or of package quantum's. It takes some microseconds.
+// calling returns the innermost function outside of the packages in inside: a function of
+// the program or of package quantum. It takes some microseconds.
 func calling() caller {
 	var room [48]uintptr
 	frames := runtime.CallersFrames(room[:runtime.Callers(3, room[:])])
@@ -28,7 +28,7 @@ func calling() caller {
 	return caller{name: "work"}
 }
 
-// isInside reports whether a frame is one of the library's. A test is a program.
+// isInside reports whether a frame belongs to the library. Its tests do not.
 func isInside(f *runtime.Frame) bool {
 	name, ok := strings.CutPrefix(f.Function, "github.com/gpk-go/gpk/")
 	if strings.HasSuffix(f.File, "_test.go") {
@@ -45,8 +45,8 @@ func isInside(f *runtime.Frame) bool {
 	return false
 }
 
-// shortName returns package.Type.method of a function's full name, without the numbers of
-// function literals: "quantum.cudaGram.tile".
+// shortName returns package.Type.method for a function's full name, without the numbers
+// of function literals: "quantum.cudaGram.tile".
 func shortName(function string) string {
 	name := path.Base(function)
 	name = strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(name)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// fieldError is what is wrong with a field within an element.
+// fieldError is an error of a field within an element.
 type fieldError struct {
 	field string // "" is the element itself
 	err   error
@@ -14,7 +14,7 @@ type fieldError struct {
 
 func (e *fieldError) Error() string { return e.field + ": " + e.err.Error() }
 
-// inField puts the name of the element before that of its field.
+// inField prepends the name of the element to that of its field.
 func inField(element string, err error) error {
 	var f *fieldError
 	if !errors.As(err, &f) {
@@ -33,7 +33,7 @@ func checkText(field, s string) error {
 	return nil
 }
 
-// checkRequired checks a text that an element is nothing without.
+// checkRequired returns an error for an empty text of a required field.
 func checkRequired(field, s string) error {
 	if s == "" {
 		return &fieldError{field, errors.New("missing")}
@@ -56,7 +56,7 @@ func checkTime(field string, d *time.Duration) error {
 	return checkNotNegative(field, int64(*d))
 }
 
-// firstError is the first error of several checks.
+// firstError returns the first error of several checks.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
@@ -75,7 +75,8 @@ func (d *Device) check() error {
 		return &fieldError{"streams", fmt.Errorf("%d, more than %d", len(d.Streams), maxStreams)}
 	}
 	for i, s := range d.Streams {
-		// A busy share a little above 1 comes of two clocks; negative ones of nothing.
+		// A busy share slightly above 1 is possible because of the two clocks; a negative
+		// one is not.
 		if s.Busy != nil && *s.Busy < 0 {
 			return &fieldError{fmt.Sprintf("streams[%d].busy", i), fmt.Errorf("%g is negative", *s.Busy)}
 		}

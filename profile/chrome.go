@@ -26,7 +26,7 @@ type traceEvent struct {
 	Args     map[string]any `json:"args,omitempty"`
 }
 
-// The process of the trace that stands for the host; devices follow.
+// The process of the trace that represents the host. Devices are the next ones.
 const hostProcess = 1
 
 // chrome collects the events of a trace.
@@ -40,28 +40,28 @@ type chrome struct {
 
 type trackKey struct {
 	process int
-	id      uint64 // of the goroutine or stream
+	id      uint64 // ID of the goroutine or stream
 }
 
-// traceTrack is the slices of a goroutine, which nest, or of a stream, which do not.
+// traceTrack holds the slices of a goroutine, which nest, or of a stream, which do not.
 type traceTrack struct {
 	name   string
 	slices []slice
 }
 
-// slice is a stretch of time on a track.
+// slice is an interval on a track.
 type slice struct {
 	name, category string
 	begin, took    time.Duration
 	args           map[string]any
-	arrow          int // from the host's slice to the device's of this number; 0: none
+	arrow          int // number of the arrow from the host's slice to the device's; 0: none
 }
 
 // WriteChromeTrace writes the profile as JSON that chrome://tracing and Perfetto
 // (https://ui.perfetto.dev) open. The host has a track for each goroutine, with spans and
 // the calls that start work; a device has one for each stream. Arrows lead from a call to
-// its work on a GPU. Where slices of a track would overlap, as those of
-// goroutines that compute side by side on the CPU's stream, there are more tracks of it.
+// its work on a GPU. If slices of a track would overlap, for example those of goroutines
+// that compute concurrently on the CPU's stream, the track is split into several.
 func (r *Report) WriteChromeTrace(w io.Writer) error {
 	if err := writable("WriteChromeTrace", r != nil, w); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (r *Report) WriteChromeTrace(w io.Writer) error {
 	return c.write(w)
 }
 
-// process returns the number of a device's.
+// process returns the number of a device's process.
 func (c *chrome) process(device string) int {
 	return hostProcess + 1 + slices.IndexFunc(c.r.Devices, func(d Device) bool { return d.Name == device })
 }
@@ -94,8 +94,8 @@ func (c *chrome) add(k trackKey, s slice) {
 	t.slices = append(t.slices, s)
 }
 
-// work puts a piece of work on the track of its goroutine, and on that of its stream where
-// its time there is known.
+// work adds a piece of work to the track of its goroutine and, if its time on the stream
+// is known, to that of its stream.
 func (c *chrome) work(goroutine uint64, device string, stream uint64, host, onDevice slice, known bool) {
 	if known && device != "cpu" {
 		c.arrows++
@@ -159,14 +159,14 @@ func (c *chrome) transfers() {
 	}
 }
 
-// micros are those of the format.
+// micros converts a time to the format's microseconds.
 func micros(d time.Duration) float64 { return float64(d) / 1e3 }
 
 func (c *chrome) metadata(kind string, process, thread int, args map[string]any) {
 	c.events = append(c.events, traceEvent{Name: kind, Phase: "M", Process: process, Thread: thread, Args: args})
 }
 
-// lay turns the tracks into threads of the trace.
+// lay converts the tracks to threads of the trace.
 func (c *chrome) lay() {
 	c.metadata("process_name", hostProcess, 0, map[string]any{"name": "host"})
 	for i, d := range c.r.Devices {
@@ -197,7 +197,7 @@ func (c *chrome) lay() {
 	}
 }
 
-// slice adds a slice, and its end of an arrow.
+// slice adds the event of a slice, and of its end of an arrow.
 func (c *chrome) slice(process, thread int, s *slice) {
 	took := micros(s.took)
 	c.events = append(c.events, traceEvent{
@@ -213,13 +213,13 @@ func (c *chrome) slice(process, thread int, s *slice) {
 	c.events = append(c.events, e)
 }
 
-// lanes returns the slices of a track by time, on as many lanes as it takes that none
-// overlaps another. Where they nest, a slice may lie within another one.
+// lanes distributes the slices of a track, sorted by time, over the fewest lanes on which
+// none overlap. With nest, a slice may be within another one.
 func (t *traceTrack) lanes(nest bool) (lanes [][]slice) {
 	slices.SortStableFunc(t.slices, func(a, b slice) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(b.took, a.took))
 	})
-	var open [][]time.Duration // of each lane the ends of the slices that are open, the innermost last
+	var open [][]time.Duration // for each lane the ends of the open slices, the innermost last
 	for _, s := range t.slices {
 		end := s.begin + s.took
 		fits := func(i int) bool {

@@ -8,10 +8,10 @@ import (
 
 // DefaultThreshold is the relative change from which pages and the command line call an
 // operation improved or regressed. Medians of repeated runs on one machine differ by
-// less; a threshold of 0 calls every difference a change.
+// less. With a threshold of 0, every difference is a change.
 const DefaultThreshold = 0.05
 
-// Verdict says what became of an operation between two reports.
+// Verdict is the result of comparing an operation in two reports.
 type Verdict string
 
 // The verdicts.
@@ -23,16 +23,16 @@ const (
 	Removed   Verdict = "removed" // only in the first report
 )
 
-// Diff is what changed between two reports.
+// Diff is the comparison of two reports.
 type Diff struct {
 	Before    string  `json:"before,omitempty"` // Report.Name
 	After     string  `json:"after,omitempty"`
 	Threshold float64 `json:"threshold"`
-	// BeforeDuration and AfterDuration are those of the profiles.
+	// BeforeDuration and AfterDuration are the durations of the profiles.
 	BeforeDuration time.Duration `json:"before_duration_ns"`
 	AfterDuration  time.Duration `json:"after_duration_ns"`
-	// Changes are in the order regressed, improved, new, removed, unchanged; within
-	// each the one with the most time first.
+	// Changes are in the order regressed, improved, new, removed, unchanged. Within each
+	// verdict they are sorted by time, the longest first.
 	Changes []Change `json:"changes"`
 }
 
@@ -40,38 +40,39 @@ type Diff struct {
 type Change struct {
 	Name  string `json:"name"`
 	Site  string `json:"site,omitempty"`
-	DType string `json:"dtype,omitempty"` // empty where calls differ
-	Shape []int  `json:"shape,omitempty"` // nil where calls differ
+	DType string `json:"dtype,omitempty"` // empty if it differs between calls
+	Shape []int  `json:"shape,omitempty"` // nil if it differs between calls
 
 	Verdict Verdict `json:"verdict"`
-	// Clock is that of all times here: DeviceClock where both reports were measured
-	// by events, else HostClock.
+	// Clock is the clock of all times here: DeviceClock if both reports were measured by
+	// events, otherwise HostClock.
 	Clock  Clock  `json:"clock"`
 	Before *Calls `json:"before,omitempty"` // nil: New
 	After  *Calls `json:"after,omitempty"`  // nil: Removed
-	// Relative is After.Median / Before.Median - 1: 0.408 is 40.8 % slower. It is nil
-	// where one of the two is missing or Before.Median is 0 and After.Median is not.
+	// Relative is After.Median / Before.Median - 1: 0.408 is 40.8 % slower. It is nil if
+	// Before or After is, or if Before.Median is 0 and After.Median is not.
 	Relative *float64 `json:"relative,omitempty"`
-	// P is the probability that calls whose time did not change differ as much as
-	// these, by the two-sided Mann-Whitney U test. It is nil where the test cannot say.
+	// P is the probability that the times of unchanged calls differ at least as much, by
+	// the two-sided Mann-Whitney U test. It is nil if there are too few calls for the
+	// test.
 	P *float64 `json:"p,omitempty"`
 }
 
-// Calls are the calls of an operation that did not fail.
+// Calls summarizes the calls of an operation that did not fail.
 type Calls struct {
 	N      int           `json:"n"`
 	Median time.Duration `json:"median_ns"`
 	Total  time.Duration `json:"total_ns"`
 }
 
-// Compare says of each operation whether it became faster or slower from before to
-// after. Operations are the same if name and site are; where calls of one name and site
-// differ in element type or shape, in either report, those must be the same too.
+// Compare compares the time of each operation in two reports. Operations are matched by
+// name and site. If calls with the same name and site differ in element type or shape in
+// either report, these must match too.
 //
-// The medians of a call decide. A change of more than threshold, 0.05 for 5 %, is
-// Improved or Regressed, a smaller one Unchanged; a threshold below 0 is 0. Whether the
-// difference is more than chance is another question, which Change.P answers: look
-// at both. Calls that failed are left out. A nil report is an empty one.
+// The verdict depends on the median time of a call. A change of more than threshold (0.05
+// is 5 %) is Improved or Regressed, and a smaller one is Unchanged. A negative threshold
+// counts as 0. The verdict does not say whether the difference is significant: see
+// Change.P. Failed calls are ignored. A nil report counts as empty.
 func Compare(before, after *Report, threshold float64) *Diff {
 	before, after = before.orEmpty(), after.orEmpty()
 	d := &Diff{
@@ -97,7 +98,7 @@ func (v Verdict) order() int {
 	return slices.Index([]Verdict{Regressed, Improved, New, Removed, Unchanged}, v)
 }
 
-// weight is the larger of the two total times.
+// weight returns the larger of the two total times.
 func (c *Change) weight() (t time.Duration) {
 	for _, side := range []*Calls{c.Before, c.After} {
 		if side != nil {
@@ -107,16 +108,16 @@ func (c *Change) weight() (t time.Duration) {
 	return t
 }
 
-// pair is one operation in two reports; a side without calls lacks it.
+// pair is an operation in two reports. A side without calls is nil.
 type pair struct {
-	key           operationKey // with type and shape only where they are those of every call
+	key           operationKey // with type and shape only if they are the same for every call
 	before, after group
 }
 
 // pairs matches the operations of two reports.
 func pairs(before, after []group) []pair {
 	type line struct{ name, site string }
-	kinds := map[line]map[operationKey]bool{} // of each report's line
+	kinds := map[line]map[operationKey]bool{} // for the line of each report
 	several := map[line]bool{}
 	for _, side := range [][]group{before, after} {
 		clear(kinds)
@@ -158,7 +159,7 @@ func (p *pair) change(threshold float64) (c Change, ok bool) {
 	c = Change{Name: p.key.name, Site: p.key.site, Clock: p.clock()}
 	c.DType, c.Shape = p.sameKind()
 	before, after := p.before.times(c.Clock), p.after.times(c.Clock)
-	c.P = probability(before, after) // before the medians, which sort
+	c.P = probability(before, after) // before the medians, because computing them sorts
 	c.Before, c.After = callsOf(before), callsOf(after)
 	switch {
 	case c.Before == nil && c.After == nil:
@@ -173,7 +174,8 @@ func (p *pair) change(threshold float64) (c Change, ok bool) {
 	return c, true
 }
 
-// sameKind is the element type and shape of all calls; empty where they differ.
+// sameKind returns the element type and shape of all calls. Each is empty if calls differ
+// in it.
 func (p *pair) sameKind() (dtype string, shape []int) {
 	b, a := p.before.calls, p.after.calls
 	switch {
@@ -191,7 +193,7 @@ func (p *pair) sameKind() (dtype string, shape []int) {
 	return dtype, shape
 }
 
-// clock is the clock that both sides were measured by.
+// clock returns the clock by which both sides were measured.
 func (p *pair) clock() Clock {
 	for _, g := range []*group{&p.before, &p.after} {
 		if len(g.calls) > 0 && len(g.times(DeviceClock)) == 0 {
@@ -201,7 +203,7 @@ func (p *pair) clock() Clock {
 	return DeviceClock
 }
 
-// judge compares the medians.
+// judge sets the verdict by comparing the medians.
 func (c *Change) judge(threshold float64) {
 	before, after := float64(c.Before.Median), float64(c.After.Median)
 	if before == 0 {
@@ -216,7 +218,8 @@ func (c *Change) judge(threshold float64) {
 		relative = after/before - 1
 	}
 	c.Relative = &relative
-	// after - before is exact; after / before - 1 is not, and 0.05 would be above 5 %.
+	// after - before is exact. With after / before - 1, rounding could make 0.05 exceed 5
+	// %.
 	switch limit := threshold * before; {
 	case after-before > limit:
 		c.Verdict = Regressed

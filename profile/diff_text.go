@@ -8,7 +8,7 @@ import (
 )
 
 // WriteText writes the changes as a table, with the test's p and the calls of each side.
-// It holds the first 20 operations; unchanged ones come last.
+// It contains the first 20 operations; unchanged ones are last.
 func (d *Diff) WriteText(w io.Writer) error {
 	if err := writable("WriteText", d != nil, w); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (d *Diff) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Count is the number of changes with a verdict.
+// Count returns the number of changes with a verdict.
 func (d *Diff) Count(v Verdict) (n int) {
 	if d == nil {
 		return 0
@@ -51,8 +51,8 @@ func (d *Diff) countsText() string {
 	return strings.Join(parts, ", ")
 }
 
-// ChangeText is the relative change in percent with its sign: "+40.8%", "-99.3%"; "new"
-// and "removed" of operations that one report lacks.
+// ChangeText returns the relative change in percent with its sign, such as "+40.8%" or
+// "-99.3%". For operations that are in only one report it returns "new" or "removed".
 func (c *Change) ChangeText() string {
 	if c == nil {
 		return ""

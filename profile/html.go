@@ -22,7 +22,7 @@ var pageScript string
 //go:embed dashboard/timeline.js
 var timelineScript string
 
-// HTMLOption changes what WriteHTML writes.
+// HTMLOption is an option of WriteHTML.
 type HTMLOption func(*htmlOptions)
 
 type htmlOptions struct {
@@ -30,7 +30,7 @@ type htmlOptions struct {
 	threshold float64
 }
 
-// Against adds a comparison with an earlier report, by Compare with that threshold.
+// Against adds a comparison with an earlier report, made by Compare with the threshold.
 func Against(before *Report, threshold float64) HTMLOption {
 	return func(o *htmlOptions) { o.before, o.threshold = before, threshold }
 }
@@ -39,8 +39,8 @@ func Against(before *Report, threshold float64) HTMLOption {
 // totals, bottlenecks, advice, time by operation and by span, a timeline of goroutines
 // and streams, memory, transfers, and, with Against, a comparison.
 //
-// A browser that knows Content-Security-Policy runs the page's own script only, and
-// loads nothing. Very long reports are cut: the page says which events, rows and
+// A browser that supports Content-Security-Policy runs only the page's own script, and
+// loads nothing. Very long reports are truncated: the page states which events, rows and
 // tracks it leaves out.
 func (r *Report) WriteHTML(w io.Writer, opts ...HTMLOption) error {
 	if err := writable("WriteHTML", r != nil, w); err != nil {
@@ -66,7 +66,8 @@ func (r *Report) WriteHTML(w io.Writer, opts ...HTMLOption) error {
 	return nil
 }
 
-// policy allows the page's script, by its hash, and styles; nothing is loaded.
+// policy returns the page's Content-Security-Policy: it allows the page's script, by its
+// hash, and styles, and no loading.
 func policy(script string) string {
 	sum := sha256.Sum256([]byte(script))
 	return "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; script-src 'sha256-" +

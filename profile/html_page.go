@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// maxRows is the number of rows that a table of the page has at most; firstRows are
-// shown before the reader asks for all.
+// maxRows is the maximum number of rows of a table of the page. firstRows of them are
+// shown at first.
 const (
 	maxRows         = 1000
 	firstRows       = 12
 	pageBottlenecks = 5
 )
 
-// page is what the template shows.
+// page holds the data of the template.
 type page struct {
 	Title    string
-	Facts    []string // of the run and the host
+	Facts    []string // facts about the run and the host
 	Devices  []string
 	Figures  []Figure
 	Notices  []string
@@ -35,13 +35,13 @@ type page struct {
 	ChartWidth, ChartHeight int
 }
 
-// tables are the page's tables of rows.
+// tables holds the page's tables.
 type tables struct{ Operations, Spans, Transfers, Allocations *pageTable }
 
 // bar is a row with a bar.
 type bar struct {
 	Bottleneck
-	Percent float64 // of the widest
+	Percent float64 // percent of the longest bar
 	Text    string
 }
 
@@ -57,7 +57,7 @@ type pageRow struct {
 	More  bool // hidden at first
 }
 
-// cell is a text, and the number that it is sorted by.
+// cell is a text with the number by which it is sorted.
 type cell struct {
 	Text   string
 	Sort   float64
@@ -65,11 +65,11 @@ type cell struct {
 	// Percent is the length of the cell's bar; 0 draws none.
 	Percent float64
 	Indent  int
-	Verdict Verdict // of a cell that shows one
-	Unsure  bool    // a verdict that is not significant
+	Verdict Verdict // of a cell that shows a verdict
+	Unsure  bool    // the verdict is not significant
 }
 
-// diffPage is the comparison.
+// diffPage holds the data of the comparison.
 type diffPage struct {
 	Title, Counts string
 	Table         *pageTable
@@ -100,7 +100,7 @@ func newPage(r *Report, o *htmlOptions) *page {
 	return p
 }
 
-// facts say when and where the profile ran.
+// facts returns when and where the profile ran.
 func (r *Report) facts() (facts []string) {
 	if !r.Started.IsZero() {
 		facts = append(facts, r.Started.UTC().Format("2006-01-02 15:04:05 UTC"))
@@ -117,7 +117,7 @@ func (r *Report) facts() (facts []string) {
 	return facts
 }
 
-// notices are what a reader must know before the figures.
+// notices returns remarks that a reader must know before the figures.
 func (r *Report) notices(s *Summary) (out []string) {
 	if r.Dropped > 0 {
 		out = append(out, "Events not kept: "+countText(r.Dropped)+". Totals leave them out.")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// newPageTable makes a table of at most maxRows of n rows.
+// newPageTable makes a table of the first rows of n rows, at most maxRows.
 func newPageTable(n int, columns []string, cells func(i int) []cell) *pageTable {
 	if n == 0 {
 		return nil
@@ -20,7 +20,7 @@ func newPageTable(n int, columns []string, cells func(i int) []cell) *pageTable 
 	return t
 }
 
-// dropEmpty removes columns in which no row has anything.
+// dropEmpty removes columns that are empty in every row.
 func (t *pageTable) dropEmpty() {
 	for c := len(t.Columns) - 1; c >= 0; c-- {
 		used := slices.ContainsFunc(t.Rows, func(r pageRow) bool { return r.Cells[c].Text != "" && r.Cells[c].Text != notMeasured })
@@ -34,10 +34,10 @@ func (t *pageTable) dropEmpty() {
 	}
 }
 
-// notMeasured stands where there is no figure.
+// notMeasured is the text of a figure that was not measured.
 const notMeasured = "–"
 
-// Hidden is the number of rows that are hidden at first.
+// Hidden returns the number of rows that are hidden at first.
 func (t *pageTable) Hidden() int { return max(0, len(t.Rows)-firstRows) }
 
 func textCell(s string) cell { return cell{Text: s} }
@@ -59,7 +59,7 @@ func optionalTimeCell(d *time.Duration) cell {
 
 func bytesCell(n int64) cell { return cell{Text: bytesText(n), Sort: float64(n), Number: true} }
 
-// rateCell writes a rate whose unit is in the column's head.
+// rateCell returns the cell of a rate. Its unit is in the column's heading.
 func rateCell(v *float64) cell {
 	if v == nil {
 		return cell{Text: notMeasured, Sort: -1, Number: true}
@@ -139,7 +139,8 @@ func newDiffPage(d *Diff) *diffPage {
 	return p
 }
 
-// callsCell shows one side's median, with a bar beside the other side's.
+// callsCell returns the cell of one side's median, with a bar that compares it with the
+// other side's.
 func callsCell(side *Calls, c *Change) cell {
 	if side == nil {
 		return optionalTimeCell(nil)

@@ -7,7 +7,7 @@ import (
 )
 
 // WriteJSON writes the report as one JSON object, with the figures of Summary under
-// "summary". A figure that was not measured is absent. ReadJSON reads it again.
+// "summary". A figure that was not measured is absent. ReadJSON reads the object.
 func (r *Report) WriteJSON(w io.Writer) error {
 	if err := writable("WriteJSON", r != nil, w); err != nil {
 		return err

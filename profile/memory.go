@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/internal/goroutine"
 )
 
-// memoryUse is the samples of a device's memory, at most maxSamples: the largest of each
-// stretch of time, whose length doubles when there are too many.
+// memoryUse holds samples of a device's memory, at most maxSamples. Each is the largest of
+// an interval. If there are too many samples, the length of the intervals is doubled.
 type memoryUse struct {
 	every   time.Duration
 	samples []MemoryUse
@@ -20,17 +20,17 @@ type memoryUse struct {
 
 const (
 	maxSamples  = 2048
-	firstSample = 10 * time.Microsecond // the first length
+	firstSample = 10 * time.Microsecond // the initial length of an interval
 )
 
-// allocationKey is what buffers are counted by.
+// allocationKey is the key by which buffers are counted.
 type allocationKey struct {
 	dev  *device.Device
 	name string
 	site string
 }
 
-// buffer is one that was allocated and not freed yet.
+// buffer is a buffer that was allocated and not freed yet.
 type buffer struct {
 	of    *Allocation
 	bytes int64
@@ -90,7 +90,7 @@ func (o observer) Freed(b device.BufferUse) {
 	p.sample(b)
 }
 
-// sample notes the memory of a device. mu is held.
+// sample records the memory of a device. mu is held.
 func (p *Profile) sample(b device.BufferUse) {
 	u := p.memory[b.Device]
 	if u == nil {
@@ -100,7 +100,7 @@ func (p *Profile) sample(b device.BufferUse) {
 	u.add(MemoryUse{Device: b.Device.String(), At: time.Since(p.started), InUse: b.InUse, Held: b.Held})
 }
 
-// add notes a sample.
+// add records a sample.
 func (u *memoryUse) add(m MemoryUse) {
 	u.last = m
 	u.peak = max(u.peak, m.InUse)
@@ -110,7 +110,7 @@ func (u *memoryUse) add(m MemoryUse) {
 	u.samples = u.put(u.samples, m)
 }
 
-// put appends a sample, or has it take the place of a smaller one of its stretch.
+// put appends a sample, or replaces a smaller one of the same interval.
 func (u *memoryUse) put(list []MemoryUse, m MemoryUse) []MemoryUse {
 	n := len(list)
 	switch {
@@ -122,7 +122,7 @@ func (u *memoryUse) put(list []MemoryUse, m MemoryUse) []MemoryUse {
 	return list
 }
 
-// thin doubles the stretches until at most half of the samples are left.
+// thin doubles the intervals until at most half of the samples remain.
 func (u *memoryUse) thin() {
 	for len(u.samples) > maxSamples/2 {
 		u.every *= 2
@@ -134,7 +134,7 @@ func (u *memoryUse) thin() {
 	}
 }
 
-// uses returns the samples of all devices, each with the last one, by time.
+// uses returns the samples of all devices, including the last one of each, by time.
 func (p *Profile) uses() (list []MemoryUse) {
 	for _, u := range p.memory {
 		list = append(list, u.samples...)

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// The drawing's units; the page scales them to its width.
+// The units of the drawing. The page scales them to its width.
 const (
 	chartWidth  = 1000
 	chartHeight = 160
 )
 
-// memoryChart draws the bytes in use and held on one device over time.
+// memoryChart is a drawing of the bytes in use and held on one device over time.
 type memoryChart struct {
 	Device        string
 	InUse, Held   string // paths of SVG
 	PeakInUse     string
 	PeakHeld      string
-	Memory        string // of the device; empty: not known
+	Memory        string // memory of the device; empty if unknown
 	Top, From, To string // labels of the axes
 	Samples       int
 }
@@ -61,8 +61,8 @@ func drawMemory(use []MemoryUse, end time.Duration) memoryChart {
 	}
 }
 
-// steps draws values that hold until the next sample. Of the samples of one unit of
-// width the largest is drawn, so that no peak is lost.
+// steps draws a step function. Of the samples within one unit of width only the largest
+// is drawn, so that no peak is lost.
 func steps(use []MemoryUse, end time.Duration, top int64, value func(*MemoryUse) int64) string {
 	var b strings.Builder
 	y := func(v int64) float64 { return chartHeight * (1 - float64(v)/float64(top)) }
@@ -74,7 +74,7 @@ func steps(use []MemoryUse, end time.Duration, top int64, value func(*MemoryUse)
 			most = max(most, final)
 		}
 		if b.Len() == 0 {
-			fmt.Fprintf(&b, "M%d %.1f", x, y(most)) // nothing is known before
+			fmt.Fprintf(&b, "M%d %.1f", x, y(most)) // the value before the first sample is unknown
 		} else {
 			fmt.Fprintf(&b, "H%dV%.1f", x, y(most))
 		}
@@ -90,7 +90,7 @@ func column(at, end time.Duration) int {
 	return int(float64(chartWidth) * float64(at) / float64(end))
 }
 
-// area closes a path along the axis, back to the column where it begins.
+// area closes a path along the axis, back to the column of its beginning.
 func area(path string, begin int) string {
 	return fmt.Sprintf("%sV%dH%dZ", path, chartHeight, begin)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/internal/observe"
 )
 
-// operation is an operation that was recorded, or is under way in its goroutine.
+// operation is an operation that was recorded, or that is in progress in its goroutine.
 type operation struct {
 	*observe.Operation
 	goroutine uint64
@@ -21,21 +21,21 @@ type operation struct {
 	alone     [1]*device.Measurement // of work
 }
 
-// transfer is a copy that was recorded.
+// transfer is a recorded copy.
 type transfer struct {
 	*device.Measurement
 	goroutine uint64
 	span      int
 }
 
-// goroutineState is what a goroutine has open, the innermost last.
+// goroutineState holds the open operations and spans of a goroutine, the innermost last.
 type goroutineState struct {
 	operations []*operation
 	spans      []*span
-	outside    labels // of the goroutine before its first span
+	outside    labels // labels of the goroutine before its first span
 }
 
-// observer is what package observe tells; see observe.Observer.
+// observer implements observe.Observer for a profile.
 type observer struct{ p *Profile }
 
 // goroutine returns the state of a goroutine. mu is held.
@@ -48,14 +48,14 @@ func (p *Profile) goroutine(id uint64) *goroutineState {
 	return g
 }
 
-// leave forgets a goroutine that has nothing open. mu is held.
+// leave removes the state of a goroutine if nothing is open in it. mu is held.
 func (p *Profile) leave(id uint64, g *goroutineState) {
 	if len(g.operations) == 0 && len(g.spans) == 0 {
 		delete(p.goroutines, id)
 	}
 }
 
-// operation returns the innermost one that is open; nil for none. mu is held.
+// operation returns the innermost open operation, or nil. mu is held.
 func (g *goroutineState) operation() *operation {
 	if g == nil || len(g.operations) == 0 {
 		return nil
@@ -79,8 +79,8 @@ func (o observer) BeginOperation(op *observe.Operation) {
 	g.operations = append(g.operations, r)
 }
 
-// EndOperation implements observe.Observer. What has started no work is not an operation:
-// it was recorded for a graph, say.
+// EndOperation implements observe.Observer. An operation that has started no work is not
+// recorded; its work may have been recorded for a graph, for example.
 func (o observer) EndOperation(op *observe.Operation) {
 	p := o.p
 	r, ok := op.Data.(*operation)
@@ -137,7 +137,7 @@ func (o observer) EndWork(m *device.Measurement) {
 			p.transfers = append(p.transfers, r)
 		}
 	case *operation:
-		if r.Operation != nil { // this goroutine's
+		if r.Operation != nil { // if the operation was started by this goroutine
 			r.work = append(r.work, m)
 			return
 		}
@@ -179,8 +179,8 @@ func (o observer) KernelCompiled(_ *device.Device, took time.Duration) {
 	o.p.compiled.Time += took
 }
 
-// kernelKey is what tells the kernels of operations apart: operations of one line on the
-// same shape that start as much work are computed in the same way.
+// kernelKey identifies the kernel of an operation: operations of one line on the same
+// shape that start the same number of pieces of work are computed in the same way.
 type kernelKey struct {
 	dev   *device.Device
 	name  string
@@ -191,11 +191,11 @@ type kernelKey struct {
 	work  int
 }
 
-// maxKernels bounds the texts of kernels that are remembered.
+// maxKernels is the maximum number of cached descriptions of kernels.
 const maxKernels = 4096
 
-// kernel returns what computed an operation, in a line. Explain takes microseconds: its
-// text is remembered.
+// kernel returns a one-line description of the kernel of an operation. Explain takes
+// microseconds, so its text is cached.
 func (p *Profile) kernel(r *operation) string {
 	op := r.Operation
 	if op.Kernel == nil || len(op.Shape) > len(kernelKey{}.shape) {

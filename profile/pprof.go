@@ -10,7 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// pprofBuilder makes a profile of pprof.
+// pprofBuilder makes a pprof profile.
 type pprofBuilder struct {
 	out       *profile.Profile
 	spans     map[int]*Region
@@ -24,10 +24,11 @@ type locationKey struct {
 	line     int64
 }
 
-// WritePprof writes the profile in pprof's format, which `go tool pprof` opens. A sample has
-// how often an operation ran, the host's time and the device's. Its stack is the operation,
-// the line of the program, and the spans around, the innermost first; device and type are
-// labels. An operation whose time on the device is not known counts 0 there.
+// WritePprof writes the profile in pprof's format, which `go tool pprof` opens. The values
+// of a sample are the number of runs of an operation, the host's time and the device's time.
+// Its stack is the operation, the line of the program, and the enclosing spans, the
+// innermost first. Device and type are labels. An operation whose time on the device is not
+// known counts 0 there.
 func (r *Report) WritePprof(w io.Writer) error {
 	if err := writable("WritePprof", r != nil, w); err != nil {
 		return err
@@ -87,7 +88,7 @@ func (b *pprofBuilder) add(name, site string, span int, labels map[string][]stri
 	for _, l := range stack {
 		fmt.Fprintf(&key, "%d ", l.ID)
 	}
-	fmt.Fprint(&key, labels) // by name
+	fmt.Fprint(&key, labels) // maps are printed in the order of their keys
 	s := b.samples[key.String()]
 	if s == nil {
 		s = &profile.Sample{Location: stack, Value: make([]int64, 3), Label: labels}
@@ -101,10 +102,11 @@ func (b *pprofBuilder) add(name, site string, span int, labels map[string][]stri
 	}
 }
 
-// maxSpanDepth ends the walk from span to parent in a report that was not recorded.
+// maxSpanDepth ends the walk from a span to its parents, because a report that was not
+// recorded may contain a cycle.
 const maxSpanDepth = 256
 
-// location returns the one of a function and line.
+// location returns the location of a function and line.
 func (b *pprofBuilder) location(name, file string, line int64) *profile.Location {
 	f := b.functions[[2]string{name, file}]
 	if f == nil {

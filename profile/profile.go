@@ -14,21 +14,21 @@ import (
 
 // The errors of recording, for errors.Is.
 var (
-	ErrRunning = errors.New("a profile is running")          // Start, before Stop
-	ErrStopped = errors.New("the profile does not run")      // Stop, for the second time
-	ErrNil     = errors.New("a nil Profile, Report or Diff") // what Start, Stop or Compare has not made
+	ErrRunning = errors.New("a profile is running")          // a Start before the Stop of another profile
+	ErrStopped = errors.New("the profile does not run")      // a second Stop
+	ErrNil     = errors.New("a nil Profile, Report or Diff") // a value that was not made by Start, Stop or Compare
 )
 
-// Options says what a profile records. The zero value has defaults for everything.
+// Options are the options of a profile. The zero value has defaults for everything.
 type Options struct {
-	Name      string // of the report
-	MaxEvents int    // operations, transfers and spans that are kept, some 500 bytes each; 0: 1 << 20
+	Name      string // name of the report
+	MaxEvents int    // maximum number of recorded operations, transfers and spans, about 500 bytes each; 0: 1 << 20
 }
 
-// DefaultMaxEvents is Options.MaxEvents where that is 0.
+// DefaultMaxEvents is the default of Options.MaxEvents.
 const DefaultMaxEvents = 1 << 20
 
-// Profile records what the devices do, from Start to Stop.
+// Profile records the work of the devices from Start to Stop.
 type Profile struct {
 	options       Options
 	started       time.Time
@@ -37,8 +37,8 @@ type Profile struct {
 
 	mu         sync.Mutex
 	stopped    bool
-	events     int   // kept
-	dropped    int64 // beyond Options.MaxEvents
+	events     int   // number of recorded events
+	dropped    int64 // number of events beyond Options.MaxEvents
 	operations []*operation
 	transfers  []*transfer
 	spans      []*span
@@ -52,12 +52,12 @@ type Profile struct {
 	compiled   Kernels
 }
 
-// running is the profile under way; nil for none.
+// running is the profile in progress, or nil.
 var running atomic.Pointer[Profile]
 
-// Start records every operation, copy and allocation of the program on all devices, until
-// Stop. One profile runs at a time: a second Start is ErrRunning. Negative MaxEvents
-// is an error.
+// Start starts recording every operation, copy and allocation of the program on all
+// devices. Stop ends it. Only one profile can run at a time: a second Start is ErrRunning.
+// A negative MaxEvents is an error.
 func Start(o Options) (*Profile, error) {
 	if o.MaxEvents < 0 {
 		return nil, fmt.Errorf("profile: Options.MaxEvents is %d; 0 stands for %d", o.MaxEvents, DefaultMaxEvents)
@@ -79,9 +79,9 @@ func Start(o Options) (*Profile, error) {
 	return p, nil
 }
 
-// Stop ends the recording. It waits for the work that was recorded, reads its times and
-// returns them. Operations that other goroutines have not ended by then are left out, spans
-// end here. A second Stop is ErrStopped.
+// Stop ends the recording. It waits for the recorded work, reads its times and returns the
+// report. Operations that are still in progress in other goroutines are left out, and open
+// spans end at this time. A second Stop is ErrStopped.
 func (p *Profile) Stop() (*Report, error) {
 	if p == nil || p.stopObserving == nil {
 		return nil, fmt.Errorf("profile: Stop: %w", ErrNil)
@@ -97,8 +97,8 @@ func (p *Profile) Stop() (*Report, error) {
 	return p.report(time.Since(p.started)), nil
 }
 
-// take counts an event that is about to be kept, and reports whether there is room. mu is
-// held.
+// take counts an event that is about to be recorded, and reports whether there is room for
+// it. mu is held.
 func (p *Profile) take() bool {
 	switch {
 	case p.stopped:
@@ -111,11 +111,11 @@ func (p *Profile) take() bool {
 	return true
 }
 
-// maxSites bounds the call paths whose lines are remembered.
+// maxSites is the maximum number of call paths whose lines are cached.
 const maxSites = 1 << 14
 
-// site returns the line of the program that a call path begins at: finding it takes
-// microseconds, so it is remembered. mu is held.
+// site returns the line of the program at which a call path begins. Finding it takes
+// microseconds, so it is cached. mu is held.
 func (p *Profile) site(path fmt.Stringer) string {
 	if path == nil {
 		return ""
@@ -131,7 +131,7 @@ func (p *Profile) site(path fmt.Stringer) string {
 	return line
 }
 
-// since returns a time as the report counts it.
+// since returns a time relative to the profile's start.
 func (p *Profile) since(t time.Time) time.Duration { return t.Sub(p.started) }
 
 func host() Host {

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// Limits of what ReadJSON accepts. They are above what a profile records, and keep
-// the memory that a hostile file takes to a few times its length.
+// Limits of the files that ReadJSON accepts. They exceed the sizes of recorded profiles,
+// and limit the memory for a malicious file to a few times its length.
 const (
 	maxFile    = 2 << 30 // bytes
 	maxList    = 4 << 20 // elements of a list of events
@@ -18,10 +18,11 @@ const (
 	maxAxes    = 64      // of a shape
 )
 
-// ErrFormat is a file that is no report, or of a version that this package does not read.
+// ErrFormat is the error of a file that is not a report, or has a version that this
+// package does not read.
 var ErrFormat = errors.New("not a profile report of format 1")
 
-// FormatError says which field of a file is wrong. It wraps ErrFormat.
+// FormatError states the invalid field of a file. It wraps ErrFormat.
 type FormatError struct {
 	Field string // "operations[3].time_ns"; empty: the file as a whole
 	Err   error
@@ -37,7 +38,7 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("profile: %v: field %s: %v", ErrFormat, e.Field, e.Err)
 }
 
-// Unwrap gives ErrFormat and what is wrong.
+// Unwrap returns ErrFormat and the cause.
 func (e *FormatError) Unwrap() []error {
 	if e == nil {
 		return nil
@@ -45,10 +46,10 @@ func (e *FormatError) Unwrap() []error {
 	return []error{ErrFormat, e.Err}
 }
 
-// ReadJSON reads what WriteJSON wrote. What it refuses is a FormatError, which names the
-// field: another format version, numbers that are negative, lists and texts beyond
-// bounds that no profile reaches. Fields that it does not know, and "summary", which
-// follows from the rest, are skipped.
+// ReadJSON reads a report that WriteJSON wrote. An invalid file is a FormatError, which
+// names the field: for example another format version, negative numbers, or lists and
+// texts beyond the limits. Unknown fields are ignored, and so is "summary", which is
+// computed from the others.
 func ReadJSON(rd io.Reader) (*Report, error) {
 	if rd == nil {
 		return nil, &FormatError{Err: errors.New("a nil Reader")}
@@ -68,8 +69,8 @@ func ReadJSON(rd io.Reader) (*Report, error) {
 	return &p.report, nil
 }
 
-// reportReader reads a report field by field, so that a list too long is refused before
-// it takes memory.
+// reportReader reads a report field by field, so that a list that is too long is rejected
+// before memory is allocated for it.
 type reportReader struct {
 	dec    *json.Decoder
 	seen   map[string]bool
@@ -85,7 +86,7 @@ func (p *reportReader) object() error {
 		if err != nil {
 			return inFile("", err)
 		}
-		name, _ := t.(string) // a key is a string
+		name, _ := t.(string) // keys are strings
 		if p.seen[name] {
 			return &FormatError{Field: name, Err: errors.New("appears twice")}
 		}
@@ -133,7 +134,7 @@ func (p *reportReader) field(name string) error {
 	return p.list(name)
 }
 
-// list reads a field that is a list, or skips one that is not known.
+// list reads a field that is a list, or skips an unknown field.
 func (p *reportReader) list(name string) (err error) {
 	r := &p.report
 	switch name {
@@ -150,7 +151,7 @@ func (p *reportReader) list(name string) (err error) {
 	case "allocations":
 		r.Allocations, err = elements(p, name, maxList, (*Allocation).check)
 	default:
-		delete(p.seen, name) // names that are not known take no memory
+		delete(p.seen, name) // unknown names must not take memory
 		var skipped json.RawMessage
 		err = p.value(name, &skipped)
 	}
@@ -173,7 +174,7 @@ func (p *reportReader) checked(field string, to any, check func() error) error {
 	return inField(field, check())
 }
 
-// elements reads a list, each element checked. null is an empty list.
+// elements reads a list and checks each element. null is an empty list.
 func elements[T any](p *reportReader, field string, most int, check func(*T) error) (list []T, err error) {
 	t, err := p.dec.Token()
 	if err != nil {
@@ -213,7 +214,7 @@ func (p *reportReader) delimiter(want json.Delim, field string) error {
 	return nil
 }
 
-// inFile makes an error of the decoder name the field.
+// inFile adds the field to an error of the decoder.
 func inFile(field string, err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {

@@ -7,24 +7,26 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// SignificanceLevel is the P below which Significance calls a difference significant.
-// Of twenty operations that did not change, one is called so by chance.
+// SignificanceLevel is the P below which Significance calls a difference significant. Of
+// twenty unchanged operations, one is called significant by chance.
 const SignificanceLevel = 0.05
 
-// maxSample is the number of calls of a side that enter the test: evenly spaced ones
-// of more. It bounds the test's time, and its sums of cubes of ties to 31 bits.
+// maxSample is the maximum number of calls of a side that enter the test; of more calls,
+// evenly spaced ones are taken. It limits the time of the test, and its sums of cubes of
+// ties to 31 bits.
 const maxSample = 600
 
-// probability is the two-sided p of the Mann-Whitney U test that two samples are of one
-// distribution: exact for few calls, else by the normal approximation corrected for
-// ties (H. B. Mann, D. R. Whitney, Annals of Mathematical Statistics 18, 1947). It is nil
-// where even the clearest outcome would not be significant.
+// probability returns the two-sided p of the Mann-Whitney U test of the hypothesis that
+// two samples have the same distribution. It is exact for few calls, and otherwise uses
+// the normal approximation with a correction for ties (H. B. Mann, D. R. Whitney, Annals
+// of Mathematical Statistics 18, 1947). It returns nil if there are so few calls that no
+// outcome would be significant.
 func probability(before, after []time.Duration) *float64 {
 	if tooFew(len(before), len(after)) {
 		return nil
 	}
 	t, err := stats.MannWhitneyUTest(sample(before), sample(after), stats.LocationDiffers)
-	p := 1.0 // the test's only error here: every call took the same time
+	p := 1.0 // the only possible error of the test: all calls took the same time
 	if err == nil {
 		p = min(t.P, 1)
 	}
@@ -53,9 +55,9 @@ func sample(ts []time.Duration) []float64 {
 	return x
 }
 
-// Significance says whether the difference is more than chance: "p=0.029 n=4+4",
-// "not significant, p=0.343 n=4+4", or "too few calls, n=1+1". It is empty for
-// operations that only one report has.
+// Significance returns a text that says whether the difference is significant: "p=0.029
+// n=4+4", "not significant, p=0.343 n=4+4", or "too few calls, n=1+1". It is empty for
+// operations that are in only one report.
 func (c *Change) Significance() string {
 	if c == nil || c.Before == nil || c.After == nil {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/internal/goroutine"
 )
 
-// span is a region that was opened. The profile's mutex guards it.
+// span is an opened region. The profile's mutex guards it.
 type span struct {
 	profile    *Profile
 	id, parent int
@@ -19,26 +19,26 @@ type span struct {
 	begin, end time.Time
 	closed     bool
 	labels     labels
-	region     *trace.Region // nil: nobody traces
+	region     *trace.Region // nil if runtime/trace is not active
 }
 
-// labels sets the labels by which a CPU profile of Go tells goroutines apart.
+// labels sets the labels of a goroutine for CPU profiles of runtime/pprof.
 type labels func()
 
 // spanKey is the key of a context's span.
 type spanKey struct{}
 
-// nothing closes a span that is not recorded.
+// nothing is the close function of a span that is not recorded.
 var nothing = func() {}
 
 // Span opens a named region in the calling goroutine, until the function that it returns is
 // called, in the same goroutine. Operations and copies that the goroutine starts meanwhile
-// belong to its innermost open span. An array is computed when it is needed: an operation
-// belongs to the span in which it starts, not to that of its line.
+// belong to its innermost open span. An array is computed when it is needed, so an
+// operation belongs to the span that is open when it starts, not when its line runs.
 //
-// The new context carries the span: it is the parent of spans that are opened with it,
-// also in other goroutines. The region is one of runtime/trace too, and its name the label
-// "span" of the goroutine in CPU profiles of runtime/pprof.
+// The new context carries the span: it is the parent of spans that are opened with this
+// context, also in other goroutines. Span also opens a region of runtime/trace, and sets
+// its name as the label "span" of the goroutine in CPU profiles of runtime/pprof.
 //
 // While no profile is running, Span returns ctx and a function that does nothing. Closing a
 // span twice does nothing, and spans need not be closed in order.
@@ -95,9 +95,9 @@ func (s *span) close() {
 	s.closed, s.end = true, time.Now()
 	g := p.goroutines[s.goroutine]
 	if g == nil || id != s.goroutine {
-		return // regions and labels are those of the goroutine: its next close sees to them
+		return // another goroutine must not change regions and labels; the next close in the span's goroutine does
 	}
-	// Regions of runtime/trace end in order.
+	// Regions of runtime/trace must end in reverse order.
 	for n := len(g.spans); n > 0 && g.spans[n-1].closed; n = len(g.spans) {
 		if r := g.spans[n-1].region; r != nil {
 			r.End()
@@ -112,7 +112,7 @@ func (s *span) close() {
 	p.leave(id, g)
 }
 
-// innermost returns the open span that was opened last; nil for none. mu is held.
+// innermost returns the open span that was opened last, or nil. mu is held.
 func (g *goroutineState) innermost() *span {
 	if g == nil {
 		return nil
@@ -125,7 +125,7 @@ func (g *goroutineState) innermost() *span {
 	return nil
 }
 
-// span returns the number of the innermost span; 0 for none. mu is held.
+// span returns the ID of the innermost span, or 0. mu is held.
 func (g *goroutineState) span() int {
 	if s := g.innermost(); s != nil {
 		return s.id

@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// SpanTotal adds up the spans of one name below the same parents.
+// SpanTotal sums the spans with one name and the same parents.
 type SpanTotal struct {
 	Name   string        `json:"name"`
-	Depth  int           `json:"depth"` // 0: below no span
+	Depth  int           `json:"depth"` // 0: it has no parent
 	Calls  int           `json:"calls"`
-	Host   time.Duration `json:"host_ns"`   // of all calls
-	Median time.Duration `json:"median_ns"` // of a call
-	// Operations and Transfers are the events started within the span or one below it.
+	Host   time.Duration `json:"host_ns"`   // total of all calls
+	Median time.Duration `json:"median_ns"` // median of a call
+	// Operations and Transfers count the events started within the span or its
+	// descendants.
 	Operations int `json:"operations"`
 	Transfers  int `json:"transfers,omitempty"`
-	// Device is the time that these took on their devices, by events; nil: not measured.
+	// Device is the time of these events on their devices, or nil if none was measured.
 	Device *time.Duration `json:"device_ns,omitempty"`
 
-	parent int // index of the parent's total among those being added up; -1: none
+	parent int // index of the parent's total while totals are summed; -1: none
 	times  []time.Duration
 }
 
-// SpanTotals adds up the spans by name and parents. Each is followed by those below it,
-// the most time first. Events whose span is not in the report are left out.
+// SpanTotals sums the spans by name and parents. Each total is followed by those below
+// it, the longest first. Events whose span is not in the report are ignored.
 func (r *Report) SpanTotals() []SpanTotal {
 	r = r.orEmpty()
 	spans := slices.Clone(r.Spans)
@@ -35,10 +36,10 @@ func (r *Report) SpanTotals() []SpanTotal {
 		name   string
 	}
 	at := map[place]int{}
-	of := make(map[int]int, len(spans)) // Region.ID to index into totals
+	of := make(map[int]int, len(spans)) // maps Region.ID to an index into totals
 	for _, s := range spans {
 		parent, depth := -1, 0
-		if p, ok := of[s.Parent]; ok && s.Parent < s.ID { // a parent starts first
+		if p, ok := of[s.Parent]; ok && s.Parent < s.ID { // a parent starts before its children
 			parent, depth = p, totals[p].Depth+1
 		}
 		k := place{parent, s.Name}
@@ -55,7 +56,7 @@ func (r *Report) SpanTotals() []SpanTotal {
 		t.times = append(t.times, s.Duration)
 	}
 	r.addEvents(totals, of)
-	for i := len(totals) - 1; i >= 0; i-- { // a parent's index is below its children's
+	for i := len(totals) - 1; i >= 0; i-- { // a parent's index is less than its children's
 		t := &totals[i]
 		t.Median, t.times = median(t.times), nil
 		if t.parent >= 0 {
@@ -68,7 +69,7 @@ func (r *Report) SpanTotals() []SpanTotal {
 	return inTreeOrder(totals)
 }
 
-// addEvents counts operations and transfers in the spans that they name.
+// addEvents adds operations and transfers to the totals of their spans.
 func (r *Report) addEvents(totals []SpanTotal, of map[int]int) {
 	for i := range r.Operations {
 		o := &r.Operations[i]
@@ -97,14 +98,14 @@ func (t *SpanTotal) addDevice(d *time.Duration) {
 	t.Device = &sum
 }
 
-// inTreeOrder puts each total before those below it, siblings by time.
+// inTreeOrder puts each total before those below it. Siblings are sorted by time.
 func inTreeOrder(totals []SpanTotal) []SpanTotal {
 	children := make(map[int][]int, len(totals))
 	for i := range totals {
 		children[totals[i].parent] = append(children[totals[i].parent], i)
 	}
 	for _, c := range children {
-		slices.SortStableFunc(c, func(a, b int) int { // ascending: the last is taken first below
+		slices.SortStableFunc(c, func(a, b int) int { // ascending, because the last is taken first below
 			return cmp.Or(cmp.Compare(totals[a].Host, totals[b].Host), cmp.Compare(totals[b].Name, totals[a].Name))
 		})
 	}

@@ -6,24 +6,26 @@ import (
 	"time"
 )
 
-// Summary is what a report says as a whole. A figure that was not measured is nil.
+// Summary holds the figures of a whole report. A figure that was not measured is nil.
 type Summary struct {
-	// Launches is the number of operations that ran, an operation or a chain each.
-	// A replay of a graph is not one.
+	// Launches is the number of operations and chains that ran. Replays of graphs are not
+	// counted.
 	Launches int `json:"launches"`
 	Failed   int `json:"failed,omitempty"`
-	// HostTime is the time of the host's calls of operations. Calls of several
-	// goroutines overlap.
+	// HostTime is the time of the host's calls of operations. Calls of several goroutines
+	// overlap.
 	HostTime time.Duration `json:"host_ns"`
-	// DeviceTime is the time of operations by events, TransferTime that of copies.
+	// DeviceTime is the time of operations and TransferTime that of copies, both measured
+	// by events.
 	DeviceTime   *time.Duration  `json:"device_ns,omitempty"`
 	TransferTime *time.Duration  `json:"transfer_ns,omitempty"`
 	Transfers    []TransferTotal `json:"transfers,omitempty"`
 
-	// GraphReplays and GraphHitRate: of captures and replays together, the replays.
+	// GraphReplays is the number of replays, and GraphHitRate their fraction of captures
+	// and replays together.
 	GraphReplays *int64   `json:"graph_replays,omitempty"`
 	GraphHitRate *float64 `json:"graph_hit_rate,omitempty"`
-	// KernelHitRate is the part of kernels asked for that were found compiled.
+	// KernelHitRate is the fraction of the requested kernels that were already compiled.
 	KernelHitRate *float64 `json:"kernel_hit_rate,omitempty"`
 
 	Streams []StreamBusy `json:"streams,omitempty"`
@@ -32,20 +34,21 @@ type Summary struct {
 
 	// LaunchesPerSecond is Launches divided by the profile's duration.
 	LaunchesPerSecond *float64 `json:"launches_per_s,omitempty"`
-	// GBPerSecond and TFlops are bytes and products' operations while devices
-	// computed, in 1e9 and 1e12 a second of DeviceTime.
+	// GBPerSecond and TFlops are the bytes of all operations and the flops of products
+	// divided by DeviceTime, in 1e9 and 1e12 a second.
 	GBPerSecond *float64 `json:"gb_per_s,omitempty"`
 	TFlops      *float64 `json:"tflops,omitempty"`
 }
 
-// StreamBusy is the share of the profile in which a stream computed or copied.
+// StreamBusy is the fraction of the profile's duration in which a stream computed or
+// copied.
 type StreamBusy struct {
 	Device string  `json:"device"`
 	Stream uint64  `json:"stream"`
 	Busy   float64 `json:"busy"` // 0 to 1
 }
 
-// Summary derives the figures of the whole report.
+// Summary computes the figures of the whole report.
 func (r *Report) Summary() Summary {
 	r = r.orEmpty()
 	s := Summary{Transfers: r.TransferTotals(), Streams: r.StreamsBusy()}
@@ -91,7 +94,7 @@ func (r *Report) Summary() Summary {
 	return s
 }
 
-// rate is hits of hits and misses; nil of none.
+// rate returns hits / (hits + misses), or nil if both are 0.
 func rate(hits, misses int64) *float64 {
 	all := float64(hits) + float64(misses)
 	if all <= 0 {
@@ -101,9 +104,9 @@ func rate(hits, misses int64) *float64 {
 	return &v
 }
 
-// StreamsBusy lists the busy share of the streams, by device and number: Stream.Busy,
-// or, where the report lacks it, that of the stream's events. A stream with
-// neither is left out.
+// StreamsBusy returns the busy share of the streams, by device and number. It is
+// Stream.Busy or, if that is nil, computed from the stream's events. A stream with neither
+// is left out.
 func (r *Report) StreamsBusy() []StreamBusy {
 	r = r.orEmpty()
 	busy := r.busyFromEvents()
@@ -130,16 +133,16 @@ type streamKey struct {
 	stream uint64
 }
 
-// interval is a time in which a stream was busy.
+// interval is an interval in which a stream was busy.
 type interval struct{ from, to time.Duration }
 
-// busyFromEvents is the share of Duration that the events of each stream cover.
+// busyFromEvents returns the fraction of Duration that the events of each stream cover.
 func (r *Report) busyFromEvents() map[streamKey]float64 {
 	events := map[streamKey][]interval{}
 	note := func(device string, stream uint64, from, took *time.Duration) {
 		if from != nil && took != nil {
 			k := streamKey{device, stream}
-			// An event may reach beyond the profile's end, where the report waited for it.
+			// An event may end after the profile, because Stop waits for it.
 			events[k] = append(events[k], interval{max(*from, 0), min(addUp(*from, *took), r.Duration)})
 		}
 	}
@@ -161,7 +164,7 @@ func (r *Report) busyFromEvents() map[streamKey]float64 {
 	return busy
 }
 
-// covered is the time that lies in any of the intervals. It sorts them.
+// covered returns the time that the intervals cover together. It sorts them.
 func covered(of []interval) (sum time.Duration) {
 	slices.SortFunc(of, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	var end time.Duration

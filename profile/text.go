@@ -11,15 +11,15 @@ import (
 	"unicode"
 )
 
-// Rows of the text report's tables.
+// Maximum numbers of rows of the text report's tables.
 const (
 	textRows        = 20
 	textBottlenecks = 5
 )
 
 // WriteText writes the report for a terminal: totals, time by operation and by span,
-// transfers, memory, the five largest bottlenecks, and advice. It holds the first
-// 20 rows of each table. What was not measured is left out, or a dash.
+// transfers, memory, the five largest bottlenecks, and advice. It contains the first 20
+// rows of each table. A figure that was not measured is left out or printed as a dash.
 func (r *Report) WriteText(w io.Writer) error {
 	if err := writable("WriteText", r != nil, w); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (r *Report) textTotals(w io.Writer) {
 	}
 }
 
-// deviceFacts is what a report knows of a device.
+// deviceFacts returns the properties of a device in a report.
 func deviceFacts(d *Device) []string {
 	facts := []string{d.Name}
 	if d.Model != "" {
@@ -70,7 +70,7 @@ func deviceFacts(d *Device) []string {
 	return facts
 }
 
-// summaryFigures are the figures of the whole report that were measured.
+// summaryFigures returns the measured figures of the whole report.
 func summaryFigures(r *Report, s *Summary) []Figure {
 	fs := []Figure{{"launches", countText(s.Launches)}}
 	add := func(name, value string) {
@@ -177,7 +177,7 @@ func (r *Report) textFindings(w io.Writer) {
 	}
 }
 
-// table writes aligned columns. One without rows writes nothing.
+// table writes aligned columns. A table without rows is not written.
 type table struct {
 	w       io.Writer
 	aligned bytes.Buffer
@@ -212,7 +212,8 @@ func (t *table) end() {
 	}
 }
 
-// printable replaces what would move a terminal's cursor or a table's columns.
+// printable replaces characters that would move a terminal's cursor or break a table's
+// columns.
 func printable(s string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsPrint(c) {

@@ -8,20 +8,21 @@ import (
 	"time"
 )
 
-// Limits of what the page's timeline draws. The page says what it leaves out.
+// Limits of the page's timeline. The page states what it leaves out.
 const (
-	maxDrawn         = 100_000 // events, the longest: about 3 MB of the page
-	maxHostTracks    = 32      // goroutines, those with the most events
+	maxDrawn         = 100_000 // maximum number of drawn events, the longest ones: about 3 MB of the page
+	maxHostTracks    = 32      // maximum number of goroutines, those with the most events
 	maxStreamTracks  = 64
-	maxNestedSpans   = 8 // rows of spans of a goroutine
+	maxNestedSpans   = 8 // maximum number of rows of spans of a goroutine
 	maxDrawnNameSize = 200
 )
 
-// timeline is the page's data for its drawing. Times are nanoseconds from the profile's start.
+// timeline holds the data of the page's timeline. Times are nanoseconds from the profile's
+// start.
 type timeline struct {
 	End    int64    `json:"end"`
 	Labels []label  `json:"labels"`
-	Kinds  []string `json:"kinds"` // of timelineKinds
+	Kinds  []string `json:"kinds"` // texts of timelineKinds
 	Tracks []track  `json:"tracks"`
 	Events int      `json:"events"`
 	// LeftOut is the number of events beyond the limits.
@@ -30,20 +31,20 @@ type timeline struct {
 	labelAt map[label]int
 }
 
-// label is an event's text, and what else is known of it.
+// label is the text of an event and further information about it.
 type label struct {
 	Name   string `json:"name"`
 	Detail string `json:"detail"`
 }
 
-// track is a goroutine or a stream. Events of one row do not overlap, as far as the
-// report is right.
+// track is a goroutine or a stream. Events of one row do not overlap if the report is
+// correct.
 type track struct {
 	Name string `json:"name"`
 	Rows []row  `json:"rows"`
 }
 
-// row holds events as columns, by start.
+// row holds events as columns, sorted by start.
 type row struct {
 	Start    []int64 `json:"start"`
 	Duration []int64 `json:"duration"`
@@ -133,7 +134,8 @@ func operationDetail(o *Operation) string {
 	return strings.Join(parts, ", ")
 }
 
-// shortestDrawn is the time that an event must take so that at most maxDrawn are drawn.
+// shortestDrawn returns the minimum time of drawn events such that at most maxDrawn are
+// drawn.
 func (r *Report) shortestDrawn() time.Duration {
 	if len(r.Spans)+2*len(r.Operations)+2*len(r.Transfers) <= maxDrawn {
 		return 0
@@ -158,10 +160,10 @@ func (r *Report) shortestDrawn() time.Duration {
 		return 0
 	}
 	slices.Sort(all)
-	return all[len(all)-maxDrawn-1] + 1 // those of the same length are all in or all out
+	return all[len(all)-maxDrawn-1] + 1 // of events with the same length, either all or none are drawn
 }
 
-// label is the index of a text, which is cut to what a reader reads.
+// label returns the index of a text, which it truncates to the maximum length.
 func (t *timeline) label(l label) int {
 	l.Name, l.Detail = cut(l.Name), cut(l.Detail)
 	i, ok := t.labelAt[l]
@@ -204,13 +206,13 @@ func (t *timeline) addHosts(hosts map[uint64]*hostTrack) {
 	}
 }
 
-// nest puts spans that lie in another into the row below it.
+// nest puts each span that is within another one into the row below it.
 func nest(spans []drawnEvent) [][]drawnEvent {
 	slices.SortFunc(spans, func(a, b drawnEvent) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.duration, a.duration))
 	})
 	var rows [][]drawnEvent
-	var open []time.Duration // ends
+	var open []time.Duration // ends of the open spans
 	for _, s := range spans {
 		for len(open) > 0 && open[len(open)-1] <= s.start {
 			open = open[:len(open)-1]

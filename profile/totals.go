@@ -9,45 +9,45 @@ import (
 	"time"
 )
 
-// Clock says which time of an operation a figure is of.
+// Clock is the kind of time that a figure uses.
 type Clock string
 
 // The clocks of a figure.
 const (
-	DeviceClock Clock = "device" // Operation.Time: how long the device computed, by events
+	DeviceClock Clock = "device" // Operation.Time: how long the device computed, measured by events
 	HostClock   Clock = "host"   // Operation.Host: how long the host's call took
 )
 
-// Total adds up the calls of one operation: those of one name, site, type and shape.
+// Total sums the calls of one operation: those with the same name, site, type and shape.
 type Total struct {
 	Name    string   `json:"name"`
 	Site    string   `json:"site,omitempty"`
 	DType   string   `json:"dtype,omitempty"`
 	Shape   []int    `json:"shape,omitempty"`
-	Kernel  string   `json:"kernel,omitempty"` // empty where calls differ
-	Devices []string `json:"devices"`          // names, in order
+	Kernel  string   `json:"kernel,omitempty"` // empty if it differs between calls
+	Devices []string `json:"devices"`          // sorted names
 	Calls   int      `json:"calls"`
-	Failed  int      `json:"failed,omitempty"` // of Calls
+	Failed  int      `json:"failed,omitempty"` // number of failed calls among Calls
 	// Host is the time of the host's calls.
 	Host time.Duration `json:"host_ns"`
-	// Device is the time of the devices; nil where no call was measured by events.
+	// Device is the time of the devices, or nil if no call was measured by events.
 	Device *time.Duration `json:"device_ns,omitempty"`
-	// Clock is DeviceClock where a call was measured by events, else HostClock.
-	// Median and Share are of this clock.
+	// Clock is DeviceClock if a call was measured by events, otherwise HostClock. Median
+	// and Share use this clock.
 	Clock Clock `json:"clock"`
-	// Median is the median time of the calls that did not fail, of those measured.
+	// Median is the median time of the measured calls that did not fail.
 	Median time.Duration `json:"median_ns"`
-	// Share is the operation's part of the time of all operations, 0 to 1.
+	// Share is the operation's fraction of the time of all operations, from 0 to 1.
 	Share float64 `json:"share"`
-	Bytes int64   `json:"bytes,omitempty"` // read and written at least
-	Flops int64   `json:"flops,omitempty"` // of products
+	Bytes int64   `json:"bytes,omitempty"` // minimum number of bytes read and written
+	Flops int64   `json:"flops,omitempty"` // for products
 	// GBPerSecond and TFlops are Bytes and Flops of the calls measured by events,
 	// divided by Device, in 1e9 bytes and 1e12 operations a second.
 	GBPerSecond *float64 `json:"gb_per_s,omitempty"`
 	TFlops      *float64 `json:"tflops,omitempty"`
 }
 
-// Time is the time of all calls, by Clock.
+// Time returns the time of all calls by Clock.
 func (t *Total) Time() time.Duration {
 	switch {
 	case t == nil:
@@ -58,14 +58,14 @@ func (t *Total) Time() time.Duration {
 	return t.Host
 }
 
-// operationKey names the operations that one Total adds up.
+// operationKey identifies the operations that one Total sums.
 type operationKey struct{ name, site, dtype, shape string }
 
 func keyOf(o *Operation) operationKey {
 	return operationKey{o.Name, o.Site, o.DType, shapeText(o.Shape)}
 }
 
-// shapeText writes a shape as 2x3; that of a scalar is empty.
+// shapeText formats a shape as 2x3. It returns "" for a scalar.
 func shapeText(shape []int) string {
 	var b strings.Builder
 	for i, n := range shape {
@@ -77,13 +77,13 @@ func shapeText(shape []int) string {
 	return b.String()
 }
 
-// group is the operations that have one key.
+// group holds the operations with one key.
 type group struct {
 	key   operationKey
 	calls []*Operation
 }
 
-// groups sorts operations by key, in the order in which keys first appear.
+// groups groups operations by key, in the order in which the keys first appear.
 func (r *Report) groups() []group {
 	var gs []group
 	at := map[operationKey]int{}
@@ -101,7 +101,7 @@ func (r *Report) groups() []group {
 	return gs
 }
 
-// Totals adds up the operations by name, site, type and shape, the most time first.
+// Totals sums the operations by name, site, type and shape, the longest first.
 func (r *Report) Totals() []Total {
 	gs := r.orEmpty().groups()
 	totals := make([]Total, len(gs))
@@ -150,7 +150,7 @@ func (g *group) total() Total {
 	return t
 }
 
-// clock is DeviceClock where a call was measured by events.
+// clock returns DeviceClock if a call was measured by events, otherwise HostClock.
 func (g *group) clock() Clock {
 	for _, o := range g.calls {
 		if o.Time != nil {
@@ -160,7 +160,7 @@ func (g *group) clock() Clock {
 	return HostClock
 }
 
-// times lists the times of the calls that did not fail and were measured by a clock.
+// times returns the times of the calls that did not fail and were measured by a clock.
 func (g *group) times(c Clock) []time.Duration {
 	ts := make([]time.Duration, 0, len(g.calls))
 	for _, o := range g.calls {
@@ -175,7 +175,7 @@ func (g *group) times(c Clock) []time.Duration {
 	return ts
 }
 
-// deviceWork is what operations that were measured by events did.
+// deviceWork sums the operations that were measured by events.
 type deviceWork struct {
 	calls        int
 	time         time.Duration
@@ -191,12 +191,12 @@ func (w *deviceWork) add(o *Operation) {
 	w.bytes, w.flops = addUp(w.bytes, o.Bytes), addUp(w.flops, o.Flops)
 }
 
-// rates returns 1e9 bytes and 1e12 operations a second; nil is not known.
+// rates returns 1e9 bytes and 1e12 operations a second, or nil if unknown.
 func (w *deviceWork) rates() (gb, tflops *float64) {
 	return perSecond(w.bytes, w.time, 1e9), perSecond(w.flops, w.time, 1e12)
 }
 
-// perSecond is n per second in multiples of unit; nil where n or the time is 0.
+// perSecond returns n per second in multiples of unit, or nil if n or the time is 0.
 func perSecond(n int64, d time.Duration, unit float64) *float64 {
 	if n <= 0 || d <= 0 {
 		return nil
@@ -205,7 +205,7 @@ func perSecond(n int64, d time.Duration, unit float64) *float64 {
 	return &v
 }
 
-// median of times; 0 of none. It sorts them.
+// median returns the median of times, or 0 if there are none. It sorts them.
 func median(ts []time.Duration) time.Duration {
 	n := len(ts)
 	if n == 0 {
@@ -216,7 +216,7 @@ func median(ts []time.Duration) time.Duration {
 	return low + (high-low)/2
 }
 
-// addUp adds two numbers; a sum above the largest int64 is that.
+// addUp returns the sum of two numbers, or the largest int64 if it overflows.
 func addUp[T ~int64](a, b T) T {
 	if a > 0 && b > math.MaxInt64-a {
 		return math.MaxInt64

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// TransferTotal adds up the transfers of one direction.
+// TransferTotal sums the transfers of one direction.
 type TransferTotal struct {
 	Kind  TransferKind  `json:"kind"`
 	Calls int           `json:"calls"`
 	Bytes int64         `json:"bytes"`
-	Host  time.Duration `json:"host_ns"` // of the host's calls
-	// Device is the time of the copies by events; nil where none was measured.
+	Host  time.Duration `json:"host_ns"` // time of the host's calls
+	// Device is the time of the copies measured by events, or nil if none was measured.
 	Device *time.Duration `json:"device_ns,omitempty"`
 	// GBPerSecond is the average bandwidth of the copies measured by events: their
 	// bytes divided by Device, in 1e9 bytes a second.
 	GBPerSecond *float64 `json:"gb_per_s,omitempty"`
 }
 
-// TransferTotals adds up the transfers by direction: to devices, from devices,
-// between devices. A direction without transfers is left out.
+// TransferTotals sums the transfers by direction: to devices, from devices, between
+// devices. A direction without transfers is left out.
 func (r *Report) TransferTotals() []TransferTotal {
 	r = r.orEmpty()
 	kinds := []TransferKind{HostToDevice, DeviceToHost, DeviceToDevice}

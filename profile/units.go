@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// timeText writes a time with three significant digits: 12.3ms, 98ms, 1m3.2s.
+// timeText formats a time with three significant digits: 12.3ms, 98ms, 1m3.2s.
 func timeText(d time.Duration) string {
 	if d < 0 {
 		return "-" + timeText(max(-d, 0))
@@ -30,7 +30,7 @@ func timeText(d time.Duration) string {
 	return strconv.FormatInt(int64(d), 10) + "ns"
 }
 
-// bytesText writes bytes in multiples of 1024.
+// bytesText formats bytes in multiples of 1024.
 func bytesText(n int64) string {
 	v := float64(n)
 	for _, unit := range []string{"B", "KiB", "MiB", "GiB", "TiB"} {
@@ -42,7 +42,8 @@ func bytesText(n int64) string {
 	return ""
 }
 
-// threeDigits writes a number with three significant digits, from 0.0001 on without exponent.
+// threeDigits formats a number with three significant digits, from 0.0001 on without an
+// exponent.
 func threeDigits(v float64) string {
 	switch a := math.Abs(v); {
 	case a >= 1000 && a < 1<<62:
@@ -62,7 +63,7 @@ func trimZeros(s string) string {
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// countText writes a number with spaces between thousands.
+// countText formats a number with spaces between thousands.
 func countText[T ~int | ~int64](n T) string {
 	s := strconv.FormatInt(int64(n), 10)
 	digits := strings.TrimPrefix(s, "-")
@@ -77,7 +78,7 @@ func countText[T ~int | ~int64](n T) string {
 	return b.String()
 }
 
-// counted writes a number with its noun.
+// counted formats a number with its noun.
 func counted[T ~int | ~int64](n T, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -85,10 +86,11 @@ func counted[T ~int | ~int64](n T, one, many string) string {
 	return countText(n) + " " + many
 }
 
-// percentText writes a share, 0 to 1, in percent with one decimal.
+// percentText formats a fraction from 0 to 1 in percent with one decimal.
 func percentText(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// changeText writes a relative change in percent with its sign; "from 0" of nil.
+// changeText formats a relative change in percent with its sign. For nil it returns "from
+// 0".
 func changeText(relative *float64) string {
 	if relative == nil {
 		return "from 0"
@@ -96,7 +98,7 @@ func changeText(relative *float64) string {
 	return fmt.Sprintf("%+.1f%%", 100**relative)
 }
 
-// rateText writes a rate with its unit; it is empty of nil.
+// rateText formats a rate with its unit. For nil it returns "".
 func rateText(v *float64, unit string) string {
 	if v == nil {
 		return ""

@@ -1,7 +1,7 @@
 // Distributed_gram computes a quantum kernel matrix on as many ranks as a launcher starts: each
-// rank computes some of its rows, and all get the whole. It is the same program alone, under
-// torchrun, mpirun, srun, and as an indexed Job of Kubernetes (docs/cluster.md), and prints the
-// same on all of them:
+// rank computes some of its rows, and all ranks get the whole matrix. The same program runs
+// alone, under torchrun, mpirun and srun, and as an indexed Job of Kubernetes
+// (docs/cluster.md), and prints the same everywhere:
 //
 //	go build ./examples/distributed_gram && mpirun -n 4 ./distributed_gram
 //
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// gram computes the rows of this rank, and gathers those of all.
+// gram computes the rows of this rank, and gathers those of all ranks.
 func gram(ctx context.Context, c *dist.Comm, n int) error {
 	// Every rank draws all samples: the same seed gives the same bits everywhere.
 	x := gpk.NewRNG(1).Uniform(gpk.Float32, 0, 1, n, 6).To(c.Device())

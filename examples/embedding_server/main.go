@@ -5,8 +5,9 @@
 //	curl localhost:8080/v1/embeddings -H 'Content-Type: application/json' \
 //		-d '{"model": "all-MiniLM-L6-v2", "input": ["A man is eating food."]}'
 //
-// GET /healthz says whether requests are welcome, and GET /metrics is for Prometheus. SIGTERM
-// and SIGINT end the program once every request is answered. README.md has the details.
+// GET /healthz reports whether the server accepts requests, and GET /metrics is for
+// Prometheus. After SIGTERM or SIGINT the program ends when every request is answered.
+// README.md has the details.
 package main
 
 import (
@@ -31,16 +32,16 @@ import (
 	"github.com/gpk-go/gpk/serve/metrics"
 )
 
-// config is what the flags say.
+// config holds the values of the flags.
 type config struct {
 	addr, model, device, dtype string
-	name                       string        // of the model, in requests
-	maxItems                   int           // texts a batch
-	maxInputs                  int           // texts a request
-	queue                      int           // texts that wait while a full batch runs
-	linger                     time.Duration // that the first text of a batch waits for others
-	notice                     time.Duration // between 503 on /healthz and the end of the listener
-	drain                      time.Duration // for what is in flight, after that
+	name                       string        // name of the model in requests
+	maxItems                   int           // maximum number of texts of a batch
+	maxInputs                  int           // maximum number of texts of a request
+	queue                      int           // maximum number of texts that wait while a full batch runs
+	linger                     time.Duration // time that the first text of a batch waits for others
+	notice                     time.Duration // time between the status 503 on /healthz and the end of the listener
+	drain                      time.Duration // time for requests in flight after that
 }
 
 func parse(args []string) (c config, err error) {

@@ -8,7 +8,8 @@ import (
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
-// embedder is what the server needs of a model; tests have one that computes nothing.
+// embedder is the part of a model that the server uses. Tests replace it by one that
+// computes nothing.
 type embedder interface {
 	Tokenize(text string) ([]int32, error)
 	// Embed returns a vector of Size numbers for each text.

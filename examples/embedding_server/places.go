@@ -7,16 +7,16 @@ import (
 	"github.com/gpk-go/gpk/serve/batch"
 )
 
-// places bound the texts that the server has accepted: those that are being tokenized, that
-// wait, and that are computed. A request takes its places before its texts are tokenized, so
-// that one which is refused costs no more than reading it.
+// places limits the number of accepted texts: those that are being tokenized, that are
+// waiting, and that are being computed. A request takes its places before its texts are
+// tokenized, so that a refused request costs no more than reading it.
 type places struct {
 	mu   sync.Mutex
 	free int
 }
 
-// take takes n places, which leave gives back. Where there are fewer it takes none, and
-// the error is batch.ErrQueueFull.
+// take takes n places. leave returns them. If there are fewer than n places, it takes
+// none, and the error is batch.ErrQueueFull.
 func (p *places) take(n int) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 
 const (
 	maxBody   = 1 << 20  // bytes of a request
-	drainBody = 16 << 20 // bytes that are read of a longer one, so that its client reads the answer
+	drainBody = 16 << 20 // bytes that are read of a longer request, so that its client reads the answer
 )
 
 // request is the body of POST /v1/embeddings. Other fields, such as user, are ignored.
@@ -23,7 +23,7 @@ type request struct {
 	Dimensions     *int            `json:"dimensions"`
 }
 
-// readBody returns a body of JSON that is not too long.
+// readBody returns a JSON body that is not too long.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		return nil, invalid(http.StatusUnsupportedMediaType, "", "the Content-Type has to be application/json")
@@ -44,7 +44,7 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// readRequest reads and checks everything but the input.
+// readRequest reads and checks a request except for its input.
 func (s *server) readRequest(w http.ResponseWriter, r *http.Request) (request, error) {
 	var q request
 	body, err := readBody(w, r)
@@ -73,7 +73,7 @@ func (s *server) readRequest(w http.ResponseWriter, r *http.Request) (request, e
 	return q, nil
 }
 
-// inputs are what a request is about: texts, or token ids.
+// inputs are the inputs of a request: texts or token ids.
 type inputs struct {
 	texts []string
 	ids   [][]int32
@@ -81,7 +81,8 @@ type inputs struct {
 
 func (in *inputs) count() int { return len(in.texts) + len(in.ids) }
 
-// readInputs returns a request's input, which is a text, token ids, or a list of either.
+// readInputs returns a request's input, which is a text, a list of token ids, or a list of
+// either.
 func (s *server) readInputs(input json.RawMessage) (in inputs, err error) {
 	switch begin := beginning(input); {
 	case begin == `"`:
@@ -112,8 +113,8 @@ func (s *server) readInputs(input json.RawMessage) (in inputs, err error) {
 	return in, s.checkIDs(in.ids)
 }
 
-// tokens returns inputs as token ids. The model cuts texts that are too long; ids beyond its
-// length are an error.
+// tokens returns the token ids of inputs. Texts that are too long are truncated. Too many
+// ids are an error.
 func (s *server) tokens(ctx context.Context, in inputs) ([][]int32, error) {
 	if in.texts == nil {
 		return in.ids, nil
@@ -131,7 +132,7 @@ func (s *server) tokens(ctx context.Context, in inputs) ([][]int32, error) {
 	return ids, s.checkIDs(ids)
 }
 
-// checkIDs says which input the model could not compute.
+// checkIDs returns an error that names the first input that the model cannot compute.
 func (s *server) checkIDs(ids [][]int32) error {
 	for i, row := range ids {
 		if len(row) == 0 || len(row) > s.model.MaxTokens() {
@@ -146,7 +147,7 @@ func (s *server) checkIDs(ids [][]int32) error {
 	return nil
 }
 
-// list decodes a JSON list that has an element at least and no null.
+// list decodes a JSON list, which must have at least one element and no null.
 func list[T any](data []byte) ([]T, error) {
 	var elements []*T
 	if len(data) == 0 {
@@ -179,8 +180,8 @@ func lists(rows []json.RawMessage) (ids [][]int32, err error) {
 	return ids, nil
 }
 
-// beginning returns the first byte of a JSON value, and for a list also the next one.
-// Space is skipped.
+// beginning returns the first byte of a JSON value and, for a list, also that of its first
+// element. White space is skipped.
 func beginning(data []byte) string {
 	var first []byte
 	for _, b := range data {

@@ -14,7 +14,7 @@ import (
 	"github.com/gpk-go/gpk/serve/batch"
 )
 
-// response is the answer with status 200.
+// response is the body of an answer with status 200.
 type response struct {
 	Object string      `json:"object"`
 	Data   []embedding `json:"data"`
@@ -28,7 +28,7 @@ type response struct {
 type embedding struct {
 	Object    string `json:"object"`
 	Index     int    `json:"index"`
-	Embedding any    `json:"embedding"` // []float32, or these as little-endian bytes in base64
+	Embedding any    `json:"embedding"` // []float32, or a string with their little-endian bytes in base64
 }
 
 func newResponse(q request, ids [][]int32, vectors [][]float32) *response {
@@ -49,7 +49,7 @@ func newResponse(q request, ids [][]int32, vectors [][]float32) *response {
 	return a
 }
 
-// apiError is an answer with another status.
+// apiError is the body of an answer with another status.
 type apiError struct {
 	Message, Type, Param, Code string
 
@@ -60,7 +60,7 @@ type apiError struct {
 // Error implements error.
 func (e *apiError) Error() string { return e.Message }
 
-// MarshalJSON implements json.Marshaler, with null for what is empty.
+// MarshalJSON implements json.Marshaler. Empty fields are null.
 func (e *apiError) MarshalJSON() ([]byte, error) {
 	type body struct {
 		Message string  `json:"message"`
@@ -78,7 +78,7 @@ func (e *apiError) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]body{"error": b})
 }
 
-// invalid is the answer to a request that is wrong.
+// invalid returns the answer to an invalid request.
 func invalid(status int, param, format string, args ...any) *apiError {
 	return &apiError{Message: fmt.Sprintf(format, args...), Type: "invalid_request_error", Param: param, status: status}
 }
@@ -91,8 +91,8 @@ func failure() *apiError {
 	return &apiError{Message: "the embeddings could not be computed", Type: "server_error", status: http.StatusInternalServerError}
 }
 
-// apiErrorOf returns the answer for an error. What the client did not cause is logged, and
-// the client learns no details.
+// apiErrorOf returns the answer for an error. Errors that the client did not cause are
+// logged, and the client gets no details.
 func apiErrorOf(err error) *apiError {
 	if e, ok := errors.AsType[*apiError](err); ok {
 		return e
@@ -100,7 +100,7 @@ func apiErrorOf(err error) *apiError {
 	switch {
 	case errors.Is(err, batch.ErrQueueFull):
 		return &apiError{Message: "too many texts are waiting; try again later", Type: "rate_limit_error", Code: "queue_full", status: http.StatusTooManyRequests, retry: true}
-	case errors.Is(err, batch.ErrClosed), errors.Is(err, context.Canceled): // the Batcher's, where Close gave up
+	case errors.Is(err, batch.ErrClosed), errors.Is(err, context.Canceled): // errors of the Batcher after its Close has given up
 		return unavailable("the server is shutting down")
 	case errors.Is(err, context.DeadlineExceeded):
 		return unavailable("the embeddings took too long")

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// connections are those on which a request is being read or answered.
+// connections are the connections on which a request is being read or answered.
 type connections struct {
 	mu   sync.Mutex
 	busy map[net.Conn]bool
 }
 
-// track is a http.Server's ConnState.
+// track is the ConnState function of a http.Server.
 func (c *connections) track(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,7 +28,7 @@ func (c *connections) track(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// wait returns once there is no busy connection, or ctx ends.
+// wait waits until no connection is busy, or until ctx ends.
 func (c *connections) wait(ctx context.Context) error {
 	for {
 		c.mu.Lock()
@@ -45,11 +45,11 @@ func (c *connections) wait(ctx context.Context) error {
 	}
 }
 
-// serve answers requests until ctx ends. Then /healthz says so for config.notice, the
-// listener is closed, and what is in flight is answered. The error is nil if config.drain
-// was enough for that.
+// serve answers requests until ctx ends. Then /healthz reports 503 for config.notice, the
+// listener is closed, and requests in flight are answered. The error is nil if they are
+// answered within config.drain.
 //
-// http.Server.Shutdown comes last: once it is called, net/http drops requests of accepted
+// http.Server.Shutdown is called last, because then net/http drops requests on accepted
 // connections that it has not read yet.
 func (s *server) serve(ctx context.Context, l net.Listener) error {
 	open := connections{busy: map[net.Conn]bool{}}
@@ -71,10 +71,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	until, cancel := context.WithTimeout(context.Background(), s.c.drain)
 	defer cancel()
 	err := l.Close()
-	if e := <-ended; !errors.Is(e, net.ErrClosed) { // from here on every accepted connection is tracked
+	if e := <-ended; !errors.Is(e, net.ErrClosed) { // after this every accepted connection is tracked
 		err = errors.Join(err, e)
 	}
-	h.SetKeepAlivesEnabled(false) // closes idle connections, and others after their answer
+	h.SetKeepAlivesEnabled(false) // closes idle connections, and the others after their answer
 	err = errors.Join(err, open.wait(until), h.Shutdown(until), s.texts.Close(until))
 	if err != nil {
 		err = errors.Join(fmt.Errorf("requests were still in flight after %v: %w", s.c.drain, err), h.Close())

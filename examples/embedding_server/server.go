@@ -20,7 +20,7 @@ import (
 
 const (
 	readTimeout    = 30 * time.Second // for a request's header and body
-	computeTimeout = 30 * time.Second // for its embeddings, from then on
+	computeTimeout = 30 * time.Second // for its embeddings, after that
 )
 
 // server answers requests with a model.
@@ -30,19 +30,19 @@ type server struct {
 	places   places
 	texts    *batch.Batcher[[]int32, []float32]
 	draining atomic.Bool
-	requests atomic.Int64 // of /v1/embeddings that were answered
+	requests atomic.Int64 // requests of /v1/embeddings that were answered
 
 	metrics    *prometheus.Registry
-	answers    *prometheus.CounterVec // of /v1/embeddings, by status
-	seconds    prometheus.Histogram   // of these
-	tokenCount prometheus.Counter     // of the answers with status 200
+	answers    *prometheus.CounterVec // their answers, by status
+	seconds    prometheus.Histogram   // their times
+	tokenCount prometheus.Counter     // tokens of the answers with status 200
 }
 
 func newServer(m embedder, c config) *server {
 	s := &server{
 		c: c, model: m, metrics: prometheus.NewRegistry(),
 		places:     places{free: c.queue + c.maxItems},
-		texts:      batch.New(m.Embed, batch.Options{MaxItems: c.maxItems, Linger: c.linger}), // places bound its queue
+		texts:      batch.New(m.Embed, batch.Options{MaxItems: c.maxItems, Linger: c.linger}), // places limits its queue
 		answers:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "embedding_requests_total", Help: "Requests, by status; 499: the client hung up."}, []string{"status"}),
 		seconds:    prometheus.NewHistogram(prometheus.HistogramOpts{Name: "embedding_request_seconds", Help: "Time of a request.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16)}),
 		tokenCount: prometheus.NewCounter(prometheus.CounterOpts{Name: "embedding_tokens_total", Help: "Tokens of the requests with status 200."}),
@@ -80,7 +80,7 @@ func (s *server) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
 	var status int
 	switch {
 	case r.Context().Err() != nil:
-		status = 499 // nobody reads an answer
+		status = 499 // the client no longer waits for the answer
 	case err != nil:
 		status = write(w, apiErrorOf(err))
 	default:
@@ -93,7 +93,7 @@ func (s *server) serveEmbeddings(w http.ResponseWriter, r *http.Request) {
 	s.seconds.Observe(time.Since(began).Seconds())
 }
 
-// embed returns the answer to a request.
+// embed computes the answer to a request.
 func (s *server) embed(w http.ResponseWriter, r *http.Request) (*response, error) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -125,7 +125,8 @@ func (s *server) embed(w http.ResponseWriter, r *http.Request) (*response, error
 	return newResponse(q, ids, vectors), nil
 }
 
-// vectors hands each text to the Batcher. Where one fails, those that wait leave the queue.
+// vectors passes each text to the Batcher. If one fails, those that are still waiting leave
+// the queue.
 func (s *server) vectors(ctx context.Context, texts [][]int32) ([][]float32, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -144,11 +145,11 @@ func (s *server) vectors(ctx context.Context, texts [][]int32) ([][]float32, err
 	return out, context.Cause(ctx)
 }
 
-// write sends v as JSON and returns the status.
+// write writes v as JSON and returns the status.
 func write(w http.ResponseWriter, v any) int {
 	status := http.StatusOK
 	data, err := json.Marshal(v)
-	if err != nil { // an embedding with NaN or Inf
+	if err != nil { // an embedding contains NaN or Inf
 		slog.Error("an answer is not JSON", "error", err)
 		v = failure()
 		data, _ = json.Marshal(v)
@@ -160,6 +161,6 @@ func write(w http.ResponseWriter, v any) int {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n')) // an error is the client's
+	_, _ = w.Write(append(data, '\n')) // an error concerns only the client
 	return status
 }

@@ -1,7 +1,7 @@
 // Command gorgonia multiplies tensors of gorgonia.org/tensor with gpk.
 //
-// The tensors get gpk's engine and are used as before; Float16 tensors, which
-// the tensor package cannot multiply, work too.
+// The tensors use gpk's engine; the rest of the code is unchanged. Products of Float16
+// tensors, which the tensor package does not have, work too.
 package main
 
 import (
@@ -21,13 +21,13 @@ func main() {
 }
 
 func run() error {
-	// One engine for all tensors. Products below gorgonia.DefaultMinSize stay on
-	// the CPU; these are small, so the example asks for none to.
+	// One engine for all tensors. By default, products below gorgonia.DefaultMinSize run
+	// on the CPU. The products of this example are small, so it sets the limit to 0.
 	engine := tensor.WithEngine(gorgonia.NewEngine(gorgonia.WithMinSize(0), gorgonia.WithPrecision(gpk.FullPrecision)))
 
 	a := tensor.New(engine, tensor.WithShape(2, 3), tensor.WithBacking([]float32{1, 2, 3, 4, 5, 6}))
 	b := a.Clone().(*tensor.Dense)
-	if err := b.T(); err != nil { // a view, which is not copied first
+	if err := b.T(); err != nil { // a view, which gpk reads without a copy
 		return err
 	}
 	c, err := tensor.MatMul(a, b)
@@ -36,7 +36,7 @@ func run() error {
 	}
 	fmt.Println("a aᵀ =", c.Data())
 
-	// Half the memory, on tensor cores where there are any.
+	// Half types need half the memory, and use tensor cores if there are any.
 	half := func(values ...float32) []float16.Float16 {
 		out := make([]float16.Float16, len(values))
 		for i, v := range values {
@@ -52,7 +52,8 @@ func run() error {
 	}
 	fmt.Println("h v  =", hv.Data())
 
-	// Into gpk for what the tensor package lacks, a fused layer say, and back.
+	// Convert to gpk for an operation that the tensor package does not have, such as a
+	// fused layer, and back.
 	x := gorgonia.FromDense(a)
 	y := gpk.LinearBiasReLU(x, gpk.Eye(gpk.Float32, 3), gpk.FromSlice([]float32{-2, -2, -2}), gpk.FullPrecision)
 	d, err := gorgonia.ToDense(y)

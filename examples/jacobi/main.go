@@ -17,14 +17,13 @@ import (
 
 const side, sweeps = 33, 4000
 
-// sweep is one step: each point inside becomes the mean of its four
-// neighbours.
+// sweep computes one step: each inner point becomes the mean of its four neighbours.
 func sweep(u *gpk.Array) error {
 	inside := func(a *gpk.Array, row, col int) *gpk.Array {
 		return a.Slice(0, row, side-2+row).Slice(1, col, side-2+col)
 	}
 	mean := inside(u, 0, 1).Add(inside(u, 2, 1)).Add(inside(u, 1, 0)).Add(inside(u, 1, 2)).Mul(0.25)
-	return inside(u, 1, 1).CopyFrom(mean) // an operation reads contents: mean keeps the old ones
+	return inside(u, 1, 1).CopyFrom(mean) // mean reads the old contents
 }
 
 func main() {
@@ -41,6 +40,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// By symmetry: four plates, each with another hot edge, add up to 100 everywhere.
+	// By symmetry, the temperatures of four plates, each with a different hot edge, add
+	// up to 100 everywhere.
 	fmt.Printf("after %d sweeps, the centre has a quarter of the edge's temperature: %.1f\n", sweeps, centre)
 }

@@ -1,5 +1,5 @@
-// Command kernel compiles a CUDA kernel of its own while it runs, and launches it on
-// arrays: the orbit of z -> z^2 + c, which gpk has no operation for. Without a GPU it says so.
+// Command kernel compiles a CUDA kernel at run time, and launches it on arrays: the orbit of z
+// -> z^2 + c, for which gpk has no operation. Without a GPU it prints a message.
 //
 //	go run ./examples/kernel
 //
@@ -39,12 +39,12 @@ func main() {
 		return
 	}
 	if err != nil {
-		log.Fatal(err) // a source that does not compile comes with the compiler's log
+		log.Fatal(err) // the error contains the compiler's log
 	}
 	grid := gpk.MeshgridIJ(gpk.Linspace(gpk.Float32, -1.25, 1.25, side), gpk.Linspace(gpk.Float32, -2, 0.5, side))
 	im, re := grid[0].Contiguous(), grid[1].Contiguous()
 	steps := gpk.Zeros(gpk.Int32, side, side)
-	// The zero options: a thread for each element, and the steps, argument 2, are written.
+	// The zero options start one thread for each element. Argument 2, the steps, is written.
 	err = orbit.Launch(gpk.LaunchOptions{Written: []int{2}}, re, im, steps, int32(most), int64(side*side))
 	if err != nil {
 		log.Fatal(err)

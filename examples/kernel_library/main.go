@@ -1,6 +1,6 @@
-// Command kernel_library launches a kernel from a library of one's own, which nvcc makes
-// ahead of time: exponentially weighted averages along rows, which gpk has no operation
-// for. It builds the library where it is not there. Without a GPU it says so.
+// Command kernel_library launches a kernel from a library that nvcc has compiled ahead of
+// time: exponentially weighted averages along rows, for which gpk has no operation. It
+// builds the library if it does not exist. Without a GPU it prints a message.
 //
 //	go run ./examples/kernel_library -lib /tmp/libewma.so
 //
@@ -29,7 +29,7 @@ import (
 //go:embed ewma.cu
 var source string
 
-// ewmaArgs is ewma_args of ewma.cu.
+// ewmaArgs has the layout of ewma_args in ewma.cu.
 type ewmaArgs struct {
 	X, Y         uint64
 	Rows, Length int64
@@ -79,8 +79,9 @@ func main() {
 	lib := must(kernels.Load(gpu, *path)) // checks size, SHA-256 and version, then loads
 	ewma := must(kernels.Bind[ewmaArgs](lib, "ewma"))
 	x, y := gpk.NewRNG(1).Normal(gpk.Float32, 0, 1, rows, length).To(gpu), gpk.Zeros(gpk.Float32, rows, length).To(gpu)
-	from, to := must(x.Buffer()), must(y.Buffer()) // computed now, and stored row by row
-	// Ordered behind what computes x and before what reads y, on whatever stream.
+	from, to := must(x.Buffer()), must(y.Buffer()) // Buffer computes the arrays, with dense rows
+	// The launch is ordered after the work that computes x and before work that reads y,
+	// on any stream.
 	err = ewma.Launch(nil, []*device.Buffer{from}, []*device.Buffer{to}, ewmaArgs{from.Addr(), to.Addr(), rows, length, alpha})
 	if err != nil {
 		log.Fatal(err)

@@ -27,7 +27,7 @@ func kmeans(x *gpk.Array) (centres, counts *gpk.Array) {
 		// |x - c|^2 without |x|^2, which is the same for all centres.
 		distances := centres.Square().Sum(1).Sub(x.MatMul(centres.T()).Mul(2))
 		nearest := distances.ArgMin(1)
-		member := nearest.Unsqueeze(1).Eq(labels).Cast(x.DType()) // 1 where a point belongs to a centre
+		member := nearest.Unsqueeze(1).Eq(labels).Cast(x.DType()) // 1 if a point belongs to a centre
 		counts = member.Sum(0)
 		centres = member.T().MatMul(x, gpk.FullPrecision).Div(counts.Unsqueeze(1))
 	}

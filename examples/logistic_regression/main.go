@@ -16,8 +16,8 @@ import (
 
 const features, steps, rate = 64, 200, 1.0
 
-// fit returns weights [features, 1] that minimize the cross entropy of y [n, 1], 0 or 1,
-// and the sigmoid of x [n, features] times them.
+// fit returns the weights [features, 1] that minimize the cross entropy between y [n, 1],
+// whose elements are 0 or 1, and sigmoid(x w) for x [n, features].
 func fit(x, y *gpk.Array) (*gpk.Array, error) {
 	n := float64(x.Shape()[0])
 	w := gpk.Zeros(x.DType(), features, 1)

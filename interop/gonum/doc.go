@@ -1,6 +1,5 @@
-// Package gonum converts matrices and vectors between gpk and gonum.org/v1/gonum:
-// package mat, and the General and Vector of packages blas32, blas64, cblas64 and
-// cblas128.
+// Package gonum converts matrices and vectors between gpk and gonum.org/v1/gonum: package mat, and
+// the General and Vector of packages blas32, blas64, cblas64 and cblas128.
 //
 //	a := gonum.FromMat(m)                     // a copy, on the default device
 //	d, err := gonum.ToMat(a.MatMul(a.T()))    // waits
@@ -20,12 +19,11 @@
 //     matrix keeps its numbers when the Array is dropped or freed.
 //   - The program must order goroutines that use the two sides.
 //
-// NewBLAS returns an implementation of BLAS for blas64.Use and cblas128.Use, with which
-// packages mat and lapack multiply by gpk.
+// NewBLAS returns an implementation of BLAS for blas64.Use and cblas128.Use, with which packages mat
+// and lapack multiply with gpk.
 //
-// Element types are not converted: package mat has float64 and
-// complex128, and an Array of another type is gpk.ErrDType; the error names the Cast that
-// helps.
+// Element types are not converted: package mat has float64 and complex128, and an Array of another
+// type is gpk.ErrDType; the error names the Cast that helps.
 //
-// It is a package of its own, so that programs that import only gpk do not import gonum.
+// It is a separate package, so that programs that import only gpk do not import gonum.
 package gonum
