@@ -89,7 +89,7 @@ func (a Angle) Scale(s float64) Angle {
 	for i := range terms {
 		terms[i].coef *= s
 	}
-	if len(terms) == 0 { // 0 times NaN is not an angle either
+	if len(terms) == 0 { // 0 times NaN is invalid too
 		terms = []monomial{{coef: 0 * s}}
 	}
 	return newAngle(terms, a.err)
@@ -218,7 +218,7 @@ func (a Angle) degree() int {
 	return len(a.terms[len(a.terms)-1].features)
 }
 
-// key is a string that is equal for equal angles.
+// key returns a string that is equal for equal angles only.
 func (a Angle) key() string {
 	var b []byte
 	for _, t := range a.terms {
@@ -232,7 +232,8 @@ func (a Angle) key() string {
 	return string(b)
 }
 
-// angleTable holds the distinct angles of a program. It may be empty: get indices from add.
+// angleTable holds the distinct angles of a program. It may be empty; indices come from
+// add.
 type angleTable struct {
 	angles []Angle
 	index  map[string]int

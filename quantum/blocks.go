@@ -64,8 +64,7 @@ func gateGroups(gates []gate, qubits int) (groups [][]int, of [][]gate) {
 	return groups, of
 }
 
-// split divides a block into parts that its steps do not connect, by the argument of
-// gateGroups.
+// split divides a block into parts that its steps do not connect; see gateGroups.
 func (b *block) split() []*block {
 	groups := b.connected()
 	if len(groups) == 1 {

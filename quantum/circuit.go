@@ -54,7 +54,7 @@ func (c *Circuit) Features() int {
 	return n
 }
 
-// errNoCircuit is the cause for a circuit that no constructor made.
+// errNoCircuit is the error of a circuit that was not made by a constructor.
 var errNoCircuit = fmt.Errorf("%w: a nil or zero Circuit; NewCircuit makes one", gpk.ErrShape)
 
 // Err returns the first error in the construction of the circuit, with its gate and source

@@ -98,7 +98,7 @@ type circuitCode struct {
 	all       []Angle
 }
 
-// numbers is the number of real numbers in a state.
+// numbers returns the number of real numbers in a state.
 func (c *circuitCode) numbers() int {
 	if c.real {
 		return 1 << c.qubits
@@ -210,7 +210,7 @@ func (c *circuitCode) selfContained() bool {
 		all += words
 	}
 	for i, words := range c.angleCode {
-		if !used[i] { // its overflow would not be detected
+		if !used[i] { // an overflow of the angle would not be detected
 			return false
 		}
 		once += len(words)

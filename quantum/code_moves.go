@@ -161,7 +161,7 @@ func positions(ms []*move, always uint64, qubits, local int) []int32 {
 	return append(in, out...)
 }
 
-// vectors returns the slots of the start's 2-vectors, by position.
+// vectors returns the slots of the 2-vectors of the start, by position.
 func (e *encoder) vectors() []int32 {
 	words := make([]int32, e.p.qubits)
 	for p := range e.p.start {

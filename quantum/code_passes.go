@@ -42,7 +42,7 @@ func (w *passWriter) phase(kind int, words ...int32) {
 // sum adds the phases of a diagonal.
 func (w *passWriter) sum(d *diagonal) {
 	q := w.p.qubits
-	words := []int32{-1} // no angle that applies to all amplitudes
+	words := []int32{-1} // no angle applies to all amplitudes
 	paired := slices.ContainsFunc(d.pairs, func(r []int) bool { return r != nil })
 	for _, a := range d.linear {
 		words = append(words, int32(a))

@@ -22,7 +22,7 @@ type kernel struct {
 }
 
 // compileStates compiles a circuit for its states: one program for all wires, with every
-// gate. Wires that SWAPs exchange have their final numbers from the beginning.
+// gate. Wires that SWAPs exchange are numbered as at the end from the beginning.
 func compileStates(c *Circuit) (*program, error) {
 	gates, at := dropConstantControls(c.gates, c.qubits)
 	final := make([]int, c.qubits)
@@ -92,7 +92,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.phase = -1 // |e^(i phase)| is 1
+		p.phase = -1 // the modulus of e^(i phase) is 1
 		k.blocks = []*program{p}
 		k.note("all %d qubits together, as asked", c.qubits)
 		k.noteReal()
@@ -114,7 +114,7 @@ func compileKernel(c *Circuit, path Path) (*kernel, error) {
 			return nil, tooManyQubits(len(wires))
 		}
 		b := newBlock(of[i], wires)
-		b.phase = Angle{} // |e^(i phase)| is 1
+		b.phase = Angle{} // the modulus of e^(i phase) is 1
 		b.simplify()
 		dropped += b.dropTail()
 		for _, part := range b.split() {

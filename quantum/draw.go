@@ -31,7 +31,7 @@ func (c *Circuit) String() string {
 	return d.render()
 }
 
-// drawing is gates in columns, with at most one gate per wire in each.
+// drawing holds gates in columns, with at most one gate per wire in each.
 type drawing struct {
 	columns []map[int]string // by wire
 	links   []map[int]bool   // by wire, whether a gate of the column connects it to the next one

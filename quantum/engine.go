@@ -25,7 +25,7 @@ type job struct {
 	plan    Plan
 	options Options
 	part    *share                            // this rank's part, whose compact sets are x and y; nil: all of K
-	agreed  func() (exchange bool, err error) // waits until the ranks have compared their arguments, and reports whether all can exchange states; nil: they do not meanwhile
+	agreed  func() (exchange bool, err error) // waits until the ranks have compared their arguments, and reports whether all can exchange states; nil: there is no concurrent comparison
 
 	k        *gpk.Array // output: K, unless options.Output is set or a part is computed
 	tiles    []Tile     // output: K's tiles, if a part stays in memory

@@ -93,13 +93,13 @@ func interleave[T, R number](row [][2]R, re, im []T) {
 	}
 }
 
-// sharedQubits is the size from which all goroutines build one state together: a state per
-// goroutine would need too much memory.
+// sharedQubits is the number of qubits from which all goroutines build one state together, because
+// a state per goroutine would need too much memory.
 const sharedQubits = 20
 
-// build runs p on the samples lo … hi-1 and calls put with every state, whose memory is used again.
-// Each sample runs in one goroutine, which calls put; or, if there are few and their states are
-// large, all goroutines work on one sample after another.
+// build runs p on the samples lo … hi-1 and calls put with every state. The memory of a state is
+// reused after put. Each sample runs in one goroutine, which calls put. If there are few samples
+// with large states, all goroutines work on one sample after the other.
 func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, put func(i int, re, im []T)) error {
 	common := newFixedPhases[T](p)
 	workers, spread := runtime.GOMAXPROCS(0), inline
@@ -123,8 +123,8 @@ func build[T number](ctx context.Context, p *program, x *samples, lo, hi int, pu
 	})
 }
 
-// distribute calls functions with the numbers 0 … n-1 in up to that many goroutines, until one
-// returns an error or ctx ends. start makes a goroutine's function.
+// distribute calls functions with the numbers 0 … n-1 in up to `workers` goroutines, until one
+// returns an error or ctx ends. start makes the function of a goroutine.
 func distribute(ctx context.Context, n, workers int, start func() func(i int) error) error {
 	var next atomic.Int64
 	var once sync.Once
@@ -156,7 +156,7 @@ func distribute(ctx context.Context, n, workers int, start func() func(i int) er
 
 // rows runs f on parts of 0 … n-1 in several goroutines, if there is enough work.
 func rows(n, work int, f func(lo, hi int)) {
-	const least = 1 << 14 // work that is worth a goroutine
+	const least = 1 << 14 // minimum work for a goroutine
 	cpu.Parallel(n, n*least/max(work, 1), f)
 }
 

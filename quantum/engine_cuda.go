@@ -67,7 +67,7 @@ type deviceCode struct {
 	most     int64 // maximum bytes of angles and slots at once
 }
 
-// at is the address of a part of the code.
+// at returns the address of a part of the code.
 func (d *deviceCode) at(place uint64) uint64 { return d.buf.Addr() + place }
 
 // states returns the type of the states.
@@ -111,7 +111,7 @@ func launchCode[A any](d *deviceCode, s *device.Stream, reads, writes []*device.
 	return launchOn(d.dev, s, reads, writes, f, args)
 }
 
-// entry is a method of the library that starts an entry point.
+// entry is a method of the library that enqueues an entry point.
 type entry[A any] func(lib *cutlass.Library, ordinal int, stream uint64, args A) error
 
 // launchOn starts an entry point of the device's library.
@@ -119,7 +119,7 @@ func launchOn[A any](dev *device.Device, s *device.Stream, reads, writes []*devi
 	return dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error { return f(dev.Library(), ordinal, stream, args) })
 }
 
-// slotBytes is the memory of a sample's angles and slots.
+// slotBytes returns the size of a sample's angles and slots.
 func (d *deviceCode) slotBytes() int64 {
 	return int64(d.nAngles)*8 + int64(d.stride)*int64(d.dt.Size())
 }
@@ -214,9 +214,9 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 	return nil
 }
 
-// Kernels record their findings in notes on the GPU, and the host reads these once at the
-// end: for x and for y the first element and the first angle that are not finite, then for
-// every tile the sum, the sum of squares and the largest |diagonal - 1|.
+// Kernels write notes to the GPU's memory, and the host reads them once at the end. For x and for y they hold the first
+// element and the first angle that are not finite, and for every tile the sum, the sum of squares and the largest
+// |diagonal - 1|.
 const (
 	nothingFound = math.MaxUint64
 	noteWords    = 2
@@ -262,7 +262,7 @@ func (cudaEngine) states(ctx context.Context, dev *device.Device, p *program, x 
 		return nil, err
 	}
 	row := int64(dt.Size()) << min(p.qubits, 50)
-	if p.qubits > 50 || int64(x.n) > 1<<56/row { // exceeds any memory, and an int64 of bytes
+	if p.qubits > 50 || int64(x.n) > 1<<56/row { // exceeds any memory; the number of bytes would overflow an int64
 		return nil, fmt.Errorf("%w: states [%d, 2^%d] %v", gpk.ErrOutOfMemory, x.n, p.qubits, dt)
 	}
 	buf, err := dev.Alloc(int64(x.n)*row, src.stream)

@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/internal/enum"
 )
 
-// Embedding is how BasicEntangler encodes a sample in the qubits.
+// Embedding is the way in which BasicEntangler encodes a sample in the qubits.
 type Embedding uint8
 
 // The embeddings: RY(s x_i) on qubit i, and RY(s x_i) followed by RZ(s x_i).
@@ -22,7 +22,7 @@ const (
 // String returns ry or ryrz.
 func (e Embedding) String() string { return enum.Name(e, "Embedding", "ry", "ryrz") }
 
-// EntanglerOptions are BasicEntangler's options for the embedding.
+// EntanglerOptions are the options of BasicEntangler.
 type EntanglerOptions struct {
 	Embedding Embedding
 	Reupload  bool    // embed before every layer, not only before the first
@@ -90,7 +90,7 @@ func BasicEntangler(weights [][]float64, o EntanglerOptions) *Circuit {
 	return c
 }
 
-// checkWeights refuses weights that are not [layers][qubits] of finite numbers.
+// checkWeights returns an error unless weights are [layers][qubits] and finite.
 func checkWeights(weights [][]float64) error {
 	if len(weights) == 0 || len(weights[0]) == 0 {
 		return errors.New("weights are [layers][qubits], at least one of each")
@@ -111,14 +111,14 @@ func checkWeights(weights [][]float64) error {
 // maxGates bounds the circuits made by one call.
 const maxGates = 1 << 22
 
-// ZFeatureMap is, reps times, H and P(2 x_i) on every qubit (Havlíček and
-// others, arXiv 1804.11326, without its entanglement).
+// ZFeatureMap applies H and P(2 x_i) to every qubit, reps times (Havlíček and others,
+// arXiv 1804.11326, without its entanglement).
 func ZFeatureMap(qubits, reps int) *Circuit {
 	return featureMap(callsite.Here(), "ZFeatureMap", qubits, reps, false)
 }
 
-// ZZFeatureMap is, reps times, H and P(2 x_i) on every qubit, then for all
-// i < j CX(i, j), P(2 (pi - x_i)(pi - x_j)) on j, CX(i, j) (arXiv 1804.11326).
+// ZZFeatureMap applies, reps times, H and P(2 x_i) to every qubit, and then for all i < j
+// CX(i, j), P(2 (pi - x_i)(pi - x_j)) on j, and CX(i, j) (arXiv 1804.11326).
 func ZZFeatureMap(qubits, reps int) *Circuit {
 	return featureMap(callsite.Here(), "ZZFeatureMap", qubits, reps, true)
 }

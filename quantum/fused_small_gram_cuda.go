@@ -16,8 +16,8 @@ const maxParameter = 3584
 // of the samples is not finite, K's diagonal is NaN, and the general path then finds the
 // element.
 //
-// It handles one tile of float32 that stays on a Hopper GPU. For all else it returns false
-// without having started anything.
+// It handles one tile of float32 that stays on a Hopper GPU. Otherwise it returns false and
+// starts nothing.
 func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	n := g.x.n
 	if !g.isSmallGram() {

@@ -100,8 +100,8 @@ func (m matrix) isReal() bool {
 	return true
 }
 
-// gateMatrix is the matrix of a one-wire gate, or that of a controlled gate on its target,
-// at angle t.
+// gateMatrix returns the matrix of a one-wire gate at angle t. For a controlled gate it is
+// the matrix on the target.
 func gateMatrix(k gateKind, t float64) matrix {
 	switch k {
 	case gateH:
@@ -121,8 +121,9 @@ func gateMatrix(k gateKind, t float64) matrix {
 	return identity
 }
 
-// turnMatrix is the matrix of a rotation, or that of a controlled one on its target, from
-// sine and cosine: of half the angle for RX and RY, of the whole angle for P.
+// turnMatrix returns the matrix of a rotation, given sine and cosine: of half the angle
+// for RX and RY, of the whole angle for P. For a controlled rotation it is the matrix on
+// the target.
 func turnMatrix(k gateKind, s, c float64) matrix {
 	switch k {
 	case gateRX, gateCRX:

@@ -24,8 +24,8 @@ type Result struct {
 
 // Gram returns K[i][j] = |<psi(x_i)|psi(y_j)>|^2 for the samples x [n, features] and y [m,
 // features], float32 or float64, on x's device. With a nil y it is the symmetric matrix of
-// x with itself: bit-wise equal to its transpose, and with exactly 1 (plus Jitter) on the
-// diagonal, whose computed values are checked against the precision.
+// x with itself. It equals its transpose bit for bit. Its diagonal is exactly 1 (plus
+// Jitter); the computed values of the diagonal are checked against the precision.
 //
 // Errors: the circuit's; ErrShape and ErrDType for an invalid x or y; ErrNonFinite with row
 // and column; ErrOutOfMemory if not even one tile fits into the budget; the context's
@@ -97,7 +97,7 @@ func (j *job) run(ctx context.Context, e engine, total int64, begun time.Time) (
 	}
 	j.progress(0)
 	ceiling := int64(0)
-	if j.dev.Kind() == device.CUDA { // idle memory of several sizes accumulates there
+	if j.dev.Kind() == device.CUDA { // otherwise idle memory of several sizes would accumulate
 		ceiling = j.plan.Budget
 	}
 	watch := deviceapi.WatchWithin(j.dev, ceiling)

@@ -15,8 +15,8 @@ type cpuGram[T number] struct {
 	tileDriver
 	ctx    context.Context
 	dt     gpk.DType
-	arrays [2][]*gpk.Array // per slot: the states in every block of the kernel,
-	states [2][][]T        // a row of width numbers per sample: real parts, then imaginary parts
+	arrays [2][]*gpk.Array // per slot: the states in every block of the kernel
+	states [2][][]T        // a row of width numbers per sample: first the real parts, then the imaginary parts
 	bloch  *bloch[T]       // for single wires
 	norms  [2][]float64    // <psi|psi>^2 of x and of y, for Normalize
 	side   int
@@ -136,14 +136,14 @@ func sumSquares[T number](v []T) float64 {
 	return squares
 }
 
-// cuts implements tileEngine. The first tile of a range may be smaller than the others. The first panel of the closed form
-// may be short too, so the other tiles have whole panels where their side is a multiple of a panel's.
+// cuts implements tileEngine. The first tile of a range may be smaller than the others. The first panel of the closed
+// form may be short too. So the other tiles have whole panels if their side is a multiple of a panel's width.
 func (g *cpuGram[T]) cuts(_ *samples, lo, hi int) []int {
 	if g.part != nil {
 		return cut(lo, hi, g.side)
 	}
 	step := g.side
-	if len(g.kernel.blocks) > 0 { // as few tiles as side allows, of similar sizes
+	if len(g.kernel.blocks) > 0 { // as few tiles as the side allows, of similar sizes
 		const whole = 96 // a multiple of every micro-kernel's tile
 		parts := (hi - lo + step - 1) / step
 		step = min(step, ((hi-lo+parts-1)/parts+whole-1)/whole*whole)
@@ -167,7 +167,7 @@ func (g *cpuGram[T]) computeTile(a, b stateBlock, t bounds) error {
 		g.multiplyBlock(p, i, a, b, tile, ld, t, !written)
 		written = true
 	}
-	if !written { // nothing depends on the sample
+	if !written { // no factor depends on the sample
 		for y := range t.r {
 			for x := range tile[y*ld:][:t.c] {
 				tile[y*ld+x] = 1
@@ -224,7 +224,7 @@ func (g *cpuGram[T]) multiplyBlock(p *program, i int, a, b stateBlock, tile []T,
 		}
 		return v
 	}
-	// The errors of factors add up. Summing a few dozen products at a time halves them.
+	// The errors of the factors add up. Summing a few dozen products at a time halves these errors.
 	chain := 0
 	if len(g.kernel.blocks) > 1 {
 		chain = 64

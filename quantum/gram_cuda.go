@@ -35,26 +35,26 @@ type cudaGram struct {
 
 	side        int // maximum rows and columns of a tile
 	streams     []*device.Stream
-	firstStream int              // of those that compute tiles
+	firstStream int              // index of the first stream for tiles
 	rooms       []*device.Buffer // workspaces, one per stream
 	notes       *device.Buffer   // notes, followed by the codes
-	noteBytes   int              // bytes of the notes alone
+	noteBytes   int              // bytes of the notes without the codes
 	tiles       int              // number of tiles started
 	result      *device.Buffer
 	out         *tileWriter // used if K is not on the device
 
 	building  []timed
 	uploads   []timed
-	started   []timed // of the tiles
+	started   []timed // events of the tiles
 	waited    int     // number of tiles that are known to be complete
 	accounted int     // number of tiles whose time is in the report
 	entries   []int64
 	done      int64
 	launches  int64
-	apart     bool             // some tile was a separate product, followed by kernels for its postprocessing
+	apart     bool             // some tile was computed by a separate product, followed by kernels for its postprocessing
 	events    [][]device.Event // in the groups in which they were made
 	unused    []device.Event   // of the newest group
-	edge      *device.Event    // the last event on s, if no measured work followed it
+	edge      *device.Event    // the last event on s, unless measured work followed it
 	owned     []*device.Buffer
 }
 
@@ -123,7 +123,7 @@ func (g *cudaGram) begin() error {
 		sets = 2
 	}
 	for set := range sets {
-		if g.needsFiniteCheck() { // otherwise the kernels for angles check it
+		if g.needsFiniteCheck() { // otherwise the kernels for angles check x
 			if err := finite(g.s, g.sources[set], g.notes, g.noteAt(set, 0)); err != nil {
 				return err
 			}
@@ -159,8 +159,8 @@ func (g *cudaGram) begin() error {
 	return nil
 }
 
-// pointPitch is the distance between the coordinates of n samples: gpk_quantum_closed_gram
-// reads units of 16 bytes.
+// pointPitch returns the distance between the coordinates of n samples: gpk_quantum_closed_gram reads
+// units of 16 bytes.
 func pointPitch(n int) int { return (n + 3) / 4 * 4 }
 
 // maxDot is the number of wires up to which 1/2 + r.s is accurate enough: each wire loses

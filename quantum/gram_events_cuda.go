@@ -36,9 +36,8 @@ func (g *cudaGram) event(s *device.Stream) (*device.Event, error) {
 	return e, s.Record(e)
 }
 
-// timed runs f between two events on s, and appends these to times. Work that directly follows building or copying
-// reuses the last event of that as its first. Tiles after the first one may have waited for
-// other tiles.
+// timed runs f between two events on s, and appends these to times. If the work directly follows building or
+// copying, the last event of that is its first event. Tiles after the first one may have waited for other tiles.
 func (g *cudaGram) timed(times *[]timed, s *device.Stream, f func() error) (err error) {
 	t := timed{from: g.edge}
 	if t.from == nil || s != g.s || g.tiles > 0 {
@@ -60,7 +59,7 @@ func (g *cudaGram) timed(times *[]timed, s *device.Stream, f func() error) (err 
 	return nil
 }
 
-// elapsed adds up times between events.
+// elapsed returns the sum of the times between events.
 func elapsed(times []timed) (sum time.Duration, err error) {
 	for _, t := range times {
 		d, err := t.to.Elapsed(t.from)

@@ -18,15 +18,15 @@ func (g *cudaGram) alloc(n int64) (*device.Buffer, error) {
 	return b, err
 }
 
-// noteAt is the address of the notes for a set of samples by the code with that index; the
-// wires' code follows the blocks'.
+// noteAt returns the address of the notes of the code with an index, for a set of samples.
+// The wires' code follows the blocks'.
 func (g *cudaGram) noteAt(set, code int) uint64 {
 	return g.notes.Addr() + uint64(8*noteWords*(set*(len(g.kernel.blocks)+1)+code))
 }
 
-// tileNotes is the offset of a tile's notes, in words. If there are more than maxNotes
-// tiles, they share notes: kernels add to the existing values, and tiles that share run on
-// one stream, in order.
+// tileNotes returns the offset of a tile's notes, in words. If there are more than
+// maxNotes tiles, they share notes: kernels add to the existing values, and tiles that
+// share run on one stream, in order.
 func (g *cudaGram) tileNotes(tile int) int {
 	return 2*noteWords*(len(g.kernel.blocks)+1) + tileWords*(tile%maxNotes)
 }
@@ -52,7 +52,7 @@ func (g *cudaGram) pack() *packed {
 	return p
 }
 
-// upload copies them to the device.
+// upload copies the notes and the code to the device.
 func (g *cudaGram) upload(p *packed) error {
 	var err error
 	if g.notes, err = g.alloc(int64(len(p.bytes))); err != nil {
@@ -171,7 +171,7 @@ func (g *cudaGram) free() {
 	}
 }
 
-// peak lists the known memory in use by name.
+// peak lists the known memory in use, by name.
 func (g *cudaGram) peak() []Bytes {
 	bytes := func(list ...*device.Buffer) (n int64) {
 		for _, b := range list {

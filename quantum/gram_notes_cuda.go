@@ -75,7 +75,7 @@ func (g *cudaGram) finish() error {
 // waitForTiles waits for all tiles, with a single stream for all but the last, and reports
 // progress.
 func (g *cudaGram) waitForTiles() error {
-	if len(g.streams) > 1 { // otherwise nothing orders the notes after their tiles
+	if len(g.streams) > 1 { // with several streams, the notes must be ordered after their tiles
 		for _, s := range g.streams {
 			if err := s.Synchronize(g.ctx); err != nil {
 				return err
@@ -119,10 +119,9 @@ func (g *cudaGram) read(notes []uint64) error {
 	return nil
 }
 
-// faultBounds is the factor by which the computed diagonal, which is then set to 1, may
-// exceed its bound before this counts as a fault, if products are separate kernels: a sum
-// of 2^17 squares in float32 comes close to two bounds, and several factors add their
-// errors.
+// The computed diagonal, which is then set to 1, may exceed its bound by this factor
+// before it counts as a fault, if products are separate kernels: a sum of 2^17 squares in
+// float32 comes close to two bounds, and several factors add their errors.
 const faultBounds = 4
 
 func (g *cudaGram) statistics(notes []uint64) error {

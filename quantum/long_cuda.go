@@ -20,7 +20,7 @@ const pieceTerms = 1 << 14 // per sum: an error of at most 4e-13
 // products.
 func inPieces(dt gpk.DType, width int) bool { return dt == gpk.Float64 && width > pieceTerms }
 
-// piecesWorkspace is the memory for a product of r by c in pieces: their sum, the next
+// piecesWorkspace returns the memory for a product of r by c in pieces: their sum, the next
 // piece, and the conjugate of its columns.
 func piecesWorkspace(r, c int, real bool) int64 {
 	tile := saturated(8*int64(r), (int64(c)+31)/32*32)

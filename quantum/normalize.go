@@ -49,7 +49,7 @@ func normalize(k *gpk.Array, jitter float64) (*gpk.Array, error) {
 		return k.Clone(), nil
 	}
 	dense := k.Contiguous()
-	if err := dense.Err(); err != nil { // for example of a packed array
+	if err := dense.Err(); err != nil { // it may carry an error, such as that of a packed array
 		return nil, err
 	}
 	d, err := gpk.ToSlice[float64](diagonalView(dense).Cast(gpk.Float64))
@@ -60,7 +60,7 @@ func normalize(k *gpk.Array, jitter float64) (*gpk.Array, error) {
 		d[i] = 1 / math.Sqrt(max(v+jitter, leastDiagonal))
 	}
 	scale := gpk.FromSlice(d).To(k.Device())
-	// Computed in float64 until the end: 1e-12 squared is below float32's range.
+	// Computed in float64 until the end: the square of 1e-12 is below float32's range.
 	out := k.Cast(gpk.Float64).Mul(scale.Unsqueeze(1).Mul(scale)).Cast(k.DType())
 	if err := gpk.Eval(out); err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func normalize(k *gpk.Array, jitter float64) (*gpk.Array, error) {
 	return out, diagonalView(out).CopyFrom(1)
 }
 
-// diagonalView is the diagonal of a dense square matrix, without a copy.
+// diagonalView returns a view of the diagonal of a dense square matrix.
 func diagonalView(k *gpk.Array) *gpk.Array {
 	n := k.Shape()[0]
 	return k.Reshape(n*n).Slice(0, 0, n*n, n+1)
@@ -97,8 +97,7 @@ func center(k *gpk.Array) (*gpk.Array, error) {
 }
 
 // result returns the array of the exported function op. It starts the recorded operations, so that
-// an error is reported with the user's line, not with one of this file, which means nothing to
-// the user.
+// an error is reported with the user's line. A line of this file would be of no use to the user.
 func result(op string, a *gpk.Array, err error) *gpk.Array {
 	if err == nil {
 		err = gpk.Eval(a)
@@ -106,15 +105,15 @@ func result(op string, a *gpk.Array, err error) *gpk.Array {
 	if err == nil {
 		return a
 	}
-	if inner, ok := err.(*gpk.OpError); ok && strings.HasPrefix(inner.Site, "quantum/normalize.go:") { //nolint:errorlint // the outermost alone
+	if inner, ok := err.(*gpk.OpError); ok && strings.HasPrefix(inner.Site, "quantum/normalize.go:") { //nolint:errorlint // only the outermost error
 		err = inner.Err
 	}
 	return array.Failed(fail(callsite.Here(), op, err))
 }
 
-// CenterCross returns the kernel of test samples against training samples, [m, n], centered
-// by the mean that Center subtracts from train, [n, n]. It is the input for a machine
-// trained on Center(train). test and train are as Gram returns them, not centered.
+// CenterCross returns the kernel of test samples against training samples, [m, n], centered by the
+// mean that Center subtracts from train, [n, n]. It is the input for a machine trained on
+// Center(train). test and train must not be centered.
 func CenterCross(test, train *gpk.Array) *gpk.Array {
 	out, err := centerCross(test, train)
 	return result("CenterCross", out, err)

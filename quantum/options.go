@@ -16,9 +16,9 @@ type Precision uint8
 // The precisions. On the CPU, and for circuits of several blocks, Fast is the same as
 // Standard.
 const (
-	Standard Precision = iota // complex64 states; |K - exact| is at most 5e-6. K is float32
-	Fast                      // one tensor-core pass; at most 2e-3. K is float32
-	Double                    // complex128 states; at most 1e-12. K is float64
+	Standard Precision = iota // complex64 states; |K - exact| is at most 5e-6; K is float32
+	Fast                      // one tensor-core pass; at most 2e-3; K is float32
+	Double                    // complex128 states; at most 1e-12; K is float64
 )
 
 // String returns standard, fast or double.
@@ -55,14 +55,14 @@ func (k Keep) String() string { return enum.Name(k, "Keep", "auto", "all", "reco
 // Options are the options of Gram. The zero value is a good choice.
 type Options struct {
 	Precision    Precision
-	MemoryBudget int64   // bytes of the device's memory to use at most; 0: 0.85 of it (Gram: of what is free within the pool's limit)
+	MemoryBudget int64   // maximum number of bytes of the device's memory to use; 0: 0.85 of it (Gram: of the free memory within the pool's limit)
 	Normalize    bool    // K_ij / sqrt(K_ii K_jj), with Jitter added to K_ii and K_jj before; the diagonal is exactly 1
 	Jitter       float64 // added to the diagonal of a symmetric K; at least 0, and within the range of K's type
 	Path         Path
-	Tile         int // states of a pair of blocks: products are of Tile/2 by Tile/2, or of parts of that where a GPU's memory or time asks for it; 0: chosen. Changes K by rounding at most
+	Tile         int // number of states in a pair of blocks: products are of Tile/2 by Tile/2, or of parts of that if a GPU's memory or time requires it; 0: chosen automatically. It affects K only by rounding
 	Keep         Keep
-	Streams      int  // products under way at once on a GPU, 32 at most and fewer where memory is short; 0: chosen. Changes no bit
-	Autotune     bool // on a GPU, choose kernels by timing them once, in the cache of GPK_AUTOTUNE: the first call takes seconds more, and last bits may differ. Nothing to choose on the CPU
+	Streams      int  // maximum number of concurrent products on a GPU, up to 32, and fewer if memory is short; 0: chosen automatically. It affects no bit
+	Autotune     bool // on a GPU, choose kernels by timing them once, in the cache of GPK_AUTOTUNE: the first call takes seconds longer, and last bits may differ. It has no effect on the CPU
 
 	// Progress, if not nil, is called after each part of the work, never concurrently.
 	Progress func(Progress)
@@ -89,7 +89,7 @@ type Options struct {
 
 // Progress is the progress of a call of Gram.
 type Progress struct {
-	Done, Total int64         // entries of K that are computed, not counting mirrored ones
+	Done, Total int64         // entries of K that were computed, not counting mirrored ones
 	Elapsed     time.Duration // time since Gram was called
 }
 
@@ -119,7 +119,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// dtype is the element type of K.
+// dtype returns the element type of K.
 func (p Precision) dtype() gpk.DType {
 	if p == Double {
 		return gpk.Float64

@@ -1,7 +1,7 @@
 package quantum
 
-// pairing is how two ranks on GPUs share a symmetric K: each builds the states of its half of the samples and receives
-// those of the other half.
+// pairing describes how two ranks on GPUs share a symmetric K: each builds the states of its half of the samples and
+// receives those of the other half.
 //
 //	K = | A  B |    rank 0 computes A and some tiles of B, rank 1 computes C and the others
 //	    |    C |
@@ -20,22 +20,23 @@ func exchanging(r Ranks) bool {
 	return ok && d.Direct()
 }
 
-// pairs reports whether two ranks exchange states. It depends on the arguments of Gram and on the group alone, so it is
-// the same on both. Norms would be computed from all states.
+// pairs reports whether two ranks exchange states. It depends only on the arguments of Gram and on the group, so it is
+// the same on both. Ranks do not exchange states with Normalize: the norms would be computed from all states.
 func (o *Options) pairs(gpu bool) bool {
 	return gpu && o.Group != nil && o.File == "" && !o.Normalize && o.Group.Size() == 2 && exchanging(o.Group)
 }
 
-// leastPaired is the estimated time of a rank's tiles, in seconds, from which on two ranks exchange states. Before they do,
-// they compare their arguments, which takes some milliseconds. On two H200s K of 20,000 samples and 10 qubits took 6.6 ms
-// with an exchange and 5.7 without, and 18.8 and 19.8 ms with 12 qubits
+// leastPaired is the minimum estimated time of a rank's tiles, in seconds, for which two ranks exchange states. Before
+// the exchange they compare their arguments, which takes some milliseconds. On two H200s, K of 20,000 samples and 10
+// qubits took 6.6 ms with an exchange and 5.7 ms without; with 12 qubits it took 18.8 and 19.8 ms
 // (benchmark/results/gram-exchange_h200x2_2026-11-28.txt). A test lowers it.
 var leastPaired = 0.01
 
-// mostUneven is the larger of the two ranks' work, as a multiple of the mean, up to which they exchange states. A test raises it.
+// mostUneven is the maximum of the larger of the two ranks' work, as a multiple of the mean, for which they exchange
+// states. A test raises it.
 var mostUneven = 1.05
 
-// pair divides the samples between two ranks, if that is worth while and their work is nearly equal.
+// pair divides the samples between two ranks, if that saves time and their work is nearly equal.
 func (p *share) pair(k *kernel, o Options) {
 	rows := (p.n + p.side - 1) / p.side
 	if !p.symmetric || rows < 2 || k.tileSeconds(o.Precision, p.n, p.n)/4 < leastPaired {
@@ -43,7 +44,7 @@ func (p *share) pair(k *kernel, o Options) {
 	}
 	p.paired = &pairing{mid: (rows + 1) / 2 * p.side, n: p.n}
 	load := p.dealPaired(rows)
-	if 2*float64(max(load[0], load[1])) > mostUneven*float64(load[0]+load[1]) { // few tiles, of which the last is short
+	if 2*float64(max(load[0], load[1])) > mostUneven*float64(load[0]+load[1]) { // there are few tiles, and the last one is short
 		p.paired = nil
 	}
 }
@@ -60,7 +61,7 @@ func (p *pairing) own(rank int) (lo, hi int) {
 // to rank 1. A tile of B goes to the rank that has less work so far. dealPaired returns the work of both ranks.
 func (p *share) dealPaired(rows int) (load [2]int64) {
 	half := p.paired.mid / p.side
-	both := -1 // the rank of a tile of B until it has one
+	both := -1 // the rank of the tiles of B that have none yet
 	owners := &p.paired.owners
 	for i := range rows {
 		for j := i; j < rows; j++ {

@@ -6,14 +6,14 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// received is the states of all samples, which the two ranks have exchanged.
+// received holds the states of all samples, which the two ranks have exchanged.
 type received struct {
 	states  []*gpk.Array // by block of the kernel
 	release []func()
 }
 
-// computePaired computes the tiles of a rank that exchanges states with another one. The tiles that need its own states
-// alone are under way while the states move: they run on streams of their own.
+// computePaired computes the tiles of a rank that exchanges states with another one. While the states move, it computes
+// the tiles that need only its own states, on separate streams.
 func (g *cudaGram) computePaired() error {
 	p := g.part.paired
 	lo, hi := p.own(g.part.rank)
@@ -37,7 +37,7 @@ func (g *cudaGram) computePaired() error {
 		return err
 	case exchange:
 		err = g.exchangeStates()
-	default: // the other rank has no memory for that
+	default: // the other rank has no memory for the exchange
 		g.builds[0][0]++
 		err = g.buildStates(all)
 	}
@@ -52,7 +52,7 @@ func (g *cudaGram) computePaired() error {
 	return nil
 }
 
-// reserveOwn allocates memory for the rank's own states. Both ranks give AllGather the same number of them.
+// reserveOwn allocates memory for the rank's own states. Both ranks pass the same number of states to AllGather.
 func (g *cudaGram) reserveOwn(p *pairing) error {
 	g.blocks[0] = make([]*device.Buffer, len(g.codes))
 	for i, d := range g.codes {
@@ -64,7 +64,7 @@ func (g *cudaGram) reserveOwn(p *pairing) error {
 	return nil
 }
 
-// checkOthers looks for angles that are not finite in the samples whose states the other rank builds, so that both ranks
+// checkOthers checks the angles of the samples whose states the other rank builds for NaN and Inf, so that both ranks
 // return the same error.
 func (g *cudaGram) checkOthers(lo, hi int) error {
 	for i, d := range g.codes {
@@ -77,7 +77,7 @@ func (g *cudaGram) checkOthers(lo, hi int) error {
 	return nil
 }
 
-// exchangeStates receives the states of the other rank. The result has those of all samples.
+// exchangeStates receives the states of the other rank, and returns those of all samples.
 func (g *cudaGram) exchangeStates() error {
 	g.blocks[1] = make([]*device.Buffer, len(g.codes))
 	return g.timed(&g.building, g.s, func() error {
@@ -95,7 +95,7 @@ func (g *cudaGram) exchangeStates() error {
 	})
 }
 
-// free gives the memory back once the work that reads it is done.
+// free frees the memory after the work that reads it.
 func (r *received) free() {
 	for i, a := range r.states {
 		r.release[i]()

@@ -20,7 +20,8 @@ func (g *cudaGram) ownTile(s *device.Stream, at bounds) (t target, err error) {
 	return t, nil
 }
 
-// compactArray returns the rows of a compact set as an array on the GPU, x itself if they are all of x in order.
+// compactArray returns the rows of a compact set as an array on the GPU. If they are all rows of x in order, it
+// returns x itself.
 func (p *share) compactArray(x *gpk.Array, set int) (*gpk.Array, error) {
 	n := [2]int{p.n, p.m}[set]
 	if len(p.sets[set]) == (n+p.side-1)/p.side {

@@ -18,15 +18,15 @@ type Plan struct {
 	Path      Path      // Product or General
 	Precision Precision // as requested
 	Keep      Keep      // KeepAll or Recompute
-	Tile      int       // states of a pair of blocks; with Recompute, the states in memory at once
+	Tile      int       // number of states in a pair of blocks; with Recompute, the states in memory at the same time
 	PeakBytes int64     // at most the budget
-	Reason    string    // the compiler's findings, and why the states are kept or not
+	Reason    string    // the compiler's findings, and why the states are kept or built again
 
 	Budget    int64 // bytes that may be used
-	States    int64 // bytes of states in memory at once; on a GPU with the points of single qubits
+	States    int64 // bytes of states in memory at the same time; on a GPU with the points of single qubits
 	Result    int64 // bytes of K in the device's memory; 0 if K is written out or kept on the host
 	Workspace int64 // bytes of all other memory
-	OnHost    bool  // K does not fit beside the states: it is collected in host memory
+	OnHost    bool  // K does not fit into the GPU's memory with the states, and is collected in host memory
 	Builds    int   // the maximum number of times that a state is built
 	Qubits    int   // of the circuit
 	Samples   [2]int
@@ -37,7 +37,7 @@ type Plan struct {
 	exchange      bool  // two ranks on GPUs exchange states
 	streams       int   // number of streams for products on a GPU
 	workers       int   // goroutines that build states and multiply on the CPU
-	slots         int64 // bytes of angles and slots at once
+	slots         int64 // bytes of angles and slots in memory at the same time
 	roundingWaste int64 // part of the workspace: the bytes that the pool's block sizes add to states, K and points of single wires
 }
 
@@ -104,10 +104,10 @@ func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (p Plan, err error
 // maxSamples is the largest number of samples. Byte counts up to it fit into an int64.
 const maxSamples = min(1<<40, math.MaxInt/2)
 
-// MaxSamples returns the largest n whose symmetric Gram matrix Gram can compute within
-// budget bytes, with K in memory unless o.Output is set. It is 0 if not even one sample
-// fits or if the circuit has an error, and math.MaxInt if only time limits n. It is about one
-// process: o.Group, Shard and File change nothing.
+// MaxSamples returns the largest n whose symmetric Gram matrix Gram can compute within budget
+// bytes, with K in memory unless o.Output is set. It is 0 if not even one sample fits or if
+// the circuit has an error, and math.MaxInt if only time limits n. It is the limit of one
+// process, so o.Group, Shard and File have no effect.
 func MaxSamples(c *Circuit, budget int64, o Options) int {
 	if o.check() != nil || budget <= 0 {
 		return 0
@@ -134,7 +134,7 @@ const (
 	workspacePart = 8       // … or this fraction of a smaller budget
 )
 
-// saturated multiplies and returns a very large number on overflow.
+// saturated returns a b, or a very large number if that overflows.
 func saturated(a, b int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi != 0 || lo > 1<<60 {
@@ -143,7 +143,7 @@ func saturated(a, b int64) int64 {
 	return int64(lo)
 }
 
-// stateBytes is the memory of one sample's states.
+// stateBytes returns the size of one sample's states in bytes.
 func (k *kernel) stateBytes(p Precision) int64 {
 	return saturated(int64(k.width()), int64(p.dtype().Size()))
 }
@@ -170,19 +170,19 @@ func (k *kernel) plan(n, m int, d device.Info, o Options) (Plan, error) {
 	return p, nil
 }
 
-// floorPower returns the largest power of two that is at most n, but no more than fits an
-// int; n is at least 1.
+// floorPower returns the largest power of two that is at most n and fits an int. n is at
+// least 1.
 func floorPower(n int64) int { return 1 << min(63-bits.LeadingZeros64(uint64(n)), 40) }
 
 // Sizes of products.
 const (
 	maxSide     = 1024
-	productSide = 512   // of the closed form, which postprocesses blocks while they are in the first-level cache
-	tileFlops   = 2.2e9 // per product: it cannot be cancelled, and 200 ms are long enough
+	productSide = 512   // side of a product of the closed form, which postprocesses blocks while they are in the first-level cache
+	tileFlops   = 2.2e9 // flops of a product on the CPU: it cannot be cancelled, and must not take longer than about 200 ms
 )
 
-// side is the number of rows and columns of one product if the plan can choose it. It is
-// bounded by the flops, and by the workspace of all workers.
+// side returns the number of rows and columns of one product if the plan can choose it. The
+// limits are the flops, and the workspace of all workers.
 func (k *kernel) side(p Precision, workspace int64, workers int) int {
 	widest := 1
 	for _, b := range k.blocks {
@@ -203,8 +203,9 @@ func (k *kernel) side(p Precision, workspace int64, workers int) int {
 	return s
 }
 
-// workspace bounds the memory of a product of s by s: packed operands (internal/cpu's
-// Overlaps), the sums of a strip, the tile and its mirror, and memory to build states.
+// workspace returns an upper bound of the memory for a product of s by s: packed operands
+// (internal/cpu's Overlaps), the sums of a strip, the tile and its mirror, and memory to
+// build states.
 func (k *kernel) workspace(p Precision, s, workers int) int64 {
 	const (
 		step    = 256      // elements of a vector that are multiplied before the next stretch
@@ -243,7 +244,7 @@ func (k *kernel) workspace(p Precision, s, workers int) int64 {
 	return operands + 5*side*side*size + saturated(max(side, 2*maxLanes)*3*int64(len(k.wires)), size) + k.scratch(workers)
 }
 
-// scratch is the memory that the workers need to build states.
+// scratch returns the memory that the workers need to build states.
 func (k *kernel) scratch(workers int) int64 {
 	most := int64(0)
 	for _, b := range k.blocks {

@@ -10,20 +10,20 @@ import (
 const (
 	tileUnit      = 256
 	maxTile       = 1 << 15
-	maxOutTile    = 4096 // for tiles that are copied to the host: two are in progress, with their mirrors
+	maxOutTile    = 4096 // maximum side of tiles that are copied to the host, two of which are in progress, with their mirrors
 	asideBytes    = 512 << 20
-	tileTime      = 0.06 // seconds: started work cannot be cancelled, and two tiles are in progress
+	tileTime      = 0.06 // maximum seconds of a tile: started work cannot be cancelled, and two tiles are in progress
 	standardFlops = 450e12
 	fastFlops     = 600e12
 	doubleFlops   = 50e12
-	leastPlane    = 64       // least amplitudes per line of a float16 plane
+	leastPlane    = 64       // minimum number of amplitudes per line of a float16 plane
 	foldedBytes   = 17 << 20 // partial sums of long states
 	leastWork     = 64 << 10 // workspace of kernels that does not depend on the size
 )
 
-// planTiles chooses the size of products and the memory beside states and K: as large as
-// fits into the rest of the budget and is still short enough to be cancelled between. If
-// nothing fits, it returns the least memory that would.
+// planTiles chooses the size of products and plans the memory besides states and K. The size is the largest that
+// fits into the rest of the budget and is short enough for cancellation between products. If nothing fits,
+// planTiles returns the least memory that would.
 func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) {
 	u := k.use(p, n, m, o)
 	rest := p.Budget - p.States - p.Result
@@ -41,7 +41,7 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 	case o.Tile == 0 && p.Keep == KeepAll:
 		side = u.largestSide(func(s int) bool { return fits(s) && quick(s) })
 		p.Tile = 2 * side
-	case p.Keep == Recompute: // blocks use all memory, products are parts of them
+	case p.Keep == Recompute: // blocks use all memory, and products are parts of them
 		for side > 1 && !(fits(side) && quick(side)) {
 			side = (side + 1) / 2
 		}
@@ -54,8 +54,8 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 		return least, false
 	}
 	p.side, p.slots = side, slots
-	// The number of streams is that requested, or what small tiles need to keep the device
-	// busy. It is bounded by the number of tiles, and by the memory for workspaces.
+	// The number of streams is the requested one, or the number with which small tiles keep the device busy. It is
+	// bounded by the number of tiles, and by the memory for workspaces.
 	if p.streams = 1; !u.outside {
 		wanted := o.Streams
 		if wanted == 0 {
@@ -69,8 +69,8 @@ func (k *kernel) planTiles(p *Plan, n, m int, o Options) (least int64, ok bool) 
 	return least, true
 }
 
-// largestGPUSide is the largest side of the tiles that ranks on GPUs compute. It depends on the arguments of Gram
-// alone, so it is the same on all ranks.
+// largestGPUSide returns the largest side of the tiles that ranks on GPUs compute. It depends only on the
+// arguments of Gram, so it is the same on all ranks.
 func (k *kernel) largestGPUSide(o Options) int {
 	most := maxTile
 	if o.File != "" {
@@ -82,7 +82,8 @@ func (k *kernel) largestGPUSide(o Options) int {
 	return most
 }
 
-// overlap has two tiles of a rank computed at once, if there is memory: the last blocks of one leave the GPU idle.
+// overlap lets a rank compute two tiles at the same time, if there is memory: otherwise the last blocks of a tile
+// leave the GPU partly idle.
 func (k *kernel) overlap(p *Plan, n, m int, o Options) {
 	u := k.use(p, n, m, o)
 	if one := u.product(p.side); p.PeakBytes+one <= p.Budget {
@@ -91,8 +92,8 @@ func (k *kernel) overlap(p *Plan, n, m int, o Options) {
 	}
 }
 
-// usefulStreams is the number of streams with which tiles of r by c fill a GPU, if one
-// kernel computes a whole tile: its blocks have 128 x 128 entries each.
+// usefulStreams returns the number of streams with which tiles of r by c fill a GPU, if one kernel computes a
+// whole tile: its blocks have 128 x 128 entries each.
 func (k *kernel) usefulStreams(o Options, r, c int) int {
 	const blockSide, busy, most = 128, 128, 8
 	if o.Precision == Double || len(k.blocks) > 1 || len(k.wires) > 0 && (o.Normalize || len(k.blocks) == 1) {
@@ -102,8 +103,7 @@ func (k *kernel) usefulStreams(o Options, r, c int) int {
 	return min((busy+blocks-1)/max(blocks, 1), most)
 }
 
-// largestSide returns the largest side of a product that is allowed: a power of two, or
-// three quarters of one that is not.
+// largestSide returns the largest allowed side of a product that is a power of two or three quarters of one.
 func (u *gpuUse) largestSide(allowed func(side int) bool) int {
 	most := maxTile
 	if u.outside {
@@ -122,7 +122,7 @@ func (u *gpuUse) largestSide(allowed func(side int) bool) int {
 	return side
 }
 
-// gpuUse is the memory of a GPU in use beside states and K.
+// gpuUse is the memory of a GPU in use besides states and K.
 type gpuUse struct {
 	k         *kernel
 	p         *Plan
@@ -172,15 +172,15 @@ func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	return u
 }
 
-// roundingWaste bounds what the pool's block sizes add to n bytes that lie in at most so many blocks: an eighth
-// of each block, but up to largeBlock for one that is larger than it.
+// roundingWaste returns an upper bound of the bytes that the pool's block sizes add to n bytes in at most `blocks`
+// blocks: an eighth of each block, but up to largeBlock for a larger one.
 func roundingWaste(n, blocks int64) int64 {
 	const largeBlock = 2 << 20
 	large := min(n/largeBlock, blocks)
 	return large*largeBlock + (blocks-large)*(min(n, largeBlock)/8+512)
 }
 
-// leastUse is the least memory that a GPU needs beside states and K.
+// leastUse returns the least memory that a GPU needs besides states and K.
 func (k *kernel) leastUse(p Plan, n, m int, o Options) int64 {
 	p.Keep = KeepAll
 	u := k.use(&p, n, m, o)
@@ -194,7 +194,7 @@ func (k *kernel) leastUse(p Plan, n, m int, o Options) int64 {
 	}
 }
 
-// tiles is the number of products of s by s.
+// tiles returns the number of products of s by s.
 func (u *gpuUse) tiles(s int) int64 {
 	block := max(u.n, u.m, 1)
 	if u.p.Keep == Recompute {
@@ -203,7 +203,7 @@ func (u *gpuUse) tiles(s int) int64 {
 	return tilesOf(u.n, u.m, block, max(min(s, block), 1), u.symmetric)
 }
 
-// fixed is the memory in use from beginning to end, with products of s by s.
+// fixed returns the memory in use from beginning to end, for products of s by s.
 func (u *gpuUse) fixed(s int) int64 {
 	tiles := min(u.tiles(s), maxNotes)
 	n := u.constant + deviceapi.BlockSize(u.code+8*tileWords*tiles+8*noteWords*2*int64(len(u.k.blocks)+1))
@@ -213,12 +213,12 @@ func (u *gpuUse) fixed(s int) int64 {
 	return n
 }
 
-// tile is the size of a tile of K in bytes.
+// tile returns the size of a tile of K in bytes.
 func (u *gpuUse) tile(s int) int64 {
 	return saturated(saturated(int64(min(s, u.n)), int64(min(s, u.m))), int64(u.o.Precision.dtype().Size()))
 }
 
-// product is the workspace of a product of s by s on its stream.
+// product returns the workspace of a product of s by s on its stream.
 func (u *gpuUse) product(s int) int64 {
 	need := u.k.tileWorkspace(u.o.Precision, min(s, u.n), min(s, u.m), u.m)
 	if u.o.Autotune { // timed products are written to a separate buffer
@@ -227,7 +227,7 @@ func (u *gpuUse) product(s int) int64 {
 	return need + roundingWaste(need, 4)
 }
 
-// codeBytes is the size of the code itself.
+// codeBytes returns the size of the code itself.
 func (c *circuitCode) codeBytes() int64 {
 	words := len(c.angles) + len(c.slots)
 	for _, p := range c.passes {
@@ -241,8 +241,8 @@ func (c *circuitCode) codeBytes() int64 {
 	return 8*int64(len(c.coefs)+len(c.fixed)) + 4*int64(words)
 }
 
-// tilesOf is the number of tiles of a matrix, or of a triangle with its diagonal, divided
-// into blocks and these into tiles.
+// tilesOf returns the number of tiles of a matrix, or of a triangle with its diagonal. The matrix is divided into
+// blocks, and these into tiles.
 func tilesOf(rows, cols, block, side int, symmetric bool) int64 {
 	along := func(n int) int64 {
 		up := func(n int) int64 { return int64((n + side - 1) / side) }
@@ -275,21 +275,20 @@ func (k *kernel) tileSeconds(p Precision, r, c int) float64 {
 	return t
 }
 
-// factors is the number of factors of K: one for each block, and one for all single wires.
+// factors returns the number of factors of K: one for each block, and one for all single wires.
 func (k *kernel) factors() int { return len(k.blocks) + min(len(k.wires), 1) }
 
 // split reports whether products use two float16 planes per number. Fast uses one, but the
 // errors of several factors add up to more than its bound.
 func (k *kernel) split(p Precision) bool { return p == Standard || p == Fast && len(k.blocks) > 1 }
 
-// tileWorkspace is the memory beside states and K for a product of r by c of a K with m
-// columns: the float16 planes of complex64 and float32 operands, or complex128 products
-// before they are squared; a second product if K has several factors; the sums of every
-// patch.
+// tileWorkspace returns the memory, besides states and K, for a product of r by c of a K with m columns: the
+// float16 planes of complex64 and float32 operands, or complex128 products before they are squared; a second
+// product if K has several factors; the sums of every patch.
 func (k *kernel) tileWorkspace(p Precision, r, c, m int) int64 {
 	size := int64(p.dtype().Size())
 	tile := saturated(saturated(int64(r), int64(c)), size)
-	aside := saturated(saturated(int64(r), (int64(c)+31)/32*32), size) // with its own pitch
+	aside := saturated(saturated(int64(r), (int64(c)+31)/32*32), size) // a separate tile, with its own pitch
 	var most int64
 	for _, b := range k.blocks {
 		most = max(most, k.operandsWorkspace(b, p, r, c, aside))
@@ -328,11 +327,11 @@ func (k *kernel) operandsWorkspace(b *program, p Precision, r, c int, aside int6
 		need = min(2*aside, asideBytes) + saturated(16*d, int64(c))
 	case b.real:
 		need = saturated(4*d, int64(r+c))
-	default: // for the columns, real and imaginary parts each have both
+	default: // for the columns, whose real and imaginary parts each have two planes
 		need = saturated(8*d, int64(r)+2*int64(c))
 	}
 	if p != Double && !k.split(p) {
-		need = need/2 + min(2*aside, asideBytes) // some kernels leave the squaring to a second kernel
+		need = need/2 + min(2*aside, asideBytes) // some kernels leave the squaring to another kernel
 	}
 	return need
 }

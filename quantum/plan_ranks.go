@@ -21,7 +21,7 @@ type RankPlan struct {
 	Samples     int64  // samples whose states this rank builds
 	Pairs       int64  // entries of K that this rank computes
 	Written     int64  // bytes of K that this rank writes or keeps
-	Rebuilt     int64  // states beyond this rank's fair share, which other ranks build too
+	Rebuilt     int64  // states that this rank builds beyond its fair share, because other ranks build them too
 	Exchanged   int64  // bytes that this rank would receive if other ranks sent it those states
 	Received    int64  // bytes of states that this rank receives, because two GPUs exchange states instead of building all
 	MostSamples int64  // the largest Samples of any rank
@@ -56,7 +56,7 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 	if o.File == "" {
 		kept = r.Written
 	}
-	o.Output = discard{} // the plan leaves out K's tiles
+	o.Output = discard{} // the plan does not count K's tiles
 	asked := o.Tile
 	o.Tile = 0
 	p, err := k.plan(n, m, d, o)
@@ -92,15 +92,15 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 	return p, nil
 }
 
-// discard stands for K's file in a plan.
+// discard replaces K's file in a plan.
 type discard struct{}
 
 func (discard) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }
 
-// Rates are the times of one rank in seconds, from which Plan.Seconds predicts.
+// Rates are the times of one rank in seconds, from which Plan.Seconds predicts the time of a run.
 type Rates struct {
-	State float64 // to build a state
-	Pair  float64 // to compute an entry of K and to write it
+	State float64 // time to build a state
+	Pair  float64 // time to compute an entry of K and to write it
 }
 
 // Seconds predicts how long Gram takes on ranks with these rates. It assumes that the rank with
@@ -110,17 +110,15 @@ func (p Plan) Seconds(r Rates) float64 {
 	return float64(p.Ranks.MostSamples)*r.State + float64(p.Ranks.MostPairs)*r.Pair
 }
 
-// Link returns the speed of a connection between ranks, in bytes per second, above which
-// receiving states would take less time than building them again, as Gram does. It is NaN if
-// no state is built again.
+// Link returns the bytes per second of a connection between ranks above which receiving states would take less time
+// than building them again, as Gram does. It is NaN if no state is built again.
 func (p Plan) Link(r Rates) float64 {
 	return float64(p.Ranks.Exchanged) / (float64(p.Ranks.Rebuilt) * r.State)
 }
 
-// MeasureRates measures the rates of this process. It computes kernels of random samples on the
-// device d, with tiles as large as those of p, several times, and takes the smallest times. This
-// takes a few tenths of a second, and up to about a second for long states on a GPU. It writes to
-// o.Output if that is set. The errors are those of Gram.
+// MeasureRates measures the rates of this process. It computes kernels of random samples on the device d several times,
+// with tiles as large as those of p, and takes the shortest times. This takes a few tenths of a second, and up to about
+// a second for long states on a GPU. It writes to o.Output if that is set. The errors are those of Gram.
 func MeasureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o Options) (least Rates, err error) {
 	defer failed(&err, callsite.Here(), "MeasureRates")
 	least = Rates{math.Inf(1), math.Inf(1)}
@@ -130,7 +128,7 @@ func MeasureRates(ctx context.Context, c *Circuit, d *device.Device, p Plan, o O
 	gpu := d.Kind() == device.CUDA
 	n, passes := measuredSamples(p.Ranks.Side, c.Qubits(), gpu), 1
 	if gpu {
-		passes = 2 // the first one loads kernels and allocates memory
+		passes = 2 // the first pass loads kernels and allocates memory
 	}
 	x := gpk.NewRNG(1).Uniform(gpk.Float64, 0, 2*math.Pi, n, max(c.Features(), 1)).To(d)
 	o.Tile, o.Group, o.Shard, o.File, o.Progress = 2*min(p.Ranks.Side, n), nil, Shard{}, "", nil

@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// planner makes a plan step by step. Each step reads what the steps before it decided.
+// planner makes a plan in steps. Each step depends on the results of the earlier ones.
 type planner struct {
 	k          *kernel
 	o          Options
@@ -45,7 +45,7 @@ func newPlanner(k *kernel, n, m int, d device.Info, o Options) *planner {
 	return l
 }
 
-// insufficient is the error of a plan that needs more memory than the budget.
+// insufficient returns the error of a plan that needs more memory than the budget.
 func (l *planner) insufficient(need int64, format string, args ...any) error {
 	return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, fmt.Sprintf(format, args...), bytesize.Format(need), need, bytesize.Format(l.p.Budget))
 }

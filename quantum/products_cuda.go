@@ -42,7 +42,7 @@ func (g *cudaGram) target(s *device.Stream, at bounds) (t target, err error) {
 	return t, nil
 }
 
-// ahead is the number of tiles that may be in progress: started work cannot be cancelled.
+// ahead is the number of tiles that may be in progress. It is small because started work cannot be cancelled.
 const ahead = 2
 
 // computeTile implements tileEngine.
@@ -77,7 +77,7 @@ func (g *cudaGram) computeTile(a, b stateBlock, at bounds) error {
 	if err != nil {
 		return err
 	}
-	n, off := at.pairs() // the diagonal does not count
+	n, off := at.pairs() // entries on the diagonal do not count
 	g.off.n += off
 	g.entries = append(g.entries, n)
 	g.tiles++
@@ -114,7 +114,7 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, at
 		}
 		done := false
 		if !square {
-			q := cutlass.QuantumGram{Factor: true, Triangle: at.triangle, K: to.Addr(), LD: to.Layout.Strides[0]} // leaves the diagonal as it is
+			q := cutlass.QuantumGram{Factor: true, Triangle: at.triangle, K: to.Addr(), LD: to.Layout.Strides[0]} // it leaves the diagonal unchanged
 			done, err = g.gramKernel(s, q, a, b, to, k, at, nil, []*device.Buffer{to.Buffer})
 		}
 		switch {
@@ -135,7 +135,7 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, at
 		}
 	}
 	if g.points[0] == nil {
-		if len(g.codes) == 0 { // nothing depends on the sample
+		if len(g.codes) == 0 { // no factor depends on the sample
 			err = ops.Fill(s, d, scalarOf(1, g.dt))
 		}
 		return square, err
@@ -147,7 +147,7 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, at
 	})
 }
 
-// pairs are the points of the samples of a tile.
+// pairs returns the points of the samples of a tile.
 func (g *cudaGram) pairs(t bounds) cutlass.QuantumPairs {
 	x, y, size := g.points[0], g.points[g.set(g.y)], uint64(g.dt.Size())
 	return cutlass.QuantumPairs{
@@ -168,8 +168,8 @@ func (g *cudaGram) normalization(one *float64, normX, normY *uint64, jitter *flo
 	return []*device.Buffer{g.norms[0], y}
 }
 
-// precision is the precision for products of states. States have norm 1, so an error that
-// is bounded by the norms of rows satisfies the guarantees.
+// precision returns the precision for products of states. States have norm 1, so an error that is bounded by the
+// norms of rows satisfies the guarantees.
 func (g *cudaGram) precision() matmul.Precision {
 	switch {
 	case g.options.Precision == Double:
@@ -201,6 +201,6 @@ func (g *cudaGram) complete(s *device.Stream, t target, at bounds, square bool) 
 	if t.mirror != nil && t.mirror != t.view.Buffer {
 		writes = append(writes, t.mirror)
 	}
-	g.launches += 2 // another kernel adds up the sums of patches
+	g.launches += 2 // another kernel sums the patches
 	return launchOn(g.dev, s, reads, writes, (*cutlass.Library).QuantumFinish, q)
 }

@@ -57,9 +57,9 @@ type op struct {
 	rows    []uint64 // for stepLinear: bit i of the new index is the parity of rows[i] and the old index
 }
 
-// diagonal is e^(i phi(b)) with phi(b) = sum of linear[p] b_p + sum over p' < p of
-// pairs[p][p'] b_p b_p' + the general terms. Entries are indices of angles in the program's
-// table, or -1.
+// diagonal multiplies the amplitude of b by e^(i phi(b)) with phi(b) = sum of linear[p] b_p
+// + sum over p' < p of pairs[p][p'] b_p b_p' + the general terms. Entries are indices of
+// angles in the program's table, or -1.
 type diagonal struct {
 	linear   []int
 	pairs    [][]int // pairs[p] has p entries, or none if all are -1
@@ -166,8 +166,8 @@ func (p *program) evaluateAngles(angles, half, sin, cos []float64) {
 	sincos(sin, cos, half)
 }
 
-// maxStateQubits bounds a block that is simulated: 2^40 amplitudes exceed any memory, and
-// their indices fit every integer type used.
+// maxStateQubits is the maximum number of qubits of a simulated block: 2^40 amplitudes
+// exceed any memory, and their indices fit every integer type used.
 const maxStateQubits = 40
 
 // lower turns a simplified block into a program.
@@ -280,7 +280,7 @@ func (p *program) diagonal(s *step) *diagonal {
 	return d
 }
 
-// describe reports which angle of a row of samples is not finite.
+// describe returns the error of angle i of a row of samples, which is not finite.
 func (t angleTable) describe(i int, samples string, row int) error {
 	return fmt.Errorf("%w: the angle %v overflows for row %d of %s; scale the features", gpk.ErrNonFinite, t.angles[i], row, samples)
 }

@@ -86,7 +86,7 @@ func (o *Options) checkRanks() error {
 // noDigest is the digest of y in the run file of a symmetric matrix, which has no y.
 var noDigest = strings.Repeat("0", 2*sha256.Size)
 
-// digestOf returns the SHA-256 digest, in hexadecimal, of what is written. It identifies inputs of a matrix.
+// digestOf returns the hexadecimal SHA-256 digest of the bytes that write writes. It identifies inputs of a matrix.
 func digestOf(write func(w io.Writer)) string {
 	h := sha256.New()
 	write(h)
@@ -212,7 +212,7 @@ func (j *job) runPart(ctx context.Context, e engine, against bool, begun time.Ti
 }
 
 // agreeMeanwhile starts to compare the arguments of the ranks, which takes as long as a part of a small matrix on a
-// GPU. The function that it returns waits for the result.
+// GPU. wait waits for the result.
 func (j *job) agreeMeanwhile(c *Circuit, p *share) (wait func() (exchange bool, err error)) {
 	whole := *j
 	wait = sync.OnceValues(func() (bool, error) {
@@ -246,9 +246,9 @@ func (j *job) settle(r *Result, err error) (*Result, error) {
 	return j.exchange(r, done)
 }
 
-// open opens the record of a rank. In a group rank 0 is the first, so that the others find its
-// folder, or hear that K is complete. All have opened theirs when it returns: none completes K,
-// and removes the folder, while another is still looking for it.
+// open opens the record of a rank. In a group, rank 0 opens its record first, so that the others find its folder, or
+// are told that K is complete. When open returns, all ranks have opened their records: otherwise one could complete K,
+// and remove the folder, before another has found it.
 func (j *job) open(run runFile) (err error) {
 	p, o := j.part, j.options
 	if o.Group == nil || p.rank == 0 {

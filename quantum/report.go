@@ -17,7 +17,7 @@ type Report struct {
 
 	// On a GPU the first three are times between events. Copies overlap with products, and
 	// Other is the remaining time.
-	States, Product, Copy, Other time.Duration // building states, 0 where a closed form has none; multiplying; copies to the device and from it, on the CPU statistics and mirror, which a closed form does with its product, and file; the rest
+	States, Product, Copy, Other time.Duration // building states, 0 if a closed form has none; multiplying; copies to and from the device, or on the CPU statistics, mirror and file (a closed form computes statistics and mirror with its product); the rest
 	Writing                      time.Duration // on a GPU, concurrent with the others: writing K to the host's memory or to the file
 	Total                        time.Duration
 
@@ -26,13 +26,13 @@ type Report struct {
 
 	OffDiagonalMean float64 // mean of all entries if K is not symmetric
 	OffDiagonalStd  float64
-	Warning         string // empty, or why the kernel is of little use for learning
+	Warning         string // empty, or why the kernel is hardly useful for learning
 
 	MaxDiagonalError float64 // the largest computed |K_ii - 1|; 0 if K is not symmetric
 	MaxBuilds        int     // the maximum number of times that a state was built
 
-	Peak                       []Bytes // memory in use at most, by name: states, K, workspace (what else the device's pool had in use), K on the host
-	ToDevice, FromDevice       int64   // bytes copied; x is on the device already and does not count
+	Peak                       []Bytes // maximum memory in use, by name: states, K, workspace (all other memory of the device's pool), K on the host
+	ToDevice, FromDevice       int64   // bytes copied; x is already on the device and does not count
 	ToDeviceGBs, FromDeviceGBs float64 // measured by events; a copy of K that waits for the next product includes the wait
 	Launches                   int64   // kernels started; on the CPU matrix products
 }
@@ -49,7 +49,7 @@ const (
 	concentratedMean = 0.01
 )
 
-// finish computes the derived fields; most is the peak of the device's pool relative to its
+// finish computes the derived fields. most is the peak of the device's pool relative to its
 // state before the call.
 func (r *Report) finish(pairs int64, total time.Duration, most int64) {
 	r.Pairs, r.Total = pairs, total
@@ -65,7 +65,7 @@ func (r *Report) finish(pairs int64, total time.Duration, most int64) {
 	r.warn()
 }
 
-// warn sets Warning if the kernel is of little use for learning.
+// warn sets Warning if the kernel is hardly useful for learning.
 func (r *Report) warn() {
 	r.Warning = ""
 	switch {
@@ -107,15 +107,15 @@ func (r Report) String() string {
 	return b.String()
 }
 
-// moments accumulates mean and variance tile by tile. The sums are of differences to the
-// first value, so that a kernel with nearly equal entries keeps its digits.
+// moments accumulates mean and variance tile by tile. It sums differences to the first
+// value, so that a kernel with nearly equal entries loses no digits.
 type moments struct {
 	n          int64
 	shift      float64
 	sum, sumSq float64
 }
 
-// add adds the sums of n values. If n is 0 it adds nothing.
+// add adds the sums of n values. If n is 0, it does nothing.
 func (m *moments) add(sums []laneSums, n int64) {
 	if n == 0 {
 		return

@@ -31,13 +31,13 @@ import (
 type record struct {
 	file, folder string
 	run          runFile
-	loads        []load   // of every rank
+	loads        []load   // the loads of every rank
 	data         *os.File // K.npy, opened for writing only: a network file system then writes the bytes of this rank, not whole pages
 	log          *os.File
 	done         []byte
-	pending      []int         // finished, not yet recorded
-	synced       time.Time     // when some were recorded
-	took         time.Duration // to record them
+	pending      []int         // finished tiles that are not recorded yet
+	synced       time.Time     // when tiles were last recorded
+	took         time.Duration // how long that took
 }
 
 // runFile describes a run.
@@ -51,14 +51,15 @@ const runFormat = 2
 // maxRunBytes bounds the file run.
 const maxRunBytes = 1 << 16
 
-// After the first one, finished tiles are recorded this often at most, and in this part of the
-// time at most: what a process that is killed computed since then is computed again.
+// After the first tile, finished tiles are recorded at most this often, and at most in this
+// fraction of the time. If a process is killed, the tiles that it has computed since then are
+// computed again.
 const (
 	syncEvery = 50 * time.Millisecond
 	syncShare = 20
 )
 
-// errComplete says that another rank has completed the file already.
+// errComplete means that another rank has already completed the file.
 var errComplete = errors.New("complete")
 
 // openRecord opens the folder of a run, or makes it. The error is errComplete if other ranks have
@@ -145,7 +146,7 @@ func (o runFile) differs(r runFile) string {
 
 // header returns the beginning of K's file.
 func (o runFile) header() []byte {
-	h, _ := npy.Header(o.dtype(), o.Rows, o.Columns) // no error: the shape was checked by the plan
+	h, _ := npy.Header(o.dtype(), o.Rows, o.Columns) // the plan has checked the shape
 	return h
 }
 
@@ -186,7 +187,8 @@ func (r *record) create() error {
 	return err
 }
 
-// writeSynced writes a new file of size bytes: the text, then zeros.
+// writeSynced writes a new file of size bytes, which begins with text and is zero after it, and
+// syncs it.
 func writeSynced(name string, text []byte, size int64) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -196,7 +198,7 @@ func writeSynced(name string, text []byte, size int64) error {
 	return errors.Join(err, f.Truncate(size), f.Sync(), f.Close())
 }
 
-// openLog reads which tiles of the rank are done.
+// openLog reads which tiles the rank has finished.
 func (r *record) openLog(p *share) (err error) {
 	if r.log, err = os.OpenFile(r.logName(p.rank), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
 		return err
@@ -226,10 +228,10 @@ func (r *record) damaged(rank int) error {
 
 func (r *record) logName(rank int) string { return filepath.Join(r.folder, "rank-"+strconv.Itoa(rank)) }
 
-// has reports whether a tile is done.
+// has reports whether a tile is finished.
 func (r *record) has(tile int) bool { return r != nil && r.done[tile] == 1 }
 
-// mark adds a tile that was written to the pending ones, and flushes them when it is time.
+// mark adds a written tile to the pending ones, and flushes them when it is time.
 func (r *record) mark(tile int) error {
 	r.pending = append(r.pending, tile)
 	if time.Since(r.synced) < max(syncEvery, syncShare*r.took) {
@@ -238,8 +240,8 @@ func (r *record) mark(tile int) error {
 	return r.flush()
 }
 
-// flush records what was written: first the tiles are on the disk, then their record. Tiles
-// whose Sync fails are never recorded: a later one may succeed although they are lost.
+// flush records the pending tiles: it syncs K.npy, and then writes the record. If the first Sync
+// fails, the tiles are never recorded, because a later Sync may succeed although they are lost.
 func (r *record) flush() error {
 	if len(r.pending) == 0 {
 		return nil
@@ -270,7 +272,7 @@ func (r *record) allDone() bool {
 	return true
 }
 
-// readLog reads a record of so many tiles, or a part of one that is longer.
+// readLog reads a record of `tiles` tiles. If the file is longer, it reads only this part.
 func readLog(name string, tiles int) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -294,10 +296,10 @@ func (r *record) complete() (bool, error) {
 		return false, nil
 	}
 	_, err := os.Stat(r.file)
-	return err == nil, nil // another rank was the last, unless somebody has removed the folder
+	return err == nil, nil // another rank was the last, unless the folder was removed
 }
 
-// retire removes the folder. A rename makes it disappear as a whole.
+// retire removes the folder. It first renames the folder, so that it disappears as a whole.
 func (r *record) retire() error {
 	temp, err := os.MkdirTemp(filepath.Dir(r.file), "."+filepath.Base(r.folder)+"-")
 	if err != nil {

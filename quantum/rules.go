@@ -27,8 +27,8 @@ func newBlock(gates []gate, wires []int) *block {
 }
 
 // addGate appends a gate as steps. Every diagonal gate is a phase that is a polynomial of
-// bits: RZ(t) is -t/2 + t b, CZ pi b c, CP t b c, CRZ(t) with control c is -t/2 c + t b c,
-// RZZ(t) is -t/2 + t (b xor c). Y is i RY(pi).
+// bits: RZ(t) is -t/2 + t b, CZ is pi b c, CP is t b c, CRZ(t) with control c is -t/2 c +
+// t b c, and RZZ(t) is -t/2 + t (b xor c). Y is i RY(pi).
 func (b *block) addGate(k gateKind, w, v int, t Angle) {
 	mw, mv := uint64(1)<<w, uint64(1)<<v
 	half := t.Scale(-0.5)
@@ -122,14 +122,13 @@ func (b *block) addControlled(control, target int, axis gateKind, t Angle) {
 }
 
 // addCX appends a CX. CX maps basis states to basis states, so it can be moved across a
-// diagonal step D, which then reads the bits as they are after it: CX D = D' CX with D'(b)
-// = D(CX b), as CX is its own inverse. A mask that contains the target has its control
-// toggled. A CX is moved only to reach another linear step, where the two become one, and
-// often cancel: CX(i, j) P_j CX(i, j), as in ZZFeatureMap, is just the phase of b_i xor
-// b_j.
+// diagonal step D, which then reads the bits after the CX: CX D = D' CX with D'(b) = D(CX
+// b), as CX is its own inverse. A mask that contains the target has its control toggled. A
+// CX is moved only to reach another linear step, where the two become one, and often
+// cancel: CX(i, j) P_j CX(i, j), as in ZZFeatureMap, is just the phase of b_i xor b_j.
 func (b *block) addCX(control, target int) {
 	s := &step{kind: stepLinear, cx: [][2]int{{control, target}}}
-	place := -1 // the place of s if it reaches no linear step
+	place := -1 // the position of s if it does not reach a linear step
 	var pass []*step
 	for i := len(b.steps); i > 0; i-- {
 		t := b.steps[i-1]
@@ -154,7 +153,7 @@ func (b *block) addCX(control, target int) {
 	b.steps = slices.Insert(b.steps, max(place, 0), s)
 }
 
-// through makes a diagonal step read the bits as they were before a CX.
+// through changes a diagonal step so that it reads the bits before a CX.
 func (s *step) through(control, target int) {
 	moved := func(m uint64) uint64 {
 		if m>>target&1 == 1 {
@@ -236,7 +235,7 @@ func (b *block) cost() int {
 	return n
 }
 
-// isEmpty reports whether a step is the identity.
+// isEmpty reports whether a step has no effect.
 func isEmpty(s *step) bool {
 	switch s.kind {
 	case stepLocal:
@@ -313,9 +312,10 @@ func (b *block) absorb() {
 	}
 }
 
-// dropZeroWires uses that every wire starts in |0>. As long as a wire is |0>, its bit is 0
-// in every basis state with a nonzero amplitude: it can be removed from parities, a phase
-// with an empty parity is 0, and gates that it controls have no effect.
+// dropZeroWires applies the fact that every wire starts in |0>. As long as a wire is |0>,
+// its bit is 0 in every basis state with a nonzero amplitude. So the bit can be removed
+// from parities, a phase with an empty parity is 0, and gates that the wire controls have
+// no effect.
 func (b *block) dropZeroWires() {
 	zero := ^uint64(0)
 	for _, s := range b.steps {

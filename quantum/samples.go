@@ -15,9 +15,9 @@ type samples struct {
 	n, features int
 	data        []float64
 	array       *gpk.Array      // on a GPU
-	number      func(i int) int // returns the user's number of row i; nil: i
+	number      func(i int) int // returns the index of row i in the user's samples; nil: i
 	lent        cpu.Scratch[float64]
-	made        *gpk.Array // array, if free frees it
+	made        *gpk.Array // array, if it must be freed
 }
 
 // free releases the memory of the rows.
@@ -27,7 +27,7 @@ func (s *samples) free() {
 	s.made.Free()
 }
 
-// origin returns the user's number of row i.
+// origin returns the index of row i in the user's samples.
 func (s *samples) origin(i int) int {
 	if s.number == nil {
 		return i
@@ -37,8 +37,8 @@ func (s *samples) origin(i int) int {
 
 func (s *samples) row(i int) []float64 { return s.data[i*s.features : (i+1)*s.features] }
 
-// readSamples copies x [n, features] to the host and checks it: its type, its rank, enough
-// features for the circuit, and no NaN or Inf; these are never repaired.
+// readSamples copies x [n, features] to the host and checks its type, its rank, that it
+// has enough features for the circuit, and that it has no NaN or Inf.
 func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 	if x == nil {
 		return nil, fmt.Errorf("%w: %s is nil", gpk.ErrShape, name)
@@ -74,7 +74,7 @@ func readSamples(name string, x *gpk.Array, need int) (*samples, error) {
 func (s *samples) read(x *gpk.Array) error {
 	wide := x
 	if x.DType() != gpk.Float64 {
-		if err := gpk.Eval(x); err != nil { // else Cast computes a pending x, and the next reader again
+		if err := gpk.Eval(x); err != nil { // otherwise Cast would compute a pending x, and the next reader would compute it again
 			return err
 		}
 		wide = x.Cast(gpk.Float64)

@@ -17,8 +17,8 @@ import (
 // eight layers of one feature on ten qubits. Dividing every float32 state by its length
 // leaves a tenth of that.
 
-// grows reports whether these errors accumulate: if matrices follow the product of vectors,
-// or if one angle is in the vectors of several wires.
+// grows reports whether these errors accumulate, which is the case if matrices follow the product of vectors, or if one
+// angle is in the vectors of several wires.
 func (p *program) grows() bool {
 	seen := map[int]bool{}
 	for _, l := range p.start {
@@ -40,17 +40,16 @@ func (p *program) grows() bool {
 // scaled reports whether states are divided by their lengths.
 func (d *deviceCode) scaled() bool { return d.grows && d.nAngles > 0 && d.dt == gpk.Float32 }
 
-// norms writes the fourth powers of the lengths of n states, at the address at in states, to norms from byte to on. Unless
-// they are the first factors, it multiplies the norms by them.
+// norms writes the fourth powers of the lengths of n states, which begin at the address at, to norms from byte `to` on.
+// If these are not the first factors, it multiplies norms by them.
 func (d *deviceCode) norms(s *device.Stream, n int, states *device.Buffer, at uint64, norms *device.Buffer, to int, first bool) error {
 	return launchCode(d, s, []*device.Buffer{states}, []*device.Buffer{norms}, (*cutlass.Library).QuantumNorms, cutlass.QuantumNorms{
 		Type: d.dt, N: n, Width: d.numbers(), State: at, Out: norms.Addr() + uint64(to), First: first,
 	})
 }
 
-// scale divides n states at the address at in dst by their lengths. lengths and factors
-// have room for n float64 and n float32 numbers: they reuse the buffers of angles and
-// slots.
+// scale divides n states at the address at in dst by their lengths. lengths and factors have room for n float64 and n
+// float32 numbers; they reuse the buffers of angles and slots.
 func (d *deviceCode) scale(s *device.Stream, n int, dst *device.Buffer, at uint64, lengths, factors *device.Buffer) error {
 	width := d.numbers()
 	if err := d.norms(s, n, dst, at, lengths, 0, true); err != nil {

@@ -9,29 +9,29 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// share is the part of one rank in a Gram matrix. K is cut into tiles of side by side entries. Rows
-// of tiles are dealt to the rows of a grid of ranks, and columns of tiles to its columns. So a
-// rank needs the states of about 1/rows + 1/columns of the samples. In a grid of one row, the tiles
-// of a symmetric K are dealt one by one (gather).
+// share is the part of one rank in a Gram matrix. K is cut into tiles of side by side entries. Rows of tiles are
+// distributed to the rows of a grid of ranks, and columns of tiles to its columns. So a rank needs the states of about
+// 1/rows + 1/columns of the samples. In a grid of one row, the tiles of a symmetric K are distributed one by one
+// (gather).
 //
-// A rank's samples are gathered into compact sets, whose tiles are whole tiles of K. For a
-// symmetric K there is one set: the union of the rows and columns of the rank's tiles.
+// A rank's samples are gathered into compact sets, whose tiles are whole tiles of K. For a symmetric K there is one
+// set: the union of the rows and columns of the rank's tiles.
 type share struct {
 	rank, ranks  int
 	grid         [2]int // rows and columns of ranks
 	side         int
 	n, m         int // rows and columns of K
 	symmetric    bool
-	down, across []int          // the grid's row of each row of tiles, and its column of each column of tiles
+	down, across []int          // for each row of tiles its row of the grid, and for each column of tiles its column of the grid
 	sets         [2][]int       // the compact sets of x and y, as numbers of tiles of samples
 	index        map[[2]int]int // the rank's tiles, numbered row by row
 	loads        []load         // the work of every rank
-	states       []bitset       // by rank, the tiles of samples of x, then of those of a different y, whose states it builds
+	states       []bitset       // for each rank the tiles of samples whose states it builds: those of x, then those of a different y
 	record       *record        // the finished tiles, or nil
 	paired       *pairing       // two ranks that exchange states, or nil
 }
 
-// The largest number of tiles in a row and of samples of a K that ranks compute.
+// The maximum numbers of tiles in a row and of samples for a K that ranks compute.
 const (
 	maxTiles = 1 << 14
 	maxDealt = 1 << 29
@@ -74,27 +74,27 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int, gpu bool) (*share
 
 // chooseSide sets side, and returns the largest one. A tile is one product.
 func (p *share) chooseSide(k *kernel, o Options, gpu bool) (most int) {
-	whole, deals := 96, 8 // whole: a multiple of every micro-kernel's tile; deals: the fewest tiles of a rank in a row, fewer cannot be dealt evenly
+	whole, deals := 96, 8 // whole: a multiple of every micro-kernel's tile; deals: the minimum number of tiles of a rank in a row, because fewer cannot be distributed evenly
 	single := min(p.grid[0], p.grid[1]) == 1
 	switch {
 	case gpu:
-		// Long products use a GPU best. The columns of a triangle can be dealt in pairs of equal weight.
+		// Long products use a GPU best. The columns of a triangle can be distributed in pairs of equal weight.
 		whole, deals = 64, 4
 		if single && p.symmetric {
 			deals = 2
 		}
 		most = k.largestGPUSide(o)
 	case single:
-		deals = 4 // even within 1.2 %
+		deals = 4 // the work then differs by at most 1.2 %
 		fallthrough
 	default:
 		most = max(k.side(o.Precision, maxWorkspace/workspacePart, 1), whole)
 	}
 	if p.side = min(o.Tile/2, most); p.side == 0 {
-		fair := min((p.n+p.grid[0]-1)/p.grid[0], (p.m+p.grid[1]-1)/p.grid[1]) // rounded up: a sample left over would need one more row of tiles
+		fair := min((p.n+p.grid[0]-1)/p.grid[0], (p.m+p.grid[1]-1)/p.grid[1]) // rounded up, because a remaining sample would need one more row of tiles
 		if gpu {
 			p.side = (fair + deals - 1) / deals
-			p.side = (p.side + whole - 1) / whole * whole // a narrow last tile would be one more
+			p.side = (p.side + whole - 1) / whole * whole // rounded up, because a narrow last tile would be an additional one
 		} else {
 			p.side = fair / deals / whole * whole
 		}
@@ -116,14 +116,15 @@ func (p *share) below(t int) int64 {
 // extent returns the number of samples of tile t of a set of n.
 func (p *share) extent(t, n int) int { return min(p.side, n-t*p.side) }
 
-// deal deals n tiles to ranks: the heaviest first, each to the rank with the least weight so far, the first of several.
+// deal distributes n tiles to ranks. It takes the heaviest tile first, and gives each to the rank with the least weight
+// so far. Of several such ranks it takes the first.
 func deal(n, ranks int, weight func(i int) int64) []int {
 	order, to, load := make([]int, n), make([]int, n), make([]int64, ranks)
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
-	heap := make([]int, ranks) // of ranks, the next one first
+	heap := make([]int, ranks) // heap of ranks; the next one is first
 	for r := range heap {
 		heap[r] = r
 	}
@@ -144,11 +145,11 @@ func deal(n, ranks int, weight func(i int) int64) []int {
 	return to
 }
 
-// maxEvened bounds the number of tiles in a square K whose tiles on and above the diagonal are dealt one by one. A larger
-// K has over 1,448 columns of tiles, whose deal alone is even among up to 700 ranks.
+// maxEvened is the maximum number of tiles of a square K whose tiles on and above the diagonal are distributed one by
+// one. A larger K has over 1,448 columns of tiles. Distributing whole columns is then even for up to 700 ranks.
 const maxEvened = 1 << 21
 
-// gather deals the tiles, and sets those of the rank and the samples that they need.
+// gather distributes the tiles. It sets the tiles of the rank and the samples that they need.
 func (p *share) gather() {
 	rows, cols := len(p.down), len(p.across)
 	p.states = make([]bitset, p.ranks)
@@ -180,7 +181,7 @@ func (p *share) gather() {
 			number++
 		}
 	}
-	if p.paired != nil { // the states of all samples come to each rank
+	if p.paired != nil { // each rank receives the states of all samples
 		for _, s := range p.states {
 			for t := range rows {
 				s.add(t)
@@ -214,7 +215,7 @@ func (p *share) assign(i, j, rank int) {
 	}
 }
 
-// first returns the first column of tiles that is computed in row i.
+// first returns the first column of tiles that is computed in row i of tiles.
 func (p *share) first(i int) int {
 	if p.symmetric {
 		return i
@@ -280,7 +281,7 @@ func (p *share) size(set int) (n int) {
 	return n
 }
 
-// at returns the number in x or y of sample i of a compact set. p may be nil.
+// at returns the index in x or y of sample i of a compact set. p may be nil.
 func (p *share) at(set, i int) int {
 	if p == nil {
 		return i
@@ -296,14 +297,14 @@ func (p *share) ySet() int {
 	return 1
 }
 
-// tile returns the number of the tile that begins at (i, j) of the compact sets, and whether the
-// rank has yet to compute it.
+// tile returns the number of the tile that begins at (i, j) of the compact sets. wanted reports whether the rank has
+// not computed it yet.
 func (p *share) tile(i, j int) (number int, wanted bool) {
 	number, mine := p.index[[2]int{p.sets[0][i/p.side], p.sets[p.ySet()][j/p.side]}]
 	return number, mine && !p.record.has(number)
 }
 
-// left returns the number of entries that the rank has yet to compute.
+// left returns the number of entries that the rank has not computed yet.
 func (p *share) left() (n int64) {
 	for at, number := range p.index {
 		if !p.record.has(number) {

@@ -2,17 +2,17 @@ package quantum
 
 import "github.com/gpk-go/gpk/internal/cpu"
 
-// number is the type in which states are computed: float32 for complex64 states, float64
-// for complex128.
+// number is the set of types in which states are computed: float32 for complex64 states,
+// float64 for complex128.
 type number interface{ float32 | float64 }
 
-// spread runs f over parts of 0 … n-1.
+// spread is a function that runs f on parts of 0 … n-1.
 type spread func(n int, f func(lo, hi int))
 
-// inline runs everything in the caller's goroutine.
+// inline is a spread that runs everything in the caller's goroutine.
 func inline(n int, f func(lo, hi int)) { f(0, n) }
 
-// minSpread is the number of amplitudes below which another goroutine does not pay off.
+// minSpread is the minimum number of amplitudes for another goroutine.
 const minSpread = 1 << 14
 
 // across is a spread over several goroutines. Parts begin at multiples of minSpread.
@@ -24,7 +24,7 @@ type simulator[T number] struct {
 	p        *program
 	spread   spread
 	angles   []float64
-	half     []float64 // half angles or whole angles, as p.turns says
+	half     []float64 // half angles or whole angles; see p.turns
 	sin, cos []float64 // their sines and cosines
 	factors  [4]T      // scratch for a doubling
 	re, im   []T       // the state
@@ -83,8 +83,8 @@ func (m *simulator[T]) constants() {
 	}
 }
 
-// run computes the state of sample x into re and im, planes of 2^qubits; im is
-// nil for a real program. It returns the first angle that is not finite, or -1.
+// run computes the state of sample x into re and im, planes of 2^qubits; for a real program
+// im is nil. It returns the first angle that is not finite, or -1.
 func (m *simulator[T]) run(x []float64, re, im []T) (bad int) {
 	if bad := m.p.angles.evaluate(x, m.angles); bad >= 0 {
 		return bad
@@ -125,7 +125,7 @@ func (m *simulator[T]) product() {
 		h := 1 << p
 		a, b := m.p.start[p].vector(m.sin, m.cos)
 		m.factors = [4]T{T(real(a)), T(imag(a)), T(real(b)), T(imag(b))}
-		if h < minSpread { // without the allocation of a closure
+		if h < minSpread { // avoids the allocation of a closure
 			double(re[:h], im, re[h:2*h], h, &m.factors)
 			continue
 		}

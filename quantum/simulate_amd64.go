@@ -4,8 +4,8 @@ package quantum
 
 import "golang.org/x/sys/cpu"
 
-// With AVX2; each is documented by the Go form of its name. n is a multiple of eight or
-// four.
+// Assembly with AVX2. The Go function of the same name without the suffix specifies each.
+// n is a multiple of eight or four.
 
 //go:noescape
 func rotateAVX32(xr, xi, ar, ai *float32, er, ei float32, n int)

@@ -76,7 +76,7 @@ func (m *simulator[T]) controlled(o *op) {
 	c := newCoefficients[T](o.local.matrix(m.sin, m.cos))
 	low, high := min(o.control, o.local.position), max(o.control, o.local.position)
 	set, h := 1<<o.control, 1<<o.local.position
-	// A quarter of the indices, in runs of the lower position's length.
+	// A quarter of the indices, in runs of the length of the lower position.
 	m.spread(len(m.re)/4, func(lo, hi int) {
 		for j := lo; j < hi; {
 			off := j & (1<<low - 1)
@@ -169,7 +169,7 @@ func (m *simulator[T]) phases(d *diagonal) {
 	}
 }
 
-// phase returns e^i(angle) of an angle of the table.
+// phase returns e^(i t) for the angle t with an index in the table.
 func (m *simulator[T]) phase(angle int) complex128 {
 	if t := m.p.phases[angle]; t >= 0 {
 		return complex(m.cos[t], m.sin[t])

@@ -2,8 +2,8 @@ package quantum
 
 import "unsafe"
 
-// The time-consuming loops over amplitudes in two planes. Each has a Go form, which is the
-// specification, and on amd64 one in assembly with the same bits.
+// The time-consuming loops over amplitudes in two planes. The Go function specifies each.
+// On amd64 there is also one in assembly with the same bits.
 
 // rotate writes e times (ar, ai) to (xr, xi), which may be the same.
 func rotate[T number](xr, xi, ar, ai []T, er, ei T) {
@@ -30,7 +30,7 @@ func double[T number](r0, im, r1 []T, h int, e *[4]T) {
 		if n%2 == 1 {
 			r0[0], r1[0] = r0[0]*ar, r0[0]*br
 		}
-		for i := n % 2; i < n-1; i += 2 { // two at a time: one depends on where the linker puts the loop
+		for i := n % 2; i < n-1; i += 2 { // two at a time, because the speed of one at a time depends on the alignment of the loop
 			v, w := r0[i], r0[i+1]
 			r0[i], r0[i+1] = v*ar, w*ar
 			r1[i], r1[i+1] = v*br, w*br
@@ -87,7 +87,7 @@ func pairs[T number](r0, s0, r1, s1 []T, u *[8]T) {
 
 // stateLoops are the assembly loops for one type.
 type stateLoops[T number] struct {
-	lanes  int // amplitudes at a time
+	lanes  int // number of amplitudes that are processed together
 	rotate func(xr, xi, ar, ai *T, er, ei T, n int)
 	double func(r0, s0, r1, s1 *T, e *[4]T, n int)
 	times  func(ar, ai, fr, fi *T, n int)

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// sincosAVX processes four elements at a time. It stops at the first four of which one
-// exceeds sincosLimit or is NaN, and returns the number of elements done. n is a multiple
-// of 4.
+// sincosAVX processes four elements at a time. It stops at the first group of four in
+// which an element exceeds sincosLimit or is NaN, and returns the number of elements done.
+// n is a multiple of 4.
 //
 //go:noescape
 func sincosAVX(sin, cos, x *float64, n int, table *[24][4]float64) int
 
-// sincosLimit bounds arguments that are reduced by pi/2 in two parts: the first product is
-// fused, so that the remainder has an error of 2^-54, and so has the second.
+// sincosLimit is the largest argument that is reduced by pi/2 in two parts. Both products
+// are fused with the subtraction, so that each leaves an error of 2^-54.
 const sincosLimit = 1 << 20
 
 var sincosVectors = cpu.X86.HasAVX2 && cpu.X86.HasFMA

@@ -14,10 +14,10 @@ type sink[T number] struct {
 	*job
 	ctx    context.Context
 	k      []T   // K, if all of it is in memory
-	at     int64 // otherwise the offset of the elements in the file
+	at     int64 // otherwise the offset of K's elements in the file
 	mirror []T   // transpose of a tile
 	off    moments
-	sums   []laneSums // of a tile, per strip
+	sums   []laneSums // sums of the strips of a tile
 }
 
 // header writes the header of the file.
@@ -42,9 +42,9 @@ func (s *sink[T]) place(i, j int) ([]T, int) {
 	return s.k[i*s.y.n+j:], s.y.n
 }
 
-// put stores a tile, which is already in K or in a separate buffer, and returns the number of
-// its computed entries. For a symmetric K only tiles on and above the diagonal are stored. post is the postprocessing that the
-// tile's computation has already done, or nil.
+// put stores a tile, which is already in K or in a separate buffer, and returns the number of its computed entries. For
+// a symmetric K only tiles on and above the diagonal are stored. post holds the results if the tile's computation has
+// already done the postprocessing, otherwise it is nil.
 func (s *sink[T]) put(t bounds, tile []T, ld int, post *postprocessing[T]) (int64, error) {
 	n, off := t.pairs()
 	sums := s.sums
@@ -57,7 +57,7 @@ func (s *sink[T]) put(t bounds, tile []T, ld int, post *postprocessing[T]) (int6
 	if t.triangle {
 		s.setDiagonal(tile, ld, t.r)
 		if post == nil {
-			mirrorUpper(tile, ld, t.r) // only the upper half is valid
+			mirrorUpper(tile, ld, t.r) // only the upper half is set
 		}
 	}
 	if !s.whole() {
@@ -91,7 +91,7 @@ func (s *sink[T]) setDiagonal(tile []T, ld, r int) {
 	}
 }
 
-// finished records a tile that a rank has written.
+// finished records that a rank has written a tile.
 func (s *sink[T]) finished(t bounds) error {
 	if s.part == nil || s.part.record == nil {
 		return nil
@@ -175,13 +175,13 @@ func (s *sink[T]) store(t bounds, piece []T, ld int) error {
 	return s.writeBlock(t, npy.Bytes(piece[:(t.r-1)*ld+t.c]), ld)
 }
 
-// writeBytes is the number of bytes that are written to a file between checks of the
-// context: a disk may be slow.
+// writeBytes is the number of bytes that are written to a file between checks of the context. It is small because a
+// disk may be slow.
 const writeBytes = 8 << 20
 
 // writeBlock writes a block, with row pitch ld, to its rows of the file.
 func (s *sink[T]) writeBlock(t bounds, b []byte, ld int) error {
-	if s.part != nil { // in a mirror, too: a symmetric K has one set
+	if s.part != nil { // also for a mirror, because a symmetric K has one set
 		t.i, t.j = s.part.at(0, t.i), s.part.at(s.part.ySet(), t.j)
 	}
 	size, m, step := s.options.Precision.dtype().Size(), s.plan.Samples[1], 1

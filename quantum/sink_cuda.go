@@ -27,13 +27,13 @@ type tileWriter struct {
 
 	k    *gpk.Array
 	host []byte        // K's memory, if it is on the host
-	file sink[float32] // otherwise the file
+	file sink[float32] // otherwise K's file
 
 	closed sync.Once
 	err    error // valid once ended is closed
 	bytes  int64
-	took   time.Duration // time of the copies, by events
-	wrote  time.Duration // time to write them to their destination
+	took   time.Duration // total time of the copies, measured by events
+	wrote  time.Duration // total time of writing tiles to their destination
 }
 
 type tileRoom struct{ tile, mirror *device.Buffer }
@@ -41,7 +41,7 @@ type tileRoom struct{ tile, mirror *device.Buffer }
 type tileJob struct {
 	room  tileRoom
 	at    bounds
-	ready *device.Event // recorded after the computation
+	ready *device.Event // recorded after the tile's computation
 }
 
 func newTileWriter(g *cudaGram) (w *tileWriter, err error) {
@@ -169,7 +169,7 @@ func (w *tileWriter) copy(from *device.Buffer, t bounds) error {
 	return w.file.writeBlock(t, tile, t.c)
 }
 
-// finish waits until all tiles have been written.
+// finish waits until all tiles are written.
 func (w *tileWriter) finish() error {
 	w.closed.Do(func() { close(w.jobs) })
 	<-w.ended

@@ -7,10 +7,10 @@ import (
 	"github.com/gpk-go/gpk/internal/observe"
 )
 
-// site is a line of the user's program that called an exported function of this package.
+// site is the line of the user's program that called an exported function of this package.
 type site struct{ callsite.Site }
 
-// String returns dir/file.go:line.
+// String returns the line as dir/file.go:line.
 func (s site) String() string { return s.Outside("github.com/gpk-go/gpk/quantum") }
 
 // beginOperation reports to the devices' observer that an exported function begins to
@@ -26,7 +26,7 @@ func beginOperation(dev *device.Device, name string, s callsite.Site) *observe.O
 	return op
 }
 
-// failed makes *err an OpError for the exported function op, which defers it and was called at s.
+// failed makes *err an OpError for the exported function op, which was called at s. op defers it.
 func failed(err *error, s callsite.Site, op string) {
 	if *err != nil {
 		*err = fail(s, op, *err)

@@ -19,15 +19,15 @@ const (
 // step is one operation on the wires of a block, 64 at most. Wire w is bit w of the masks.
 type step struct {
 	kind    stepKind
-	wire    int      // of stepLocal; the target of stepControlled
-	factors []factor // of stepLocal: the first acts first
+	wire    int      // wire of stepLocal; target of stepControlled
+	factors []factor // of stepLocal; the first acts first
 
 	control int // of stepControlled
 	axis    gateKind
 	angle   Angle
 
 	terms []term   // of stepDiagonal
-	cx    [][2]int // of stepLinear: control and target, in order
+	cx    [][2]int // of stepLinear: control and target of each CX, in order
 }
 
 // factor is a matrix on one wire: a rotation (gateRX, gateRY, gateP) by an angle,
@@ -71,8 +71,8 @@ func (s *step) wires() uint64 {
 	return w
 }
 
-// changed returns the wires whose bits a step may change: a phase that reads none of them
-// commutes with it.
+// changed returns the wires whose bits a step may change. A phase that reads none of them
+// commutes with the step.
 func (s *step) changed() uint64 {
 	var w uint64
 	switch s.kind {
@@ -143,7 +143,7 @@ func (s *step) rows(n int) []uint64 {
 	return rows
 }
 
-// isIdentity reports whether the CX gates in this order are the identity.
+// isIdentity reports whether the step's CX gates together are the identity.
 func (s *step) isIdentity() bool {
 	for i, r := range s.rows(64) {
 		if r != 1<<i {

@@ -9,7 +9,7 @@ import "slices"
 // X) = exp(-i c/2 X) exp(-i t/2 X). It returns how many gates or parts of gates were
 // removed.
 func (b *block) dropTail() (dropped int) {
-	var touched, changed uint64 // by the steps that remain
+	var touched, changed uint64 // wires of the remaining steps
 	for i := len(b.steps) - 1; i >= 0; i-- {
 		s := b.steps[i]
 		dropped += s.dropTail(touched, changed)
@@ -81,9 +81,9 @@ func dropConstant(a *Angle) (dropped int) {
 	return dropped
 }
 
-// dropConstantTail is dropTail on the gates of a circuit that is too wide for steps: its
-// rule only needs the wires of a gate. Otherwise dropTail runs after the other rules,
-// because CX(i, j) P_j CX(i, j) is one phase only as long as the last CX is there.
+// dropConstantTail is dropTail for the gates of a circuit that is too wide for steps: its rule
+// needs only the wires of a gate. For other circuits dropTail runs after the other rules, because
+// CX(i, j) P_j CX(i, j) is a single phase only if the last CX is still there.
 func dropConstantTail(gates []gate, qubits int) (kept []gate, dropped int) {
 	touched := make([]bool, qubits)
 	for i := len(gates) - 1; i >= 0; i-- {
@@ -103,8 +103,8 @@ func dropConstantTail(gates []gate, qubits int) (kept []gate, dropped int) {
 	return kept, dropped
 }
 
-// dropConstantControls removes controlled gates and two-qubit phases whose qubit is still
-// |0>, before connected wires are determined. It also renames the wires that SWAPs
+// dropConstantControls removes controlled gates and two-qubit phases one of whose qubits is still
+// |0>. It runs before the connected wires are determined. It also renames the wires that SWAPs
 // exchange: out[w] is the final position of the user's wire w.
 func dropConstantControls(gates []gate, qubits int) (kept []gate, out []int) {
 	at := make([]int, qubits) // position of the user's wire w

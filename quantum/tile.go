@@ -7,14 +7,15 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// The time-consuming loops over a tile. Each has a Go form, which is the specification, and
-// on amd64 one in assembly for a multiple of eight or four elements.
+// The time-consuming loops over a tile. The Go function specifies each. On amd64 there is
+// also one in assembly, for a multiple of eight or four elements.
 
-// combine3 multiplies out by |z|^2 for z with the parts re = p1 + p2 and im = p3 - p1 + p2,
-// or writes |z|^2 if first: r rows of cols columns, with row pitch ld in out and lp in the
-// p. The p may be overwritten. They are the three real products of a complex one: with rows
-// X + iY and columns U + iV, conjugated, XU, YV and (X + Y)(U - V), Gauss's three instead
-// of four. Cancellation increases the rounding error by a factor of about three at most.
+// combine3 multiplies out by |z|^2, or writes |z|^2 if first is set, where z has the parts
+// re = p1 + p2 and im = p3 - p1 + p2. All have r rows and cols columns; the row pitch is ld
+// in out, and lp in p1, p2 and p3, which may be overwritten. These are the three real
+// products of a complex product (Gauss's three instead of four): for rows X + iY and
+// conjugated columns U + iV they are XU, YV and (X + Y)(U - V). Cancellation increases the
+// rounding error by a factor of about three at most.
 func combine3[T number](out []T, ld int, p1, p2, p3 []T, lp, r, cols int, first bool) {
 	if r == 0 || cols == 0 {
 		return
@@ -24,7 +25,7 @@ func combine3[T number](out []T, ld int, p1, p2, p3 []T, lp, r, cols int, first 
 		k.combine3(&out[0], ld, &p1[0], &p2[0], &p3[0], lp, r, cols, first)
 		return
 	}
-	// One pass over all rows, in place, so that every element has the assembly's bits.
+	// One in-place pass over all rows, so that every element has the bits of the assembly.
 	p1 = p1[:min(r*lp, len(p1))]
 	n := 0
 	if k != nil {
@@ -48,7 +49,7 @@ func combine3[T number](out []T, ld int, p1, p2, p3 []T, lp, r, cols int, first 
 	}
 }
 
-// square1 multiplies out by p^2, or writes it if first, as combine3 does.
+// square1 multiplies out by p^2, or writes p^2 if first is set, like combine3.
 func square1[T number](out []T, ld int, p []T, lp, r, cols int, first bool) {
 	for y := range r {
 		row, v := out[y*ld:][:cols], p[y*lp:][:cols]
@@ -64,7 +65,7 @@ func square1[T number](out []T, ld int, p []T, lp, r, cols int, first bool) {
 	}
 }
 
-// laneSums has four sums of v - shift, then four of its square.
+// laneSums holds four sums of v - shift, then four of its square.
 type laneSums [8]float64
 
 // total adds the lanes.
@@ -117,7 +118,7 @@ func mirrorUpper[T number](tile []T, ld, n int) {
 	const edge = 64
 	blocks := (n + edge - 1) / edge
 	rows(blocks, n*n/2, func(lo, hi int) {
-		for b := blocks - hi; b < blocks-lo; b++ { // the longest first
+		for b := blocks - hi; b < blocks-lo; b++ { // the block with the longest rows first
 			at, end := b*edge, min((b+1)*edge, n)
 			transpose(tile[at*ld:], ld, tile[at:], ld, at, end-at)
 			for i := at; i < end; i++ {
@@ -146,7 +147,7 @@ var (
 	kernels64 *tileKernels[float64]
 )
 
-// kernels that a processor with fewer features would use, for tests; or nil.
+// narrower32 and narrower64 are the kernels for a processor with fewer features, for tests. They may be nil.
 var (
 	narrower32 *tileKernels[float32]
 	narrower64 *tileKernels[float64]

@@ -4,8 +4,8 @@ package quantum
 
 import "golang.org/x/sys/cpu"
 
-// With AVX2 and FMA, or with AVX-512F if the name contains AVX512F; each is
-// documented by the Go form of its name.
+// Assembly with AVX2 and FMA, or with AVX-512F if the name contains AVX512F. The Go
+// function of the same name without the suffix specifies each.
 
 //go:noescape
 func combine3AVX32(out *float32, ld int, p1, p2, p3 *float32, lp, rows, n int, first bool)

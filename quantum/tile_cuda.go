@@ -34,8 +34,8 @@ func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, at bou
 	return g.gramKernel(s, q, a, b, t.view, 0, at, reads, writes)
 }
 
-// gramKernel multiplies the states of a tile, in the block with that index, by one kernel. Of q it sets what describes
-// the states. It returns false, with nothing started, if there is no such kernel.
+// gramKernel multiplies the states of a tile in one block of the kernel, with a single launch. It sets the fields of q
+// that describe the states. It returns false, with nothing started, if there is no such kernel.
 func (g *cudaGram) gramKernel(s *device.Stream, q cutlass.QuantumGram, a, b stateBlock, to device.View, block int, t bounds, reads, writes []*device.Buffer) (bool, error) {
 	if g.dt != gpk.Float32 {
 		return false, nil
@@ -71,7 +71,7 @@ func (g *cudaGram) uses(t target, reads, writes []*device.Buffer) ([]*device.Buf
 	return reads, append(writes, t.view.Buffer, g.notes, t.mirror)
 }
 
-// closed is fusedTile for single wires.
+// closed computes a tile for single wires, like fusedTile.
 func (g *cudaGram) closed(s *device.Stream, t target, at bounds) (bool, error) {
 	has, err := g.dev.Library().HasQuantumGram(g.dev.Info().Index)
 	if err != nil || !has {
@@ -92,8 +92,8 @@ func (g *cudaGram) closed(s *device.Stream, t target, at bounds) (bool, error) {
 	return true, launchOn(g.dev, s, reads, writes, (*cutlass.Library).QuantumClosedGram, q)
 }
 
-// gramKernels is the number of kernels for a tile of states: for the planes of x, for those
-// of y if it differs, for the tile, and for its sums, unless it is a factor.
+// gramKernels returns the number of kernels for a tile of states: for the planes of x, for those of y if it differs,
+// for the tile, and, unless it is a factor, for its sums.
 func gramKernels(q cutlass.QuantumGram) int64 {
 	n := int64(4)
 	if q.Triangle {
@@ -105,13 +105,11 @@ func gramKernels(q cutlass.QuantumGram) int64 {
 	return n
 }
 
-// direct reports whether there are few enough wires for the kernels that store K from
-// registers.
+// direct reports whether there are few enough wires for the kernels that write K from registers.
 func direct(planar, full int) bool { return (planar+7)/8+(full+3)/4 <= 4 }
 
-// closedKernels is gramKernels for single wires. Many wires need no planes. The kernels for
-// few wires add up their sums themselves, if the rows of K and its mirror allow vector
-// stores.
+// closedKernels returns the number of kernels for a tile of single wires. Many wires need no planes. The kernels for
+// few wires compute their sums themselves, if the rows of K and its mirror allow vector stores.
 func closedKernels(q cutlass.QuantumClosedGram) int64 {
 	if !q.Dot {
 		return 2
@@ -139,9 +137,9 @@ func (g *cudaGram) room(s *device.Stream, need int64) (*device.Buffer, error) {
 	return *room, err
 }
 
-// closedWorkspace is the workspace of gpk_quantum_closed_gram for r rows and c columns: the
-// sums of every tile. For few wires it also has two planes of 16 numbers for each group of
-// four planar wires or two others, in lines of two such groups, padded to whole tiles.
+// closedWorkspace returns the workspace of gpk_quantum_closed_gram for r rows and c columns: the sums of every tile.
+// For few wires it also has two planes of 16 numbers for each group of four planar wires or two others, in lines of
+// two such groups, padded to whole tiles.
 func (k *kernel) closedWorkspace(r, c int) int64 {
 	const side, sums, line = 128, 48, 128
 	down, across := int64((r+side-1)/side), int64((c+side-1)/side)

@@ -10,14 +10,14 @@ type stateBlock struct {
 	slot   int
 }
 
-// tileEngine is the interface of a device to the tile driver.
+// tileEngine is the part of an engine that the tile driver uses.
 type tileEngine interface {
 	// buildStates builds the states of a block in its slot, replacing the previous ones.
 	buildStates(b stateBlock) error
 	// cuts returns the indices at which the tiles of the samples lo … hi-1 begin, and hi.
 	cuts(of *samples, lo, hi int) []int
-	// computeTile multiplies rows of a by columns of b. It stores the tile, and its mirror if K
-	// is symmetric. Of a triangle only the upper part is computed.
+	// computeTile multiplies rows of a by columns of b. It stores the tile, and its mirror if K is symmetric. For a
+	// triangle it computes only the upper part.
 	computeTile(a, b stateBlock, t bounds) error
 }
 
@@ -25,10 +25,10 @@ type tileEngine interface {
 type tileDriver struct {
 	*job
 	slots  [2]stateBlock
-	builds [2][]int // how often the states of each block of x and of y were built
+	builds [2][]int // number of times that the states of each block of x and of y were built
 }
 
-// block is the number of samples whose states are built together: all, or half a tile.
+// block returns the number of samples whose states are built together: all, or half a tile.
 func (d *tileDriver) block() int {
 	if d.plan.Keep == Recompute {
 		return d.plan.Tile / 2
@@ -36,7 +36,7 @@ func (d *tileDriver) block() int {
 	return max(d.x.n, d.y.n, 1)
 }
 
-// set is 0 for x, 1 for a different y.
+// set returns 0 for x, and 1 for a different y.
 func (d *tileDriver) set(of *samples) int {
 	if of == d.x {
 		return 0
@@ -44,8 +44,8 @@ func (d *tileDriver) set(of *samples) int {
 	return 1
 }
 
-// computeTiles computes all tiles by e. The columns are visited in alternating directions,
-// so that one block of each pair is already in its slot.
+// computeTiles computes all tiles with e. It visits the columns in alternating directions, so that one block of each
+// pair is already in its slot.
 func (d *tileDriver) computeTiles(e tileEngine) error {
 	block := d.block()
 	for i := 0; i*block < d.x.n; i++ {
@@ -78,7 +78,8 @@ func (d *tileDriver) computeTiles(e tileEngine) error {
 	return nil
 }
 
-// bounds are those of a tile: r rows from i on and c columns from j on. A triangle is on the diagonal of a symmetric K.
+// bounds are the bounds of a tile: r rows from i on and c columns from j on. A triangle is a tile on the diagonal of a
+// symmetric K.
 type bounds struct {
 	i, r, j, c int
 	triangle   bool
@@ -96,8 +97,8 @@ func (t bounds) pairs() (n, off int64) {
 // mirrored returns the bounds of the transpose.
 func (t bounds) mirrored() bounds { return bounds{t.j, t.c, t.i, t.r, t.triangle} }
 
-// wanted iterates over the tiles of the rows and columns from the first to the second number that are still to be computed.
-// Of a block of a symmetric K with itself these are tiles on and above the diagonal.
+// wanted iterates over the tiles, within the rows and columns from the first to the second number, that are still to be
+// computed. For a block of a symmetric K with itself these are the tiles on and above the diagonal.
 func (d *tileDriver) wanted(e tileEngine, rows, cols [2]int) iter.Seq[bounds] {
 	return func(yield func(bounds) bool) {
 		same := d.symmetric() && rows == cols
@@ -128,7 +129,7 @@ func some(tiles iter.Seq[bounds]) bool {
 	return false
 }
 
-// slot returns the slot that has the states of these samples, or nil.
+// slot returns the slot that holds the states of the samples from lo on, or nil.
 func (d *tileDriver) slot(of *samples, lo int) *stateBlock {
 	for i := range d.slots {
 		if s := &d.slots[i]; s.of == of && s.lo == lo {
@@ -175,7 +176,7 @@ func (d *tileDriver) multiply(e tileEngine, a, b stateBlock) error {
 	return nil
 }
 
-// cut returns the indices from lo on, a side apart, and then hi.
+// cut returns the indices from lo on at a distance of side, and then hi.
 func cut(lo, hi, side int) (at []int) {
 	for ; lo < hi; lo += side {
 		at = append(at, lo)
@@ -183,7 +184,7 @@ func cut(lo, hi, side int) (at []int) {
 	return append(at, hi)
 }
 
-// maxBuilds is the maximum number of times that a block's states were built.
+// maxBuilds returns the maximum number of times that a block's states were built.
 func (d *tileDriver) maxBuilds() (n int) {
 	for _, builds := range d.builds {
 		for _, b := range builds {

@@ -43,16 +43,16 @@ func (p *uploadBlob) code(c *circuitCode) codePlaces {
 	return at
 }
 
-// packed is the upload blob of a kernel, notes and then codes. It is immutable: every Gram
-// matrix with the same number of tiles sends the same bytes.
+// packed is the upload blob of a kernel: the notes, followed by the codes. It is
+// immutable: every Gram matrix with the same number of tiles sends the same bytes.
 type packed struct {
 	tiles int // tiles with notes
 	bytes uploadBlob
 	notes int          // bytes of the notes
-	codes []codePlaces // the blocks', then the wires' if there are any
+	codes []codePlaces // those of the blocks, then that of the wires if there are any
 }
 
-// maxPacked is the size up to which an upload blob is cached.
+// maxPacked is the maximum size of a cached upload blob, in bytes.
 const maxPacked = 1 << 20
 
 // packed returns the upload blob with notes for the given number of tiles.

@@ -14,28 +14,29 @@ import (
 //
 // A qubit's state is a point r of the unit sphere (Bloch's), and |<u|v>|^2 = (1 + r_u .
 // r_v)/2 = 1 - |r_u - r_v|^2/4, as |r| = 1. K of a product state is the product over its
-// qubits: O(n^2 qubits), without a factor of 2^qubits. The second form is the better one:
-// it is exactly 1 for equal samples, and its rounding error, about u (1 - f) for a factor
-// f, adds up over all qubits to about u, while the first loses u for each qubit.
+// qubits: O(n^2 qubits), without a factor of 2^qubits. The second form is more accurate. It
+// is exactly 1 for equal samples. Its rounding error is about u (1 - f) for a factor f,
+// which is about u for all qubits together; the first form loses u for each qubit.
 //
 // A coordinate that is the same for all samples cancels in r_u - r_v: RY leaves y at 0, RX
 // leaves x, H and P leave z. Such a wire has two coordinates, any other three. Coordinates
 // that differ by less than 1e-9 change a factor by less than 1e-18.
 //
 // Samples are stored in panels: for each coordinate, halved, adjacent values of lanes
-// samples. If they do not fill their panels, the first panel is short: above the diagonal
-// the padded columns cost as much as their panel is high, and the last panel is the highest.
+// samples. If they do not fill their panels, the first panel is short, because above the
+// diagonal the cost of padded columns is proportional to the height of their panel, and the
+// last panel is the highest.
 type bloch[T number] struct {
 	*closedForm
 	lanes int    // samples per panel
 	sets  [2][]T // the panels of x and y
 	lead  [2]int // padding lanes of the first panel
-	y     int    // the set of y; 0 if y is x
+	y     int    // index of the set of y; 0 if y is x
 	lent  [2]cpu.Scratch[T]
 }
 
-// closedForm is the description of a kernel's wires. It is cached, because a matrix of few
-// qubits takes less time.
+// closedForm describes the wires of a kernel. It is cached, because computing a matrix of
+// few qubits takes less time.
 type closedForm struct {
 	once         sync.Once
 	wires        []movingWire // planar wires, then full ones
@@ -47,13 +48,13 @@ type closedForm struct {
 type movingWire struct {
 	p    *program
 	axes []int
-	turn [][9]float64 // the rotations of constant parts
+	turn [][9]float64 // the rotations of the constant parts
 }
 
 const sameCoordinate = 1e-9
 
-// panelLanes is the number of samples per panel: 128 bytes, four registers of AVX or two of
-// AVX-512.
+// panelLanes returns the number of samples per panel, which are 128 bytes: four registers
+// of AVX or two of AVX-512.
 func panelLanes[T number]() int { return 128 / int(unsafe.Sizeof(*new(T))) }
 
 // newBloch evaluates the wires of k for x and y.
@@ -94,10 +95,10 @@ func (c *closedForm) find(wires []*program) {
 	c.width = 2*c.planar + 3*c.full
 }
 
-// rotation is the effect of a unitary on a Bloch vector: row i, column j is tr(s_i u s_j
-// u*)/2 with Pauli's s.
+// rotation returns the effect of a unitary on a Bloch vector: row i, column j is tr(s_i u
+// s_j u*)/2 with Pauli's matrices s.
 func (u matrix) rotation() (r [9]float64) {
-	for j, v := range [3][2]complex128{{1, 1}, {1, 1i}, {1, 0}} { // sqrt 2 of the states at x, y; of that at z
+	for j, v := range [3][2]complex128{{1, 1}, {1, 1i}, {1, 0}} { // the states at x, y and z; the first two are multiplied by sqrt 2
 		a, b := u[0]*v[0]+u[1]*v[1], u[2]*v[0]+u[3]*v[1]
 		p := blochVector(a, b)
 		for i := range 3 {
@@ -110,7 +111,8 @@ func (u matrix) rotation() (r [9]float64) {
 	return r
 }
 
-// blochVector is the point of a|0> + b|1>; its length is the squared length of that state.
+// blochVector returns the Bloch vector of a|0> + b|1>. Its length is the squared length of
+// that state.
 func blochVector(a, b complex128) [3]float64 {
 	return [3]float64{
 		2 * (real(a)*real(b) + imag(a)*imag(b)),
@@ -122,7 +124,7 @@ func blochVector(a, b complex128) [3]float64 {
 // maxLanes is the maximum number of samples per panel.
 const maxLanes = 32
 
-// points are the halved Bloch vectors of the samples in a panel.
+// points holds the halved Bloch vectors of the samples in a panel.
 type points [3][maxLanes]float64
 
 func (b *bloch[T]) free() {
@@ -134,7 +136,7 @@ func (b *bloch[T]) free() {
 func (b *bloch[T]) panels(ctx context.Context, s *samples, out []T, lead int) error {
 	n := (s.n + b.lanes - 1) / b.lanes
 	one := b.lanes * b.width
-	// Padding lanes are read but their results are not used; zeros avoid slow or special
+	// Padding lanes are read, but their results are not used. Zeros avoid slow or special
 	// values.
 	clear(out[:min(one, len(out))])
 	clear(out[n*one:])
@@ -173,7 +175,7 @@ func (p *wirePanel) evaluate(w *movingWire, s *samples, lo, hi int) error {
 	for l := range z {
 		z[l] = 0.5
 	}
-	known := -1 // the angle whose sine and cosine have been computed
+	known := -1 // the angle whose sine and cosine are already computed
 	for i, part := range w.p.start[0].parts {
 		if part.kind == constantFactor {
 			r := &w.turn[i]
@@ -190,8 +192,8 @@ func (p *wirePanel) evaluate(w *movingWire, s *samples, lo, hi int) error {
 			sincos(p.sin[:n], p.cos[:n], p.angle[:n])
 			known = part.angle
 		}
-		// Right-handed rotation about an axis.
-		u, v := x, y // gateP
+		// A right-handed rotation about an axis.
+		u, v := x, y // for gateP
 		switch part.kind {
 		case gateRX:
 			u, v = y, z

@@ -6,13 +6,13 @@ import (
 	"github.com/gpk-go/gpk/internal/cpu"
 )
 
-// postprocessing is the postprocessing of a tile's blocks while they are in the first-level
-// cache: the statistics, and the mirror of blocks above the diagonal.
+// postprocessing holds the results of processing a tile's blocks while they are in the
+// first-level cache: the statistics, and the mirror of blocks above the diagonal.
 type postprocessing[T number] struct {
 	mirror []T // transpose of the tile, or nil
 	ld     int
 	shift  float64
-	sums   []laneSums // per row of panels
+	sums   []laneSums // sums of each row of panels
 }
 
 // panel returns the position of sample i of a set.
@@ -29,8 +29,8 @@ func (b *bloch[T]) strips(i0, r int) int {
 }
 
 // typical returns approximately the mean of the entries in the tile's first block, without
-// those on and below the diagonal. It has 16 bits, so that differences to it, which are
-// squared in float32, are exact or have rounding errors of either sign.
+// those on and below the diagonal. It has 16 significant bits, so that differences to it,
+// which are squared in float32, are exact or have rounding errors of either sign.
 func (b *bloch[T]) typical(t bounds) float64 {
 	t.r, t.c = min(t.r, b.lanes), min(t.c, b.lanes)
 	out := make([]T, t.r*t.c)
@@ -49,9 +49,9 @@ func (b *bloch[T]) typical(t bounds) float64 {
 	return float64(math.Float32frombits(math.Float32bits(float32(sum/float64(n))) &^ 0xff))
 }
 
-// addDiagonal adds half the moments of a block on the diagonal, without its diagonal, which
-// becomes the shift. Such a block is symmetric bit for bit, because the differences are
-// squared.
+// addDiagonal adds half the moments of a block on the diagonal. It replaces the block's
+// diagonal by the shift, so that the diagonal adds nothing. Such a block is symmetric bit
+// for bit, because the differences are squared.
 func (s *postprocessing[T]) addDiagonal(block []T, w, ny, nx int, sums *laneSums) {
 	for i := range ny {
 		block[i*w+i] = T(s.shift)
@@ -63,8 +63,8 @@ func (s *postprocessing[T]) addDiagonal(block []T, w, ny, nx int, sums *laneSums
 	}
 }
 
-// tile writes the product over all wires for r rows from i0 on and cols columns from j0 on;
-// on the diagonal at least the entries on and above it. With s, which may be nil, it
+// tile writes the product over all wires for r rows from i0 on and cols columns from j0 on.
+// On the diagonal it writes at least the entries on and above it. If s is not nil, it
 // postprocesses them, and writes all of a tile on the diagonal. If there are no wires, it
 // returns false and writes nothing.
 func (b *bloch[T]) tile(tile []T, ld int, t bounds, s *postprocessing[T]) bool {
@@ -143,8 +143,8 @@ func mirrorBlock[T number](dst []T, ld int, block []T, r, cols int, shift float6
 
 // factors writes the products of 1 - |point - column|^2 over all wires for `rows` points,
 // adjacent from point on in their panel, and a panel of columns, to out and to packed. In
-// packed, and for the coordinates, the row pitch is a panel's lanes. ahead has as many
-// rows, with pitch la, that will be written next.
+// packed, and for the coordinates, the row pitch is a panel's lanes. ahead points to the
+// rows that will be written next, with pitch la, for prefetching.
 func factors[T number](out []T, ld int, packed, point, panel []T, rows, planar, full int, ahead []T, la int) {
 	if k := kernels[T](); k != nil {
 		k.factors(&out[0], ld, &packed[0], &point[0], &panel[0], rows, planar, full, &ahead[0], la)
