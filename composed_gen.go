@@ -14,31 +14,31 @@ func Arange(dt dtype.DType, n int) *Array {
 	return compose.Arange[*Array](array.NewOperation("Arange", nil), dt, n)
 }
 
-// ArangeStep returns start, start + step, start + 2 step, … before stop, each of them
-// computed in float64 and rounded to dt once: ceil((stop - start)/step) numbers, none where
-// that is negative. Integer types take whole numbers that they hold, others are ErrDType. A
-// step of 0 and bounds that are not finite are ErrShape.
+// ArangeStep returns start, start + step, start + 2 step, … before stop: ceil((stop -
+// start)/step) numbers, or none if that is negative. Each is computed in float64 and rounded
+// to dt once. For integer types, start and step must be whole, and the type must hold all
+// numbers; otherwise the error is ErrDType. A step of 0 and bounds that are not finite are
+// ErrShape.
 func ArangeStep(dt dtype.DType, start, stop, step float64) *Array {
 	return compose.ArangeStep[*Array](array.NewOperation("ArangeStep", nil), dt, start, stop, step)
 }
 
-// ArgSort returns the indices, Int64, that put the elements along an axis in order, for real
-// types and Bool. It is stable in both directions: equal elements, -0 and 0 among them, keep
-// their order. NaN is the largest.
+// ArgSort returns the indices, Int64, that sort the elements along an axis, for real types
+// and Bool. It is stable in both directions: equal elements, including -0 and 0, keep their
+// order. NaN is the largest.
 func ArgSort(a *Array, axis int, descending bool) *Array { return a.ArgSort(axis, descending) }
 
-// AsStrided returns a view of a shape whose neighbours along axis d are strides[d] elements
-// apart in memory. It begins offset elements behind the first of a; no offset means 0. A
-// view that leaves the memory between the first and the last element of a is ErrShape. One
-// whose elements may share memory cannot be written in place.
+// AsStrided returns a view with a shape and with strides, in elements. It begins offset elements after the first
+// element of a; no offset means 0. A view that reaches outside the memory between the first and the last element of
+// a is ErrShape. If elements of the view share memory, it cannot be written in place.
 func AsStrided(a *Array, shape, strides []int, offset ...int) *Array {
 	return a.AsStrided(shape, strides, offset...)
 }
 
-// At returns a view with one index for each of the leading axes, which the view lacks. For a
-// matrix, x.At(2) is the third row, and x.At(2, -1) is the last element of that row, which is
-// 0-d. Negative indices count from the end. An index outside its axis and more indices than
-// axes are ErrShape.
+// At returns a view of the elements at one index for each of the leading axes. The view does
+// not have these axes. For a matrix, x.At(2) is the third row, and x.At(2, -1) is the last
+// element of that row, which is 0-d. Negative indices count from the end. An index outside its
+// axis and more indices than axes are ErrShape.
 func At(a *Array, index ...int) *Array { return a.At(index...) }
 
 // BinCount returns the number of elements of a that equal 0, 1, …, as Int64. With weights it returns the sum of their
@@ -49,9 +49,10 @@ func BinCount(a *Array, minLength int, weights ...*Array) *Array {
 	return a.BinCount(minLength, weights...)
 }
 
-// BottomK returns the k smallest elements along an axis in ascending order, and their indices
-// there, as Int64, for real types and Bool. NaN is the largest; of equal elements, -0 and 0
-// among them, the first comes first. A k below 0 or beyond the axis is ErrShape.
+// BottomK returns the k smallest elements along an axis in ascending order, and their
+// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including -0
+// and 0, are in the order of their indices. A k below 0 or above the axis' length is
+// ErrShape.
 func BottomK(a *Array, k, axis int) (values, indices *Array) { return a.BottomK(k, axis) }
 
 // BroadcastArrays returns views of arrays, broadcast to one shape. Their types may differ.
@@ -59,13 +60,12 @@ func BroadcastArrays(as ...*Array) []*Array {
 	return compose.BroadcastArrays(array.NewOperation("BroadcastArrays", as), as...)
 }
 
-// Chunk returns views of at most n parts that a falls into along an axis. Each has the
-// length of the axis over n, rounded up, and the last what is left. An empty axis is one
-// part.
+// Chunk returns views of at most n parts of a along an axis. Each has the length of the
+// axis divided by n, rounded up; the last may be shorter. An empty axis is one part.
 func Chunk(a *Array, n, axis int) []*Array { return a.Chunk(n, axis) }
 
-// Concat joins arrays of one type along an axis. Their lengths may differ along this axis
-// alone.
+// Concat joins arrays of one type along an axis. Their lengths may differ only along this
+// axis.
 func Concat(axis int, as ...*Array) *Array {
 	return compose.Concat(array.NewOperation("Concat", as), axis, as...)
 }
@@ -74,26 +74,26 @@ func Concat(axis int, as ...*Array) *Array {
 // the result lacks unless KeepDims is among them; no axes means all. NaN differs from 0.
 func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...) }
 
-// Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
-// both. The other axes broadcast. The axis is counted in a; in b it is as far from the last axis.
-// A component is the difference of two rounded products.
+// Cross returns the cross products of the vectors of a and b along an axis, of length 3 in both.
+// The other axes broadcast. The axis is an axis of a; in b it is the axis at the same distance
+// from the last one. A component is the difference of two rounded products.
 func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
-// rounded once. The CPU multiplies one factor after the other; a GPU multiplies elements 2^k apart in log2 n passes
-// (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends on the length alone.
+// rounded once. The CPU multiplies the factors in order. A GPU multiplies elements at a distance of 2^k in log2 n
+// passes (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends only on the length.
 func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
 
-// Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
-// of zeros whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal
-// outside the matrix and other numbers of axes are ErrShape.
+// Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix of zeros
+// whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal outside the
+// matrix is ErrShape, and so is an a with another number of axes.
 func Diag(a *Array, k ...int) *Array { return a.Diag(k...) }
 
-// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
-// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal.
-// A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
-// x.Diagonal().Sum(-1).
+// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements (i, i+k),
+// in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal. A
+// diagonal outside the matrix, and an a with fewer than two axes, are ErrShape. The trace of
+// matrices is x.Diagonal().Sum(-1).
 func Diagonal(a *Array, k ...int) *Array { return a.Diagonal(k...) }
 
 // Diff returns the n-th differences of a along an axis. The first differences are a[i+1] - a[i];
@@ -101,22 +101,22 @@ func Diagonal(a *Array, k ...int) *Array { return a.Diagonal(k...) }
 // n is at least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
 func Diff(a *Array, n, axis int) *Array { return a.Diff(n, axis) }
 
-// Einsum returns the sum of products that an equation names, as NumPy's einsum: each letter
-// is an axis, those of the operands stand between commas, and those of the result behind
-// "->". A letter that the result lacks is summed over. A letter that occurs twice in one
-// operand selects its diagonal. "..." stands for the other axes, which are broadcast. Without "->" the result
-// has the axes of "..." and then the letters that occur once, in alphabetical order.
+// Einsum returns the sum of products that an equation describes, as NumPy's einsum. Each letter is an axis.
+// The letters of the operands are separated by commas, and those of the result follow "->". A letter that the
+// result does not have is summed over. A letter that occurs twice in one operand selects its diagonal. "..."
+// stands for the other axes, which are broadcast. Without "->" the result has the axes of "..." and then the
+// letters that occur once, in alphabetical order.
 //
 //	scores := gpk.Einsum("bhqd,bhkd->bhqk", q, k)
 //
-// Axes that a single operand has and the result lacks are summed first. Pairs of operands
-// are multiplied in the order that needs the fewest multiplications, which Explain prints.
-// A product that sums is MatMul, of views where the strides allow it, in the precision of
-// SetPrecision; each step is rounded to the type. Int8 and Uint8 give Int32, and other
-// integers wrap in their type. One operand that is not summed gives a view of its type.
+// An axis that only one operand has, and not the result, is summed first. Pairs of operands are multiplied in
+// the order that needs the fewest multiplications, which Explain prints. A product with a sum is a MatMul in
+// the precision of SetPrecision, on views if the strides allow it. Each step is rounded to the type. Int8 and
+// Uint8 give Int32, and other integers wrap in their type. A single operand without a sum gives a view of its
+// type.
 //
-// An equation that does not parse or fit the shapes is ErrShape, with a caret under the
-// place. Operands of two types are ErrDType, and so is a sum or product of Bool.
+// An equation that does not parse or does not fit the shapes is ErrShape, with a caret under the error.
+// Operands of two types are ErrDType, and so is a sum or product of Bool.
 func Einsum(equation string, as ...*Array) *Array {
 	return compose.Einsum(array.NewOperation("Einsum", as), equation, as...)
 }
@@ -126,8 +126,8 @@ func Eye(dt dtype.DType, n int) *Array {
 	return compose.Eye[*Array](array.NewOperation("Eye", nil), dt, n)
 }
 
-// Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a
-// view where the strides allow it.
+// Flatten returns a copy of the elements in row-major order along one axis. Reshape(-1) returns a view if the
+// strides allow it.
 func Flatten(a *Array) *Array { return a.Flatten() }
 
 // Flip returns a view in which the named axes run backwards; no axes means all.
@@ -140,8 +140,8 @@ func Full(dt dtype.DType, value any, shape ...int) *Array {
 	return compose.Full[*Array](array.NewOperation("Full", nil), dt, value, shape...)
 }
 
-// FullLike returns an array whose every element is value, as Full takes it, of the shape of
-// like, on its device; of its type, or of the one given.
+// FullLike returns an array whose every element is value, as for Full, in the shape and type
+// of like, on its device. A type may be given instead.
 func FullLike(like *Array, value any, dt ...dtype.DType) *Array {
 	return compose.FullLike(array.NewOperation("FullLike", []*Array{like}), like, value, dt...)
 }
@@ -154,33 +154,32 @@ func Histogram(a *Array, bins int, lo, hi float64) (counts, edges *Array) {
 	return a.Histogram(bins, lo, hi)
 }
 
-// HistogramDensity is Histogram with each number over the width of the interval and the sum of
-// all numbers: the density of the elements in the range, Float64, whose integral is 1. Where no
-// element lies in the range it is NaN.
+// HistogramDensity is Histogram with each number divided by the width of its interval and by the sum of all numbers. It
+// is the density of the elements in the range, Float64, whose integral is 1. It is NaN if no element is in the range.
 func HistogramDensity(a *Array, bins int, lo, hi float64) (density, edges *Array) {
 	return a.HistogramDensity(bins, lo, hi)
 }
 
-// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one fewer than edges,
-// which has one axis and real elements in ascending order. Each interval holds its lower edge, and the last one its
-// upper edge too. Fewer than two edges, and edges that do not ascend, or are NaN, are ErrShape; the latter is found
-// as an index of Take outside its axis.
+// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one number fewer than
+// edges, which has one axis and ascending elements of a real type. Each interval includes its lower edge, and the last
+// one also its upper edge. Fewer than two edges, and edges that do not ascend or are NaN, are ErrShape; the latter is
+// found on the device, like an index of Take outside its axis.
 func HistogramEdges(a, edges *Array) *Array { return a.HistogramEdges(edges) }
 
-// Index returns a view with one index for each of the leading axes: an int, whose axis the view lacks;
-// gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or gpk.All, all of an axis. Axes without an
-// index are whole: x.Index(gpk.Range(2, gpk.End), gpk.All, 3). Negative numbers count from the end. An int outside
-// its axis, more indices than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
+// Index returns a view with one index for each of the leading axes. An index is an int, whose axis the view does
+// not have; gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or gpk.All, the whole axis. Axes
+// without an index are whole: x.Index(gpk.Range(2, gpk.End), gpk.All, 3). Negative numbers count from the end. An
+// int outside its axis, more indices than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
 func Index(a *Array, index ...any) *Array { return a.Index(index...) }
 
 // IndexSelect returns the parts of a at indices along an axis, or those where a mask is true. indices has one axis.
-// Of type Int32 or Int64 it is Take, and negative ones count from the end. Of type Bool it is a mask of the length of
-// the axis, and the length of the result is the number of elements that are true: IndexSelect waits for it as Nonzero
-// does. A mask of another length is ErrShape, and any other type ErrDType.
+// For Int32 or Int64 it is Take, and negative indices count from the end. Bool is a mask of the length of the axis.
+// The length of the result is then the number of true elements, for which IndexSelect waits as Nonzero does. A mask
+// of another length is ErrShape, and any other type ErrDType.
 func IndexSelect(a, indices *Array, axis int) *Array { return a.IndexSelect(indices, axis) }
 
-// Kron returns the Kronecker product: every element of a times all of b, in blocks of b's
-// shape. The one with fewer axes gets leading axes of length 1. Types are as for Mul.
+// Kron returns the Kronecker product: every element of a times all of b, in blocks of b's shape. The operand
+// with fewer axes gets leading axes of length 1. Types are as for Mul.
 func Kron(a, b *Array) *Array { return a.Kron(b) }
 
 // Linspace returns n numbers evenly spaced from lo to hi, including both: lo + i (hi -
@@ -203,37 +202,35 @@ func LogSumExp(a *Array, axes ...int) *Array { return a.LogSumExp(axes...) }
 // for which MaskedSelect waits as Nonzero does.
 func MaskedSelect(a, mask *Array) *Array { return a.MaskedSelect(mask) }
 
-// Median returns the middle element in rising order over the given axes, or the mean of the
-// two in the middle. The result lacks the axes unless KeepDims is among them; no axes means
-// all. NaN among the elements gives NaN, and so do no elements.
+// Median returns the middle element in ascending order over the given axes, or the mean of the two middle ones. The
+// result lacks the axes unless KeepDims is among them; no axes means all. If an element is NaN, or if there are no
+// elements, the result is NaN.
 func Median(a *Array, axes ...int) *Array { return a.Median(axes...) }
 
-// Meshgrid returns the coordinates of a grid as views, one for each array. It is NumPy's
-// meshgrid with indexing="xy": of 1-D arrays of lengths n0, n1, n2, … each has the shape [n1, n0, n2, …], and
-// the first changes along axis 1. 0-d arrays count as one element.
+// Meshgrid returns the coordinates of a grid as views, one for each array, as NumPy's meshgrid with
+// indexing="xy". For 1-D arrays of lengths n0, n1, n2, … each view has the shape [n1, n0, n2, …], and the
+// first array changes along axis 1. 0-d arrays count as one element.
 func Meshgrid(as ...*Array) []*Array {
 	return compose.Meshgrid(array.NewOperation("Meshgrid", as), as...)
 }
 
-// MeshgridIJ is Meshgrid with indexing ij: the shape is [n0, n1, n2, …], and array i changes
-// along axis i.
+// MeshgridIJ is Meshgrid with indexing="ij": the shape is [n0, n1, n2, …], and array i changes along axis i.
 func MeshgridIJ(as ...*Array) []*Array {
 	return compose.MeshgridIJ(array.NewOperation("MeshgridIJ", as), as...)
 }
 
-// MoveAxis returns a view with axis from at place to; the other axes keep their order.
+// MoveAxis returns a view in which axis from is at position to. The other axes keep their order.
 func MoveAxis(a *Array, from, to int) *Array { return a.MoveAxis(from, to) }
 
-// NextAfter returns the number of the type that follows a in the direction of b, broadcast. It is
-// b where the two are equal, and NaN where either is NaN. Inf follows the largest number.
-// The neighbours are computed as sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
-// predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
+// NextAfter returns the number of the type next to a in the direction of b, broadcast. It is b if the two
+// are equal, and NaN if either is NaN. Inf follows the largest number. The neighbours are computed as sums,
+// rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing predecessor and successor in
+// rounding to nearest, BIT 49 (2009) 419).
 func NextAfter(a, b *Array) *Array { return a.NextAfter(b) }
 
-// Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
-// array, Int64, for each axis. NaN differs from 0. Their length is known when the elements
-// are, so that Nonzero waits for the device, as IndexSelect and MaskedSelect with a mask,
-// Unique and BinCount do; no other operation does. A 0-d array is ErrShape.
+// Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each
+// axis. NaN differs from 0. Their length depends on the elements, so Nonzero waits for the device. Only IndexSelect
+// and MaskedSelect with a mask, Unique, UniqueAll and BinCount do so too. A 0-d array is ErrShape.
 func Nonzero(a *Array) []*Array { return a.Nonzero() }
 
 // Norm returns the Euclidean norm, the square root of the sum of |a|^2, over the given axes,
@@ -241,8 +238,8 @@ func Nonzero(a *Array) []*Array { return a.Nonzero() }
 // give their real type. Half types are computed in Float32 and rounded once.
 func Norm(a *Array, axes ...int) *Array { return a.Norm(axes...) }
 
-// OneHot returns, along a new last axis of n elements, 1 at the place that each index, of an
-// integer type, names, and 0 elsewhere, of type dt. An index outside 0 to n-1 gives zeros.
+// OneHot returns, for each index, of an integer type, n elements of type dt along a new last
+// axis: 1 at the index, and 0 elsewhere. If an index is not from 0 to n-1, all are 0.
 func OneHot(indices *Array, n int, dt dtype.DType) *Array {
 	return compose.OneHot(array.NewOperation("OneHot", []*Array{indices}), indices, n, dt)
 }
@@ -252,8 +249,8 @@ func Ones(dt dtype.DType, shape ...int) *Array {
 	return compose.Ones[*Array](array.NewOperation("Ones", nil), dt, shape...)
 }
 
-// OnesLike returns ones of the shape of like, on its device; of its type, or of the one
-// given.
+// OnesLike returns ones in the shape and type of like, on its device. A type may be given
+// instead.
 func OnesLike(like *Array, dt ...dtype.DType) *Array {
 	return compose.OnesLike(array.NewOperation("OnesLike", []*Array{like}), like, dt...)
 }
@@ -262,74 +259,75 @@ func OnesLike(like *Array, dt ...dtype.DType) *Array {
 // taken in row-major order. Types are as for Mul.
 func Outer(a, b *Array) *Array { return a.Outer(b) }
 
-// Pad returns a with a number around it, as Full takes it: widths[d] elements before and
-// after along axis d.
+// Pad returns a surrounded by a number, as for Full: widths[d] elements before and after
+// along axis d.
 func Pad(a *Array, widths [][2]int, value any) *Array { return a.Pad(widths, value) }
 
-// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis, and at the index's own
-// place along the others, is that of values: the inverse of TakeAlongAxis. Indices, Int32 or Int64, have as many axes
-// as a, and are broadcast to its shape along the others; negative ones count from the end. values is an *Array of a's
-// type, broadcast to the shape of the indices, or a number. Where indices name an element twice, the last in
-// row-major order counts. An index outside the axis is ErrShape, found as that of Take.
+// PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and
+// whose other indices are those of the element of indices, as NumPy's put_along_axis. It is the inverse of
+// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its shape along the others.
+// Negative ones count from the end. values is an *Array of a's type, broadcast to the shape of the indices, or a
+// number. If several indices name an element, the last in row-major order counts. An index outside the axis is
+// ErrShape, found as for Take.
 func PutAlongAxis(a, indices *Array, values any, axis int) *Array {
 	return a.PutAlongAxis(indices, values, axis)
 }
 
-// Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
-// given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
-// does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
-// rounded once.
+// Quantile returns the element at position q (n - 1) of the n elements in ascending order, over the given axes, as for
+// Median. Between two positions it interpolates linearly, as NumPy does by default. A q outside 0 to 1 is
+// ErrUnsupported. Half types are interpolated in Float32 and rounded once.
 func Quantile(a *Array, q float64, axes ...int) *Array { return a.Quantile(q, axes...) }
 
-// Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
-// The elements are sorted once, or on a CPU selected once.
+// Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …]. The elements are sorted
+// only once, or, on a CPU, selected once.
 func Quantiles(a *Array, q []float64, axes ...int) *Array { return a.Quantiles(q, axes...) }
 
 // Repeat returns every element n times, one after the other, along an axis.
 func Repeat(a *Array, n, axis int) *Array { return a.Repeat(n, axis) }
 
-// Roll returns a with every element shift places further along each of the axes; those that
-// leave the end come in at the beginning. No axes rolls the elements in row-major order. An
-// axis may be named twice. A negative shift rolls backwards.
+// Roll returns a with its elements shifted by `shift` along each of the axes. Elements
+// beyond the end re-enter at the beginning. No axes rolls the elements in row-major order.
+// An axis may occur twice. A negative shift rolls backwards.
 func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes...) }
 
 // ScatterAdd returns a copy of a in which values are added to the elements at indices along an axis. It is the
 // transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape. Negative ones count from the end.
-// All values of an index that occurs several times are added, in an order that depends on the indices alone or does
-// not matter: on one device the bits are the same in every run. values, of a's type, is broadcast to the shape of
-// Take(a, indices, axis). Halves are computed in Float32 and rounded once, integers wrap. An index outside the axis
-// is ErrShape, found as that of Take. Bool is ErrDType.
+// If an index occurs several times, all its values are added. The order does not matter or depends only on the
+// indices, so the bits are the same in every run on one device. values, of a's type, is broadcast to the shape of
+// Take(a, indices, axis). Half types are computed in Float32 and rounded once, integers wrap. An index outside the
+// axis is ErrShape, found as for Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are added in any order;
-// all others are sorted by index and added in runs of 32, those of Float32 and Complex64 in double precision and
-// rounded once. Where Float32 and Complex64 have few sums in narrow rows, as from 2^24 single elements to 2^16, they
-// are added exactly and rounded once.
+// The CPU adds the values in order. A GPU adds integers of 32 and 64 bits in any order. It sorts all others by index
+// and adds them in runs of 32, Float32 and Complex64 in double precision with one rounding. If Float32 and Complex64
+// have few sums in narrow rows, such as 2^24 single elements at 2^16 indices, they are added exactly and rounded
+// once.
 func ScatterAdd(a, indices, values *Array, axis int) *Array {
 	return a.ScatterAdd(indices, values, axis)
 }
 
-// SearchSorted returns, for each element of values, the index, Int64, at which it can be put into a without breaking
-// its order: the number of elements of a below it; with right also those equal to it. a has one axis, is in ascending
-// order with NaN last, as Sort leaves it, and has the type of values, a real one or Bool; its order is not checked.
-// Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
+// SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
+// breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
+// ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
+// checked. Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each with one
+// gather.
 func SearchSorted(a, values *Array, right bool) *Array { return a.SearchSorted(values, right) }
 
-// Sort returns the elements along an axis in rising order, or in falling order where
-// descending, for real types and Bool. NaN is the largest: the last in rising order, and the
-// first in falling; -0 is below 0.
+// Sort returns the elements along an axis in ascending order, or with descending in
+// descending order, for real types and Bool. NaN is the largest: it is last in ascending
+// order, and first in descending order. -0 is below 0.
 func Sort(a *Array, axis int, descending bool) *Array { return a.Sort(axis, descending) }
 
-// Split returns n views of equal length that a falls into along an axis. A length that n
-// does not divide is ErrShape; Chunk divides any.
+// Split returns n views of equal length along an axis. If n does not divide the length of
+// the axis, the error is ErrShape; Chunk allows any length.
 func Split(a *Array, n, axis int) []*Array { return a.Split(n, axis) }
 
-// SplitAt returns the len(at) + 1 views that a falls into along an axis where it is cut in
-// front of each index of at. Negative indices count from the end; one that is outside the
-// axis, or before its predecessor, is ErrShape.
+// SplitAt returns the len(at) + 1 views of a along an axis that is cut before each index of
+// at. Negative indices count from the end. An index outside the axis, or less than the
+// previous one, is ErrShape.
 func SplitAt(a *Array, axis int, at ...int) []*Array { return a.SplitAt(axis, at...) }
 
 // Stack joins arrays of one type and shape along a new axis, which comes before their axis
-// of that number.
+// with that number.
 func Stack(axis int, as ...*Array) *Array {
 	return compose.Stack(array.NewOperation("Stack", as), axis, as...)
 }
@@ -341,32 +339,32 @@ func Std(a *Array, axes ...int) *Array { return a.Std(axes...) }
 // SwapAxes returns a view with two axes exchanged.
 func SwapAxes(a *Array, i, j int) *Array { return a.SwapAxes(i, j) }
 
-// Take returns the elements of a along an axis at indices, Int32 or Int64, whose axes stand in place of that axis.
-// Negative indices count from the end. One outside the axis is ErrShape. On a GPU the kernel finds it: the first copy
-// to the host of anything computed from the result returns the error, and Into, CopyFrom and writes in place that
-// depend on the result wait for this check, and write nothing if it fails.
+// Take returns the elements of a at indices along an axis. The axes of indices, Int32 or Int64, replace that axis in
+// the result. Negative indices count from the end. One outside the axis is ErrShape. On a GPU the kernel finds it:
+// the first copy to the host of anything computed from the result returns the error, and Into, CopyFrom and writes in
+// place that depend on the result wait for this check, and write nothing if it fails.
 func Take(a, indices *Array, axis int) *Array { return a.Take(indices, axis) }
 
-// TakeAlongAxis returns, for each index, the element of a at it along an axis, and at the
-// index's own place along the others, along which the two are broadcast: what ArgMax with
-// KeepDims and sorted indices name. Indices, Int32 or Int64, have as many axes as a, and
-// negative ones count from the end. One outside the axis is ErrShape, found as that of Take.
+// TakeAlongAxis returns the elements of a whose index along an axis comes from indices, and
+// whose other indices are those of the element of indices, as NumPy's take_along_axis. It
+// accepts the results of ArgSort, and of ArgMax with KeepDims. Indices, Int32 or Int64, have
+// as many axes as a. Both are broadcast along the other axes. Negative indices count from the
+// end. One outside the axis is ErrShape, found as for Take.
 func TakeAlongAxis(a, indices *Array, axis int) *Array { return a.TakeAlongAxis(indices, axis) }
 
-// TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis
-// aAxes[i] of a and axis bAxes[i] of b; both have the same length. The result has the other axes of a and then
-// those of b. Types are as for Einsum, which computes it. No axes give the outer product.
+// TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis aAxes[i] of a and
+// axis bAxes[i] of b; both have the same length. The result has the other axes of a and then those of b. Types
+// are those of Einsum, which computes it. Without axes it is the outer product.
 func TensorDot(a, b *Array, aAxes, bAxes []int) *Array { return a.TensorDot(b, aAxes, bAxes) }
 
-// Tile returns a repeated n[d] times along each axis d, one copy of it behind the other. Of
-// n and the axes of a the shorter list is filled with ones from the left. A negative number
-// is ErrShape.
+// Tile returns a repeated n[d] times along each axis d. If n and the axes of a differ in
+// number, ones are added on the left. A negative number is ErrShape.
 func Tile(a *Array, n ...int) *Array { return a.Tile(n...) }
 
-// TopK returns the k largest elements along an axis in falling order, and their
-// places there, as Int64, for real types and Bool. NaN is the largest; of equal
-// elements, -0 and 0 among them, the first comes first. k beyond the axis is
-// ErrShape. Both are computed at once, as two results of one operation.
+// TopK returns the k largest elements along an axis in descending order, and their
+// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including
+// -0 and 0, are in the order of their indices. A k above the axis' length is ErrShape.
+// Both results are computed together by one operation.
 func TopK(a *Array, k, axis int) (values, indices *Array) { return a.TopK(k, axis) }
 
 // Tril returns the lower triangle of each matrix in the last two axes: a with 0 above
@@ -377,14 +375,14 @@ func Tril(a *Array, k ...int) *Array { return a.Tril(k...) }
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func Triu(a *Array, k ...int) *Array { return a.Triu(k...) }
 
-// Unique returns the different elements of a, of a real type or Bool, in ascending order along
-// one axis. All NaNs count as one element, as in NumPy, and so do -0 and 0, whichever comes
-// first. Their number waits for the device, as that of Nonzero does.
+// Unique returns the distinct elements of a, of a real type or Bool, in ascending order along one axis. All NaNs count
+// as one element, as in NumPy, and so do -0 and 0; the first one of a is returned. Unique waits for their number, as
+// Nonzero does.
 func Unique(a *Array) *Array { return a.Unique() }
 
-// UniqueAll returns the elements of Unique, each with the index of the first such element of a
-// in row-major order and with the number of them, and in inverse the index in values of every
-// element of a, in the shape of a. All but values are Int64.
+// UniqueAll returns the elements of Unique as values. For each value, indices has the index of its first occurrence in a
+// in row-major order, and counts the number of its occurrences. inverse, in the shape of a, is the index in values of
+// every element of a. All but values are Int64.
 func UniqueAll(a *Array) (values, indices, inverse, counts *Array) { return a.UniqueAll() }
 
 // Unstack returns a view of a for each index of an axis, without that axis.
@@ -393,13 +391,12 @@ func Unstack(a *Array, axis int) []*Array { return a.Unstack(axis) }
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
 // It works over the given axes, which the result lacks unless KeepDims is among them; no
 // axes means all. With DDof(n) among them the sum of squares is divided by the number of
-// elements minus n, or by 0 where that is negative. Complex types give their real type.
-// Types: floating point, complex.
+// elements minus n, or by 0 if that is negative. Complex types give their real type. Types:
+// floating point, complex.
 func Var(a *Array, axes ...int) *Array { return a.Var(axes...) }
 
-// VecDot returns the sum of conj(a) b along an axis, the last one where none is given. a and
-// b are broadcast, and the axis is counted in what they are broadcast to; it has one length
-// in both. Types are as for Einsum.
+// VecDot returns the sum of conj(a) b along an axis, by default the last one. a and b are broadcast, and the
+// axis is one of the broadcast shape. a and b must have the same length along it. Types are those of Einsum.
 func VecDot(a, b *Array, axis ...int) *Array { return a.VecDot(b, axis...) }
 
 // VectorNorm returns the norm of order p over the given axes, as for Norm: (sum |a|^p)^(1/p). For p = +Inf it is the
@@ -407,18 +404,19 @@ func VecDot(a, b *Array, axis ...int) *Array { return a.VecDot(b, axis...) }
 // elements that differ from 0. A p that is NaN is ErrUnsupported.
 func VectorNorm(a *Array, p float64, axes ...int) *Array { return a.VectorNorm(p, axes...) }
 
-// Where returns x where cond, of type Bool, is true, else y, broadcast. Each of x and y is an
-// *Array or a number, which takes the array's type. Two numbers have the type that Go gives
-// them: Float64 for 1.5, Float32 for float32(1), Uint64 for uint(1), Int64 for 1, which is any
-// other number's type beside one. Two other types are ErrDType.
+// Where returns the elements of x where cond, of type Bool, is true, and those of y elsewhere,
+// broadcast. x and y are *Arrays or numbers. A number takes the type of the array. Two numbers
+// have their Go types: Float64 for 1.5, Float32 for float32(1), Uint64 for uint(1), Int64 for
+// 1. An Int64 number takes the type of the other number. Two other different types are
+// ErrDType.
 func Where(cond *Array, x, y any) *Array {
 	return compose.Where(array.NewOperation("Where", []*Array{cond}), cond, x, y)
 }
 
-// Windows returns a view of the windows of a length that slide along an axis, one every step
-// elements; no step means 1. The axis counts the windows, and a new last axis runs through
-// each: [n] gives [(n - length)/step + 1, length]. A window longer than the axis and a
-// length or step below 1 are ErrShape. Windows that overlap cannot be written in place.
+// Windows returns a view of sliding windows of a length along an axis, one every step elements; no step means 1.
+// The axis counts the windows, and a new last axis runs through each: [n] gives [(n - length)/step + 1, length]. A
+// window longer than the axis and a length or step below 1 are ErrShape. Windows that overlap cannot be written in
+// place.
 func Windows(a *Array, length, axis int, step ...int) *Array { return a.Windows(length, axis, step...) }
 
 // Zeros returns an array of zeros (false for Bool) on the default device; no shape makes it
@@ -427,8 +425,8 @@ func Zeros(dt dtype.DType, shape ...int) *Array {
 	return compose.Zeros[*Array](array.NewOperation("Zeros", nil), dt, shape...)
 }
 
-// ZerosLike returns zeros of the shape of like, on its device; of its type, or of the one
-// given.
+// ZerosLike returns zeros in the shape and type of like, on its device. A type may be given
+// instead.
 func ZerosLike(like *Array, dt ...dtype.DType) *Array {
 	return compose.ZerosLike(array.NewOperation("ZerosLike", []*Array{like}), like, dt...)
 }

@@ -6,25 +6,24 @@ import (
 	"github.com/gpk-go/gpk/internal/compose"
 )
 
-// ArgSort returns the indices, Int64, that put the elements along an axis in order, for real
-// types and Bool. It is stable in both directions: equal elements, -0 and 0 among them, keep
-// their order. NaN is the largest.
+// ArgSort returns the indices, Int64, that sort the elements along an axis, for real types
+// and Bool. It is stable in both directions: equal elements, including -0 and 0, keep their
+// order. NaN is the largest.
 func (a *Array) ArgSort(axis int, descending bool) *Array {
 	return compose.ArgSort(a.op("ArgSort"), a, axis, descending)
 }
 
-// AsStrided returns a view of a shape whose neighbours along axis d are strides[d] elements
-// apart in memory. It begins offset elements behind the first of a; no offset means 0. A
-// view that leaves the memory between the first and the last element of a is ErrShape. One
-// whose elements may share memory cannot be written in place.
+// AsStrided returns a view with a shape and with strides, in elements. It begins offset elements after the first
+// element of a; no offset means 0. A view that reaches outside the memory between the first and the last element of
+// a is ErrShape. If elements of the view share memory, it cannot be written in place.
 func (a *Array) AsStrided(shape, strides []int, offset ...int) *Array {
 	return compose.AsStrided(a.op("AsStrided"), a, shape, strides, offset...)
 }
 
-// At returns a view with one index for each of the leading axes, which the view lacks. For a
-// matrix, x.At(2) is the third row, and x.At(2, -1) is the last element of that row, which is
-// 0-d. Negative indices count from the end. An index outside its axis and more indices than
-// axes are ErrShape.
+// At returns a view of the elements at one index for each of the leading axes. The view does
+// not have these axes. For a matrix, x.At(2) is the third row, and x.At(2, -1) is the last
+// element of that row, which is 0-d. Negative indices count from the end. An index outside its
+// axis and more indices than axes are ErrShape.
 func (a *Array) At(index ...int) *Array { return compose.At(a.op("At"), a, index...) }
 
 // BinCount returns the number of elements of a that equal 0, 1, …, as Int64. With weights it returns the sum of their
@@ -35,16 +34,16 @@ func (a *Array) BinCount(minLength int, weights ...*Array) *Array {
 	return compose.BinCount(a.op("BinCount", weights...), a, minLength, weights...)
 }
 
-// BottomK returns the k smallest elements along an axis in ascending order, and their indices
-// there, as Int64, for real types and Bool. NaN is the largest; of equal elements, -0 and 0
-// among them, the first comes first. A k below 0 or beyond the axis is ErrShape.
+// BottomK returns the k smallest elements along an axis in ascending order, and their
+// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including -0
+// and 0, are in the order of their indices. A k below 0 or above the axis' length is
+// ErrShape.
 func (a *Array) BottomK(k, axis int) (values, indices *Array) {
 	return compose.BottomK(a.op("BottomK"), a, k, axis)
 }
 
-// Chunk returns views of at most n parts that a falls into along an axis. Each has the
-// length of the axis over n, rounded up, and the last what is left. An empty axis is one
-// part.
+// Chunk returns views of at most n parts of a along an axis. Each has the length of the
+// axis divided by n, rounded up; the last may be shorter. An empty axis is one part.
 func (a *Array) Chunk(n, axis int) []*Array { return compose.Chunk(a.op("Chunk"), a, n, axis) }
 
 // CountNonzero returns the number of elements that differ from 0, over the given axes, which
@@ -53,26 +52,26 @@ func (a *Array) CountNonzero(axes ...int) *Array {
 	return compose.CountNonzero(a.op("CountNonzero"), a, axes...)
 }
 
-// Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
-// both. The other axes broadcast. The axis is counted in a; in b it is as far from the last axis.
-// A component is the difference of two rounded products.
+// Cross returns the cross products of the vectors of a and b along an axis, of length 3 in both.
+// The other axes broadcast. The axis is an axis of a; in b it is the axis at the same distance
+// from the last one. A component is the difference of two rounded products.
 func (a *Array) Cross(b *Array, axis int) *Array { return compose.Cross(a.op("Cross", b), a, b, axis) }
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
-// rounded once. The CPU multiplies one factor after the other; a GPU multiplies elements 2^k apart in log2 n passes
-// (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends on the length alone.
+// rounded once. The CPU multiplies the factors in order. A GPU multiplies elements at a distance of 2^k in log2 n
+// passes (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends only on the length.
 func (a *Array) CumProd(axis int) *Array { return compose.CumProd(a.op("CumProd"), a, axis) }
 
-// Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
-// of zeros whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal
-// outside the matrix and other numbers of axes are ErrShape.
+// Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix of zeros
+// whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal outside the
+// matrix is ErrShape, and so is an a with another number of axes.
 func (a *Array) Diag(k ...int) *Array { return compose.Diag(a.op("Diag"), a, k...) }
 
-// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
-// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal.
-// A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
-// x.Diagonal().Sum(-1).
+// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements (i, i+k),
+// in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal. A
+// diagonal outside the matrix, and an a with fewer than two axes, are ErrShape. The trace of
+// matrices is x.Diagonal().Sum(-1).
 func (a *Array) Diagonal(k ...int) *Array { return compose.Diagonal(a.op("Diagonal"), a, k...) }
 
 // Diff returns the n-th differences of a along an axis. The first differences are a[i+1] - a[i];
@@ -80,8 +79,8 @@ func (a *Array) Diagonal(k ...int) *Array { return compose.Diagonal(a.op("Diagon
 // n is at least its length. Integers wrap. Bool is ErrDType, and a negative n ErrShape.
 func (a *Array) Diff(n, axis int) *Array { return compose.Diff(a.op("Diff"), a, n, axis) }
 
-// Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a
-// view where the strides allow it.
+// Flatten returns a copy of the elements in row-major order along one axis. Reshape(-1) returns a view if the
+// strides allow it.
 func (a *Array) Flatten() *Array { return compose.Flatten(a.op("Flatten"), a) }
 
 // Flip returns a view in which the named axes run backwards; no axes means all.
@@ -95,37 +94,36 @@ func (a *Array) Histogram(bins int, lo, hi float64) (counts, edges *Array) {
 	return compose.Histogram(a.op("Histogram"), a, bins, lo, hi)
 }
 
-// HistogramDensity is Histogram with each number over the width of the interval and the sum of
-// all numbers: the density of the elements in the range, Float64, whose integral is 1. Where no
-// element lies in the range it is NaN.
+// HistogramDensity is Histogram with each number divided by the width of its interval and by the sum of all numbers. It
+// is the density of the elements in the range, Float64, whose integral is 1. It is NaN if no element is in the range.
 func (a *Array) HistogramDensity(bins int, lo, hi float64) (density, edges *Array) {
 	return compose.HistogramDensity(a.op("HistogramDensity"), a, bins, lo, hi)
 }
 
-// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one fewer than edges,
-// which has one axis and real elements in ascending order. Each interval holds its lower edge, and the last one its
-// upper edge too. Fewer than two edges, and edges that do not ascend, or are NaN, are ErrShape; the latter is found
-// as an index of Take outside its axis.
+// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one number fewer than
+// edges, which has one axis and ascending elements of a real type. Each interval includes its lower edge, and the last
+// one also its upper edge. Fewer than two edges, and edges that do not ascend or are NaN, are ErrShape; the latter is
+// found on the device, like an index of Take outside its axis.
 func (a *Array) HistogramEdges(edges *Array) *Array {
 	return compose.HistogramEdges(a.op("HistogramEdges", edges), a, edges)
 }
 
-// Index returns a view with one index for each of the leading axes: an int, whose axis the view lacks;
-// gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or gpk.All, all of an axis. Axes without an
-// index are whole: x.Index(gpk.Range(2, gpk.End), gpk.All, 3). Negative numbers count from the end. An int outside
-// its axis, more indices than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
+// Index returns a view with one index for each of the leading axes. An index is an int, whose axis the view does
+// not have; gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or gpk.All, the whole axis. Axes
+// without an index are whole: x.Index(gpk.Range(2, gpk.End), gpk.All, 3). Negative numbers count from the end. An
+// int outside its axis, more indices than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
 func (a *Array) Index(index ...any) *Array { return compose.Index(a.op("Index"), a, index...) }
 
 // IndexSelect returns the parts of a at indices along an axis, or those where a mask is true. indices has one axis.
-// Of type Int32 or Int64 it is Take, and negative ones count from the end. Of type Bool it is a mask of the length of
-// the axis, and the length of the result is the number of elements that are true: IndexSelect waits for it as Nonzero
-// does. A mask of another length is ErrShape, and any other type ErrDType.
+// For Int32 or Int64 it is Take, and negative indices count from the end. Bool is a mask of the length of the axis.
+// The length of the result is then the number of true elements, for which IndexSelect waits as Nonzero does. A mask
+// of another length is ErrShape, and any other type ErrDType.
 func (a *Array) IndexSelect(indices *Array, axis int) *Array {
 	return compose.IndexSelect(a.op("IndexSelect", indices), a, indices, axis)
 }
 
-// Kron returns the Kronecker product: every element of a times all of b, in blocks of b's
-// shape. The one with fewer axes gets leading axes of length 1. Types are as for Mul.
+// Kron returns the Kronecker product: every element of a times all of b, in blocks of b's shape. The operand
+// with fewer axes gets leading axes of length 1. Types are as for Mul.
 func (a *Array) Kron(b *Array) *Array { return compose.Kron(a.op("Kron", b), a, b) }
 
 // LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
@@ -144,24 +142,23 @@ func (a *Array) MaskedSelect(mask *Array) *Array {
 	return compose.MaskedSelect(a.op("MaskedSelect", mask), a, mask)
 }
 
-// Median returns the middle element in rising order over the given axes, or the mean of the
-// two in the middle. The result lacks the axes unless KeepDims is among them; no axes means
-// all. NaN among the elements gives NaN, and so do no elements.
+// Median returns the middle element in ascending order over the given axes, or the mean of the two middle ones. The
+// result lacks the axes unless KeepDims is among them; no axes means all. If an element is NaN, or if there are no
+// elements, the result is NaN.
 func (a *Array) Median(axes ...int) *Array { return compose.Median(a.op("Median"), a, axes...) }
 
-// MoveAxis returns a view with axis from at place to; the other axes keep their order.
+// MoveAxis returns a view in which axis from is at position to. The other axes keep their order.
 func (a *Array) MoveAxis(from, to int) *Array { return compose.MoveAxis(a.op("MoveAxis"), a, from, to) }
 
-// NextAfter returns the number of the type that follows a in the direction of b, broadcast. It is
-// b where the two are equal, and NaN where either is NaN. Inf follows the largest number.
-// The neighbours are computed as sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
-// predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
+// NextAfter returns the number of the type next to a in the direction of b, broadcast. It is b if the two
+// are equal, and NaN if either is NaN. Inf follows the largest number. The neighbours are computed as sums,
+// rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing predecessor and successor in
+// rounding to nearest, BIT 49 (2009) 419).
 func (a *Array) NextAfter(b *Array) *Array { return compose.NextAfter(a.op("NextAfter", b), a, b) }
 
-// Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
-// array, Int64, for each axis. NaN differs from 0. Their length is known when the elements
-// are, so that Nonzero waits for the device, as IndexSelect and MaskedSelect with a mask,
-// Unique and BinCount do; no other operation does. A 0-d array is ErrShape.
+// Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each
+// axis. NaN differs from 0. Their length depends on the elements, so Nonzero waits for the device. Only IndexSelect
+// and MaskedSelect with a mask, Unique, UniqueAll and BinCount do so too. A 0-d array is ErrShape.
 func (a *Array) Nonzero() []*Array { return compose.Nonzero(a.op("Nonzero"), a) }
 
 // Norm returns the Euclidean norm, the square root of the sum of |a|^2, over the given axes,
@@ -173,31 +170,31 @@ func (a *Array) Norm(axes ...int) *Array { return compose.Norm(a.op("Norm"), a, 
 // taken in row-major order. Types are as for Mul.
 func (a *Array) Outer(b *Array) *Array { return compose.Outer(a.op("Outer", b), a, b) }
 
-// Pad returns a with a number around it, as Full takes it: widths[d] elements before and
-// after along axis d.
+// Pad returns a surrounded by a number, as for Full: widths[d] elements before and after
+// along axis d.
 func (a *Array) Pad(widths [][2]int, value any) *Array {
 	return compose.Pad(a.op("Pad"), a, widths, value)
 }
 
-// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis, and at the index's own
-// place along the others, is that of values: the inverse of TakeAlongAxis. Indices, Int32 or Int64, have as many axes
-// as a, and are broadcast to its shape along the others; negative ones count from the end. values is an *Array of a's
-// type, broadcast to the shape of the indices, or a number. Where indices name an element twice, the last in
-// row-major order counts. An index outside the axis is ErrShape, found as that of Take.
+// PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and
+// whose other indices are those of the element of indices, as NumPy's put_along_axis. It is the inverse of
+// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its shape along the others.
+// Negative ones count from the end. values is an *Array of a's type, broadcast to the shape of the indices, or a
+// number. If several indices name an element, the last in row-major order counts. An index outside the axis is
+// ErrShape, found as for Take.
 func (a *Array) PutAlongAxis(indices *Array, values any, axis int) *Array {
 	return compose.PutAlongAxis(a.op("PutAlongAxis", indices), a, indices, values, axis)
 }
 
-// Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
-// given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
-// does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
-// rounded once.
+// Quantile returns the element at position q (n - 1) of the n elements in ascending order, over the given axes, as for
+// Median. Between two positions it interpolates linearly, as NumPy does by default. A q outside 0 to 1 is
+// ErrUnsupported. Half types are interpolated in Float32 and rounded once.
 func (a *Array) Quantile(q float64, axes ...int) *Array {
 	return compose.Quantile(a.op("Quantile"), a, q, axes...)
 }
 
-// Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
-// The elements are sorted once, or on a CPU selected once.
+// Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …]. The elements are sorted
+// only once, or, on a CPU, selected once.
 func (a *Array) Quantiles(q []float64, axes ...int) *Array {
 	return compose.Quantiles(a.op("Quantiles"), a, q, axes...)
 }
@@ -205,50 +202,51 @@ func (a *Array) Quantiles(q []float64, axes ...int) *Array {
 // Repeat returns every element n times, one after the other, along an axis.
 func (a *Array) Repeat(n, axis int) *Array { return compose.Repeat(a.op("Repeat"), a, n, axis) }
 
-// Roll returns a with every element shift places further along each of the axes; those that
-// leave the end come in at the beginning. No axes rolls the elements in row-major order. An
-// axis may be named twice. A negative shift rolls backwards.
+// Roll returns a with its elements shifted by `shift` along each of the axes. Elements
+// beyond the end re-enter at the beginning. No axes rolls the elements in row-major order.
+// An axis may occur twice. A negative shift rolls backwards.
 func (a *Array) Roll(shift int, axes ...int) *Array {
 	return compose.Roll(a.op("Roll"), a, shift, axes...)
 }
 
 // ScatterAdd returns a copy of a in which values are added to the elements at indices along an axis. It is the
 // transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape. Negative ones count from the end.
-// All values of an index that occurs several times are added, in an order that depends on the indices alone or does
-// not matter: on one device the bits are the same in every run. values, of a's type, is broadcast to the shape of
-// Take(a, indices, axis). Halves are computed in Float32 and rounded once, integers wrap. An index outside the axis
-// is ErrShape, found as that of Take. Bool is ErrDType.
+// If an index occurs several times, all its values are added. The order does not matter or depends only on the
+// indices, so the bits are the same in every run on one device. values, of a's type, is broadcast to the shape of
+// Take(a, indices, axis). Half types are computed in Float32 and rounded once, integers wrap. An index outside the
+// axis is ErrShape, found as for Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are added in any order;
-// all others are sorted by index and added in runs of 32, those of Float32 and Complex64 in double precision and
-// rounded once. Where Float32 and Complex64 have few sums in narrow rows, as from 2^24 single elements to 2^16, they
-// are added exactly and rounded once.
+// The CPU adds the values in order. A GPU adds integers of 32 and 64 bits in any order. It sorts all others by index
+// and adds them in runs of 32, Float32 and Complex64 in double precision with one rounding. If Float32 and Complex64
+// have few sums in narrow rows, such as 2^24 single elements at 2^16 indices, they are added exactly and rounded
+// once.
 func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
 	return compose.ScatterAdd(a.op("ScatterAdd", indices, values), a, indices, values, axis)
 }
 
-// SearchSorted returns, for each element of values, the index, Int64, at which it can be put into a without breaking
-// its order: the number of elements of a below it; with right also those equal to it. a has one axis, is in ascending
-// order with NaN last, as Sort leaves it, and has the type of values, a real one or Bool; its order is not checked.
-// Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
+// SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
+// breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
+// ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
+// checked. Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each with one
+// gather.
 func (a *Array) SearchSorted(values *Array, right bool) *Array {
 	return compose.SearchSorted(a.op("SearchSorted", values), a, values, right)
 }
 
-// Sort returns the elements along an axis in rising order, or in falling order where
-// descending, for real types and Bool. NaN is the largest: the last in rising order, and the
-// first in falling; -0 is below 0.
+// Sort returns the elements along an axis in ascending order, or with descending in
+// descending order, for real types and Bool. NaN is the largest: it is last in ascending
+// order, and first in descending order. -0 is below 0.
 func (a *Array) Sort(axis int, descending bool) *Array {
 	return compose.Sort(a.op("Sort"), a, axis, descending)
 }
 
-// Split returns n views of equal length that a falls into along an axis. A length that n
-// does not divide is ErrShape; Chunk divides any.
+// Split returns n views of equal length along an axis. If n does not divide the length of
+// the axis, the error is ErrShape; Chunk allows any length.
 func (a *Array) Split(n, axis int) []*Array { return compose.Split(a.op("Split"), a, n, axis) }
 
-// SplitAt returns the len(at) + 1 views that a falls into along an axis where it is cut in
-// front of each index of at. Negative indices count from the end; one that is outside the
-// axis, or before its predecessor, is ErrShape.
+// SplitAt returns the len(at) + 1 views of a along an axis that is cut before each index of
+// at. Negative indices count from the end. An index outside the axis, or less than the
+// previous one, is ErrShape.
 func (a *Array) SplitAt(axis int, at ...int) []*Array {
 	return compose.SplitAt(a.op("SplitAt"), a, axis, at...)
 }
@@ -260,38 +258,38 @@ func (a *Array) Std(axes ...int) *Array { return compose.Std(a.op("Std"), a, axe
 // SwapAxes returns a view with two axes exchanged.
 func (a *Array) SwapAxes(i, j int) *Array { return compose.SwapAxes(a.op("SwapAxes"), a, i, j) }
 
-// Take returns the elements of a along an axis at indices, Int32 or Int64, whose axes stand in place of that axis.
-// Negative indices count from the end. One outside the axis is ErrShape. On a GPU the kernel finds it: the first copy
-// to the host of anything computed from the result returns the error, and Into, CopyFrom and writes in place that
-// depend on the result wait for this check, and write nothing if it fails.
+// Take returns the elements of a at indices along an axis. The axes of indices, Int32 or Int64, replace that axis in
+// the result. Negative indices count from the end. One outside the axis is ErrShape. On a GPU the kernel finds it:
+// the first copy to the host of anything computed from the result returns the error, and Into, CopyFrom and writes in
+// place that depend on the result wait for this check, and write nothing if it fails.
 func (a *Array) Take(indices *Array, axis int) *Array {
 	return compose.Take(a.op("Take", indices), a, indices, axis)
 }
 
-// TakeAlongAxis returns, for each index, the element of a at it along an axis, and at the
-// index's own place along the others, along which the two are broadcast: what ArgMax with
-// KeepDims and sorted indices name. Indices, Int32 or Int64, have as many axes as a, and
-// negative ones count from the end. One outside the axis is ErrShape, found as that of Take.
+// TakeAlongAxis returns the elements of a whose index along an axis comes from indices, and
+// whose other indices are those of the element of indices, as NumPy's take_along_axis. It
+// accepts the results of ArgSort, and of ArgMax with KeepDims. Indices, Int32 or Int64, have
+// as many axes as a. Both are broadcast along the other axes. Negative indices count from the
+// end. One outside the axis is ErrShape, found as for Take.
 func (a *Array) TakeAlongAxis(indices *Array, axis int) *Array {
 	return compose.TakeAlongAxis(a.op("TakeAlongAxis", indices), a, indices, axis)
 }
 
-// TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis
-// aAxes[i] of a and axis bAxes[i] of b; both have the same length. The result has the other axes of a and then
-// those of b. Types are as for Einsum, which computes it. No axes give the outer product.
+// TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis aAxes[i] of a and
+// axis bAxes[i] of b; both have the same length. The result has the other axes of a and then those of b. Types
+// are those of Einsum, which computes it. Without axes it is the outer product.
 func (a *Array) TensorDot(b *Array, aAxes, bAxes []int) *Array {
 	return compose.TensorDot(a.op("TensorDot", b), a, b, aAxes, bAxes)
 }
 
-// Tile returns a repeated n[d] times along each axis d, one copy of it behind the other. Of
-// n and the axes of a the shorter list is filled with ones from the left. A negative number
-// is ErrShape.
+// Tile returns a repeated n[d] times along each axis d. If n and the axes of a differ in
+// number, ones are added on the left. A negative number is ErrShape.
 func (a *Array) Tile(n ...int) *Array { return compose.Tile(a.op("Tile"), a, n...) }
 
-// TopK returns the k largest elements along an axis in falling order, and their
-// places there, as Int64, for real types and Bool. NaN is the largest; of equal
-// elements, -0 and 0 among them, the first comes first. k beyond the axis is
-// ErrShape. Both are computed at once, as two results of one operation.
+// TopK returns the k largest elements along an axis in descending order, and their
+// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including
+// -0 and 0, are in the order of their indices. A k above the axis' length is ErrShape.
+// Both results are computed together by one operation.
 func (a *Array) TopK(k, axis int) (values, indices *Array) {
 	return compose.TopK(a.op("TopK"), a, k, axis)
 }
@@ -304,14 +302,14 @@ func (a *Array) Tril(k ...int) *Array { return compose.Tril(a.op("Tril"), a, k..
 // diagonal k. No k means 0, the main diagonal. Fewer than two axes are ErrShape.
 func (a *Array) Triu(k ...int) *Array { return compose.Triu(a.op("Triu"), a, k...) }
 
-// Unique returns the different elements of a, of a real type or Bool, in ascending order along
-// one axis. All NaNs count as one element, as in NumPy, and so do -0 and 0, whichever comes
-// first. Their number waits for the device, as that of Nonzero does.
+// Unique returns the distinct elements of a, of a real type or Bool, in ascending order along one axis. All NaNs count
+// as one element, as in NumPy, and so do -0 and 0; the first one of a is returned. Unique waits for their number, as
+// Nonzero does.
 func (a *Array) Unique() *Array { return compose.Unique(a.op("Unique"), a) }
 
-// UniqueAll returns the elements of Unique, each with the index of the first such element of a
-// in row-major order and with the number of them, and in inverse the index in values of every
-// element of a, in the shape of a. All but values are Int64.
+// UniqueAll returns the elements of Unique as values. For each value, indices has the index of its first occurrence in a
+// in row-major order, and counts the number of its occurrences. inverse, in the shape of a, is the index in values of
+// every element of a. All but values are Int64.
 func (a *Array) UniqueAll() (values, indices, inverse, counts *Array) {
 	return compose.UniqueAll(a.op("UniqueAll"), a)
 }
@@ -322,13 +320,12 @@ func (a *Array) Unstack(axis int) []*Array { return compose.Unstack(a.op("Unstac
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
 // It works over the given axes, which the result lacks unless KeepDims is among them; no
 // axes means all. With DDof(n) among them the sum of squares is divided by the number of
-// elements minus n, or by 0 where that is negative. Complex types give their real type.
-// Types: floating point, complex.
+// elements minus n, or by 0 if that is negative. Complex types give their real type. Types:
+// floating point, complex.
 func (a *Array) Var(axes ...int) *Array { return compose.Var(a.op("Var"), a, axes...) }
 
-// VecDot returns the sum of conj(a) b along an axis, the last one where none is given. a and
-// b are broadcast, and the axis is counted in what they are broadcast to; it has one length
-// in both. Types are as for Einsum.
+// VecDot returns the sum of conj(a) b along an axis, by default the last one. a and b are broadcast, and the
+// axis is one of the broadcast shape. a and b must have the same length along it. Types are those of Einsum.
 func (a *Array) VecDot(b *Array, axis ...int) *Array {
 	return compose.VecDot(a.op("VecDot", b), a, b, axis...)
 }
@@ -340,10 +337,10 @@ func (a *Array) VectorNorm(p float64, axes ...int) *Array {
 	return compose.VectorNorm(a.op("VectorNorm"), a, p, axes...)
 }
 
-// Windows returns a view of the windows of a length that slide along an axis, one every step
-// elements; no step means 1. The axis counts the windows, and a new last axis runs through
-// each: [n] gives [(n - length)/step + 1, length]. A window longer than the axis and a
-// length or step below 1 are ErrShape. Windows that overlap cannot be written in place.
+// Windows returns a view of sliding windows of a length along an axis, one every step elements; no step means 1.
+// The axis counts the windows, and a new last axis runs through each: [n] gives [(n - length)/step + 1, length]. A
+// window longer than the axis and a length or step below 1 are ErrShape. Windows that overlap cannot be written in
+// place.
 func (a *Array) Windows(length, axis int, step ...int) *Array {
 	return compose.Windows(a.op("Windows"), a, length, axis, step...)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// ArgSort returns the indices, Int64, that put the elements along an axis in order, for real
-// types and Bool. It is stable in both directions: equal elements, -0 and 0 among them, keep
-// their order. NaN is the largest.
+// ArgSort returns the indices, Int64, that sort the elements along an axis, for real types
+// and Bool. It is stable in both directions: equal elements, including -0 and 0, keep their
+// order. NaN is the largest.
 //
 //gpk:row In order along an axis | int64 | real types, bool | the indices of the elements in ascending or descending order; NaN is the largest, equal elements keep their order
 func ArgSort[A Operand](o Operation[A], a A, axis int, descending bool) A {
@@ -21,9 +21,10 @@ func ArgSort[A Operand](o Operation[A], a A, axis int, descending bool) A {
 	return argsorted(o, a, d, n, descending)
 }
 
-// BottomK returns the k smallest elements along an axis in ascending order, and their indices
-// there, as Int64, for real types and Bool. NaN is the largest; of equal elements, -0 and 0
-// among them, the first comes first. A k below 0 or beyond the axis is ErrShape.
+// BottomK returns the k smallest elements along an axis in ascending order, and their
+// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including -0
+// and 0, are in the order of their indices. A k below 0 or above the axis' length is
+// ErrShape.
 //
 //gpk:row In order along an axis | the same, and int64 | real types, bool | the k smallest elements in ascending order, and their indices; NaN is the largest, equal elements keep their order
 func BottomK[A Operand](o Operation[A], a A, k, axis int) (values, indices A) {
@@ -49,7 +50,7 @@ func ranked[A Operand](o Operation[A], a A, axis int) (d, n int, err error) {
 	return d, n, err
 }
 
-// argsorted is ArgSort of a valid axis of length n.
+// argsorted is ArgSort for a valid axis of length n.
 func argsorted[A Operand](o Operation[A], a A, axis, n int, descending bool) A {
 	if descending {
 		return largest(o, a, n, axis)
@@ -57,18 +58,18 @@ func argsorted[A Operand](o Operation[A], a A, axis, n int, descending bool) A {
 	if n > 0 && a.Size() > 0 && a.Err() == nil && hasKernels(a) {
 		return argsortedHere(o, a, axis, false)
 	}
-	// The largest of the reversed line, from the end: of equal elements its first one is the
-	// last of the line.
+	// The largest elements of the reversed line, in reversed order: the first of several
+	// equal elements there is the last one of the line.
 	flip := func(x A) A {
 		return o.View(x, func(l layout.Layout) (layout.Layout, error) { return l.Flip([]int{axis}) })
 	}
 	return o.Elementwise(expr.Sub, n-1, flip(largest(o, flip(a), n, axis)))
 }
 
-// largest returns the indices of the k largest elements along an axis in descending order, of
-// equal ones the first first.
+// largest returns the indices of the k largest elements along an axis in descending order. Of
+// equal elements the first one comes first.
 func largest[A Operand](o Operation[A], a A, k, axis int) A {
-	if err := a.Err(); err != nil { // of a step before
+	if err := a.Err(); err != nil { // an error of an earlier step
 		return o.Failed(err)
 	}
 	shape := a.Shape()
@@ -92,7 +93,7 @@ func largest[A Operand](o Operation[A], a A, k, axis int) A {
 	})
 }
 
-// argsortedHere is argsorted on the CPU, of an array with elements.
+// argsortedHere is argsorted on the CPU. The array must not be empty.
 func argsortedHere[A Operand](o Operation[A], a A, axis int, descending bool) A {
 	return o.Result(dtype.Int64, a.Shape(), "a sort of indices", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
 		return ops.ArgSort(s, dst, reads[0], axis, descending)

@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// MoveAxis returns a view with axis from at place to; the other axes keep their order.
+// MoveAxis returns a view in which axis from is at position to. The other axes keep their order.
 //
 //gpk:row To other places | the same | all | a view with an axis at another place
 func MoveAxis[A Operand](o Operation[A], a A, from, to int) A {
@@ -44,8 +44,8 @@ func axisPair[A Operand](o Operation[A], a A, i, j int) (int, int, error) {
 	return i, j, err
 }
 
-// Flatten returns the elements in row-major order along one axis, a copy; Reshape(-1) is a
-// view where the strides allow it.
+// Flatten returns a copy of the elements in row-major order along one axis. Reshape(-1) returns a view if the
+// strides allow it.
 //
 //gpk:row To other places | the same | all | a copy of the elements in row-major order along one axis
 func Flatten[A Operand](o Operation[A], a A) A {
@@ -71,7 +71,8 @@ func BroadcastArrays[A Operand](o Operation[A], as ...A) []A {
 	return broadcast(o, err, shape, len(as), func(i int) A { return as[i] })
 }
 
-// broadcast returns views of n arrays, broadcast to one shape, or failures.
+// broadcast returns views of n arrays, broadcast to one shape. After an error it returns n arrays that carry
+// it.
 func broadcast[A Operand](o Operation[A], err error, shape []int, n int, array func(i int) A) []A {
 	if err == nil {
 		_, err = layout.Size(shape)
@@ -86,21 +87,20 @@ func broadcast[A Operand](o Operation[A], err error, shape []int, n int, array f
 	return out
 }
 
-// Meshgrid returns the coordinates of a grid as views, one for each array. It is NumPy's
-// meshgrid with indexing="xy": of 1-D arrays of lengths n0, n1, n2, … each has the shape [n1, n0, n2, …], and
-// the first changes along axis 1. 0-d arrays count as one element.
+// Meshgrid returns the coordinates of a grid as views, one for each array, as NumPy's meshgrid with
+// indexing="xy". For 1-D arrays of lengths n0, n1, n2, … each view has the shape [n1, n0, n2, …], and the
+// first array changes along axis 1. 0-d arrays count as one element.
 //
 //gpk:row To other places | the same, each | all | views of the coordinates of a grid; the first array changes along axis 1, in MeshgridIJ along axis 0
 func Meshgrid[A Operand](o Operation[A], as ...A) []A { return grid(o, as, true) }
 
-// MeshgridIJ is Meshgrid with indexing ij: the shape is [n0, n1, n2, …], and array i changes
-// along axis i.
+// MeshgridIJ is Meshgrid with indexing="ij": the shape is [n0, n1, n2, …], and array i changes along axis i.
 func MeshgridIJ[A Operand](o Operation[A], as ...A) []A { return grid(o, as, false) }
 
 func grid[A Operand](o Operation[A], as []A, swapped bool) []A {
 	err := o.Check()
 	shape := make([]int, len(as))
-	place := sequence(len(as)) // of each array's axis
+	place := sequence(len(as)) // the axis of each array
 	if swapped && len(as) > 1 {
 		place[0], place[1] = 1, 0
 	}

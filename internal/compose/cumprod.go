@@ -10,8 +10,8 @@ import (
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
-// rounded once. The CPU multiplies one factor after the other; a GPU multiplies elements 2^k apart in log2 n passes
-// (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends on the length alone.
+// rounded once. The CPU multiplies the factors in order. A GPU multiplies elements at a distance of 2^k in log2 n
+// passes (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends only on the length.
 //
 //gpk:row Along an axis | the same; int64 for integers and bool, uint64 for uint16, uint32 and uint64 | all | the product of the elements up to each index; integers and bool accumulate in 64 bits
 func CumProd[A Operand](o Operation[A], a A, axis int) A {
@@ -49,7 +49,7 @@ func CumProd[A Operand](o Operation[A], a A, axis int) A {
 		defer buf.Free()
 		spare := device.View{Buffer: buf, DType: dst.DType, Layout: layout.Dense(dst.Layout.Shape)}
 		from := reads[0]
-		for k := range steps { // the last one writes dst
+		for k := range steps { // the last pass writes dst
 			to := dst
 			if (steps-k)%2 == 0 {
 				to = spare
@@ -64,8 +64,8 @@ func CumProd[A Operand](o Operation[A], a A, axis int) A {
 	return narrow(o, x, dt)
 }
 
-// multiplied writes the elements of x along an axis to dst, from index by on times the one
-// that lies so far before.
+// multiplied writes the elements of x along an axis to dst. From index `by` on it multiplies each by the element at
+// a distance of `by` before it.
 func multiplied(s *device.Stream, dst, x device.View, axis, by int) error {
 	n := x.Layout.Shape[axis]
 	part := func(v device.View, start, stop int) device.View {

@@ -10,9 +10,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix
-// of zeros whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal
-// outside the matrix and other numbers of axes are ErrShape.
+// Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix of zeros
+// whose diagonal k is the 1-D array a. No k means 0, the main diagonal. A diagonal outside the
+// matrix is ErrShape, and so is an a with another number of axes.
 //
 //gpk:row To other places | the same | all | a view of a diagonal of a matrix, or a matrix of zeros with a given diagonal
 func Diag[A Operand](o Operation[A], a A, k ...int) A {
@@ -52,10 +52,10 @@ func Diag[A Operand](o Operation[A], a A, k ...int) A {
 	})
 }
 
-// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements
-// (i, i+k), in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal.
-// A diagonal outside the matrix and fewer than two axes are ErrShape. The trace of matrices is
-// x.Diagonal().Sum(-1).
+// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements (i, i+k),
+// in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal. A
+// diagonal outside the matrix, and an a with fewer than two axes, are ErrShape. The trace of
+// matrices is x.Diagonal().Sum(-1).
 //
 //gpk:row To other places | the same | all | a view of a diagonal of each matrix in the last two axes
 func Diagonal[A Operand](o Operation[A], a A, k ...int) A {
@@ -93,8 +93,8 @@ func Tril[A Operand](o Operation[A], a A, k ...int) A { return triangle(o, a, k,
 //gpk:row To other places | the same | all | the upper triangle of each matrix; elements below a diagonal are 0
 func Triu[A Operand](o Operation[A], a A, k ...int) A { return triangle(o, a, k, expr.Le) }
 
-// triangle keeps the elements whose row + k is compared, so that it holds, with their
-// column.
+// triangle keeps the elements for which row + k and column satisfy the comparison holds, and sets
+// the others to 0.
 func triangle[A Operand](o Operation[A], a A, k []int, holds expr.Op) A {
 	err := o.Check()
 	at := 0
@@ -109,7 +109,7 @@ func triangle[A Operand](o Operation[A], a A, k []int, holds expr.Op) A {
 	}
 	shape := a.Shape()
 	rows, cols := shape[len(shape)-2], shape[len(shape)-1]
-	at = max(-rows, min(at, cols)) // beyond, nothing changes
+	at = max(-rows, min(at, cols)) // diagonals outside the matrix have the same effect as the outermost ones
 	row := o.Elementwise(expr.Add, unsqueeze(o, counted(o, rows), 1), at)
 	mask := o.Elementwise(holds, row, counted(o, cols))
 	var zero any = 0

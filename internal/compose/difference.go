@@ -35,9 +35,9 @@ func Diff[A Operand](o Operation[A], a A, n, axis int) A {
 	return x
 }
 
-// Cross returns the cross products of the vectors of a and b along an axis, of length 3 in
-// both. The other axes broadcast. The axis is counted in a; in b it is as far from the last axis.
-// A component is the difference of two rounded products.
+// Cross returns the cross products of the vectors of a and b along an axis, of length 3 in both.
+// The other axes broadcast. The axis is an axis of a; in b it is the axis at the same distance
+// from the last one. A component is the difference of two rounded products.
 //
 //gpk:row Products | the same | floating point, integers, complex | the cross products of vectors of three elements along an axis, broadcast
 func Cross[A Operand](o Operation[A], a, b A, axis int) A {

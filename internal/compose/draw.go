@@ -17,17 +17,16 @@ import (
 
 // Draws is a sequence of random numbers. random.RNG implements it.
 type Draws interface {
-	// Blocks takes n blocks of the sequence, and returns its seed and the number of the first.
+	// Blocks reserves n blocks of the sequence. It returns the seed, and the number of the first
+	// block.
 	Blocks(n uint64) (seed, first uint64, err error)
 }
 
-// Uniform returns random numbers of [lo, hi), each equally likely, on the default device. A
-// number is lo + u (hi - lo), where u in [0, 1) has 24 random bits (53 for float64). It is
-// rounded to the type, and never hi. For
-// integer types the numbers are lo, lo+1, … hi-1. For complex types both parts are such
-// numbers. Bounds that the type cannot hold, and Bool, are ErrDType. Bounds that are not
-// finite are ErrNonFinite. An interval that contains no number of the type is
-// ErrUnsupported.
+// Uniform returns random numbers of [lo, hi), each equally likely, on the default device. A number
+// is lo + u (hi - lo), where u in [0, 1) has 24 random bits (53 for float64). It is rounded to the
+// type, and is never hi. For integer types the numbers are lo, lo+1, … hi-1. For complex types both
+// parts are such numbers. Bounds that the type cannot hold, and Bool, are ErrDType. Bounds that are
+// not finite are ErrNonFinite. An interval that contains no number of the type is ErrUnsupported.
 func Uniform[A Operand](o Operation[A], r Draws, dt dtype.DType, lo, hi float64, shape ...int) A {
 	p, err := ops.UniformBounds(dt, lo, hi)
 	return drawn(o, r, dt, shape, err, func(s *device.Stream, dst device.View, seed, block uint64) error {
@@ -35,18 +34,18 @@ func Uniform[A Operand](o Operation[A], r Draws, dt dtype.DType, lo, hi float64,
 	})
 }
 
-// Normal returns numbers of the normal distribution with a mean and a standard deviation,
-// on the default device: up to 6.3 deviations from the mean, 8.5 for float64. Types other
-// than real floats, and a mean or deviation that the type cannot hold, are ErrDType. A
-// parameter that is not finite is ErrNonFinite, and a negative deviation ErrUnsupported.
+// Normal returns numbers of the normal distribution with a mean and a standard deviation, on the
+// default device. They are at most 6.3 standard deviations from the mean, for float64 8.5. Types
+// other than real floats, and a mean or deviation that the type cannot hold, are ErrDType. A
+// parameter that is not finite is ErrNonFinite, and a negative deviation is ErrUnsupported.
 func Normal[A Operand](o Operation[A], r Draws, dt dtype.DType, mean, std float64, shape ...int) A {
 	return drawn(o, r, dt, shape, ops.NormalBounds(dt, mean, std), func(s *device.Stream, dst device.View, seed, block uint64) error {
 		return ops.Normal(s, dst, seed, block, mean, std)
 	})
 }
 
-// drawn takes the blocks of the sequence for an array and returns the array, which fill
-// computes. If err is not nil, it takes no blocks, and the array carries err.
+// drawn reserves the blocks of the sequence for an array, and returns the array, which fill
+// computes. If err is not nil, it reserves no blocks, and the array carries err.
 func drawn[A Operand](o Operation[A], r Draws, dt dtype.DType, shape []int, err error, fill func(s *device.Stream, dst device.View, seed, block uint64) error) A {
 	if e := begun(o, r); e != nil {
 		err = e
@@ -70,9 +69,9 @@ func begun[A any](o Operation[A], r Draws) error {
 	return err
 }
 
-// Permutation returns 0, 1, … n-1, Int64, in random order, each order equally likely: Take of
-// it shuffles an axis. It is the order of n random numbers of 64 bits, the same on every
-// device. A negative n is ErrShape.
+// Permutation returns 0, 1, … n-1, Int64, in random order. Each order is equally likely. Take with
+// it shuffles an axis. It is the order of n random 64-bit numbers, the same on every device. A
+// negative n is ErrShape.
 func Permutation[A Operand](o Operation[A], r Draws, n int) A {
 	err := begun(o, r)
 	if err == nil {
@@ -87,21 +86,20 @@ func Permutation[A Operand](o Operation[A], r Draws, n int) A {
 	return argsorted(o, Uniform(o, r, dtype.Int64, -0x1p62, 0x1p62, n), 0, n, false)
 }
 
-// Choice returns k random ones of the numbers 0, 1, … n-1, Int64, in random order; with
-// replacement, a number may be there several times. Take of it chooses from an axis. weights,
-// at most one array with n elements of a real type, says how likely they are: without
-// replacement, how likely each is to be the next of those that are left. The numbers are the
-// same on every device.
+// Choice returns k random numbers of 0, 1, … n-1, Int64, in random order. With replace, a number may
+// occur several times. Take with the result selects along an axis. weights is at most one array of n
+// elements of a real type, the probabilities of the numbers up to a factor; without replace, they
+// determine each next number among the remaining ones. The result is the same on every device.
 //
-// Weights need not have the sum 1; those below the largest one over 2^62 / n count as 0 with
-// replacement. A weight that is negative or not finite, none above 0, and fewer above 0 than
-// k without replacement are ErrUnsupported, found as an index of Take outside its axis.
-// Negative numbers, more than n without replacement, some of none, and weights of another
-// shape are ErrShape.
+// The sum of the weights need not be 1. With replace, weights below 2^-62 n times the largest count
+// as 0. The error is ErrUnsupported for a negative or non-finite weight, for no weight above 0, and,
+// without replace, for fewer than k weights above 0; like an index of Take outside its axis, it is
+// found on the device. The error is ErrShape for negative n or k, for k > n without replace, for k >
+// 0 and n = 0, and for weights of another shape.
 //
-// Weights without replacement compare exponential numbers over the weights (Efraimidis and
-// Spirakis, Information Processing Letters 97 (2006) 181). These numbers are computed on the
-// host, on this line, and copied to the device.
+// With weights and without replace, exponential numbers divided by the weights are compared
+// (Efraimidis and Spirakis, Information Processing Letters 97 (2006) 181). The host computes these
+// numbers at once and copies them to the device.
 func Choice[A Operand](o Operation[A], r Draws, n, k int, replace bool, weights ...A) A {
 	err := begun(o, r)
 	if err == nil {
@@ -124,7 +122,7 @@ func Choice[A Operand](o Operation[A], r Draws, n, k int, replace bool, weights 
 	return sampled(o, r, w, k)
 }
 
-// checkChoice checks the numbers and the weights of a Choice.
+// checkChoice checks the operands of Choice.
 func checkChoice[A Operand](n, k int, replace bool, weights []A) error {
 	for _, shape := range [...][]int{{n, 1}, {k}} {
 		if _, err := layout.Size(shape); err != nil {
@@ -144,9 +142,9 @@ func checkChoice[A Operand](n, k int, replace bool, weights []A) error {
 	return nil
 }
 
-// weighted returns k indices of weights, Float64, with replacement. All steps are exact or
-// rounded by IEEE 754, so that they are the same on every device: the weights become whole
-// numbers, of which the sums are exact.
+// weighted returns k indices, drawn with replacement, for weights of type Float64. All steps are
+// exact or rounded as in IEEE 754, so the result is the same on every device: the weights become
+// whole numbers whose sums are exact.
 func weighted[A Operand](o Operation[A], r Draws, w A, k int) A {
 	n := w.Size()
 	largest := o.Reduce(expr.Max, w, []int{layout.KeepDims})
@@ -161,14 +159,14 @@ func weighted[A Operand](o Operation[A], r Draws, w A, k int) A {
 		fmt.Errorf("%w: a weight is negative or not finite, or none is above 0", expr.ErrUnsupported))
 }
 
-// cumulated returns the sums of the elements up to each index of the last axis.
+// cumulated returns the cumulative sums along the last axis.
 func cumulated[A Operand](o Operation[A], a A) A {
 	return o.Result(a.DType().SumType(), a.Shape(), "sums along an axis", []A{a}, func(s *device.Stream, dst device.View, reads []device.View) error {
 		return ops.Along(s, expr.CumSum, dst, reads[0], a.NDim()-1)
 	})
 }
 
-// sampled returns k indices of weights, Float64, without replacement.
+// sampled returns k indices, drawn without replacement, for weights of type Float64.
 func sampled[A Operand](o Operation[A], r Draws, w A, k int) A {
 	n := w.Size()
 	e, err := hosted(o, r, dtype.Float64, []int{n}, cpu.Exponential)
@@ -183,13 +181,13 @@ func sampled[A Operand](o Operation[A], r Draws, w A, k int) A {
 		fmt.Errorf("%w: a weight is negative or not finite, or fewer than %d are above 0", expr.ErrUnsupported, k))
 }
 
-// usable reports of weights whether they are finite and not negative.
+// usable returns whether each weight is finite and not negative.
 func usable[A Operand](o Operation[A], w A) A {
 	return o.Elementwise(expr.And, o.Elementwise(expr.Ge, w, 0), o.Elementwise(expr.Lt, w, math.Inf(1)))
 }
 
-// Bernoulli returns numbers, Bool, each true with probability p: whether a uniform number of 53
-// bits is below p. They are the same on every device. A p outside 0 to 1 is ErrUnsupported.
+// Bernoulli returns Bools, each true with probability p: a uniform number of 53 bits is below p.
+// They are the same on every device. A p outside 0 to 1 is ErrUnsupported.
 func Bernoulli[A Operand](o Operation[A], r Draws, p float64, shape ...int) A {
 	err := begun(o, r)
 	if err == nil && !(p >= 0 && p <= 1) {
@@ -204,15 +202,15 @@ func Bernoulli[A Operand](o Operation[A], r Draws, p float64, shape ...int) A {
 	return o.Elementwise(expr.Lt, Uniform(o, r, dtype.Float64, 0, 1, shape...), p)
 }
 
-// Categorical returns, for each line of logits along an axis, a random index on it, Int64: i
-// with probability e^logits[i] over the sum of those of the line. The result lacks the axis.
-// Broadcast logits give several indices of a line. logits is of a floating-point type; -Inf is
-// the probability 0. A line without a finite number, or with one that is NaN or +Inf, is
-// ErrUnsupported, found as an index of Take outside its axis; an empty line is ErrShape.
+// Categorical returns, for each line of logits along an axis, a random index on it, Int64. Index i
+// has probability e^logits[i] divided by the sum of these over the line. The result lacks the axis.
+// Broadcast logits give several indices of a line. logits has a floating-point type; -Inf is the
+// probability 0. A line without a finite number, or with NaN or +Inf, is ErrUnsupported; like an
+// index of Take outside its axis, it is found on the device. An empty line is ErrShape.
 //
-// It is the index of the largest sum of a logit and a Gumbel number, in Float64. The Gumbel
-// numbers are computed on the host, on this line, and copied to the device, so that the indices
-// are the same on every device.
+// The result is the index of the largest sum of a logit and a Gumbel number, in Float64. The host
+// computes the Gumbel numbers at once and copies them to the device, so the result is the same on
+// every device.
 func Categorical[A Operand](o Operation[A], r Draws, logits A, axis int) A {
 	d, n, err := along(o, logits, axis)
 	if err == nil {
@@ -238,21 +236,20 @@ func Categorical[A Operand](o Operation[A], r Draws, logits A, axis int) A {
 		fmt.Errorf("%w: logits that are NaN or +Inf, or all -Inf", expr.ErrUnsupported))
 }
 
-// Exponential returns numbers of the exponential distribution with mean scale, positive before
-// they are rounded to dt, a real floating-point type: the negative logarithm of a uniform
-// number of 52 bits, times scale, in Float64. They are computed on the host, on this line, and
-// copied to the device, so that they are the same on every device. A scale that is negative or
-// not finite is ErrUnsupported.
+// Exponential returns numbers of the exponential distribution with mean scale: the negative
+// logarithm of a uniform number of 52 bits, times scale, computed in Float64 and rounded to dt, a
+// real floating-point type. Before rounding they are positive. The host computes them at once and
+// copies them to the device, so they are the same on every device. A scale that is negative or not
+// finite is ErrUnsupported.
 func Exponential[A Operand](o Operation[A], r Draws, dt dtype.DType, scale float64, shape ...int) A {
 	return scaled(o, r, dt, scale, shape, cpu.Exponential)
 }
 
-// Gamma returns numbers of the gamma distribution with a shape parameter above 0 and a scale,
-// whose mean is the product of the two, rounded to dt, a real floating-point type (Marsaglia
-// and Tsang, ACM Transactions on Mathematical Software 26 (2000) 363, in Float64). They are
-// computed on the host, on this line, and copied to the device, so that they are the same on
-// every device. Another parameter, and a scale that is negative or not finite, are
-// ErrUnsupported.
+// Gamma returns numbers of the gamma distribution with a positive shape parameter and a scale. Their
+// mean is the product of the two. They are computed in Float64 (Marsaglia and Tsang, ACM
+// Transactions on Mathematical Software 26 (2000) 363) and rounded to dt, a real floating-point
+// type. The host computes them at once and copies them to the device, so they are the same on every
+// device. Other parameters, and a scale that is negative or not finite, are ErrUnsupported.
 func Gamma[A Operand](o Operation[A], r Draws, dt dtype.DType, parameter, scale float64, shape ...int) A {
 	if !(parameter > 0 && parameter < math.Inf(1)) {
 		return o.Failed(fmt.Errorf("%w: a gamma distribution of shape %v", expr.ErrUnsupported, parameter))
@@ -260,11 +257,10 @@ func Gamma[A Operand](o Operation[A], r Draws, dt dtype.DType, parameter, scale 
 	return scaled(o, r, dt, scale, shape, func(dst []float64, seed, block uint64) { cpu.Gamma(dst, parameter, seed, block) })
 }
 
-// Poisson returns numbers, Int64, of the Poisson distribution with a mean from 0 to 2^32: by
-// Knuth's product of uniform numbers below 10, and by transformed rejection from there on
-// (Hörmann, Insurance: Mathematics and Economics 12 (1993) 39). They are computed on the host,
-// on this line, and copied to the device, so that they are the same on every device. Another
-// mean is ErrUnsupported.
+// Poisson returns numbers, Int64, of the Poisson distribution with a mean from 0 to 2^32. For a mean
+// below 10 it uses Knuth's product of uniform numbers, otherwise transformed rejection (Hörmann,
+// Insurance: Mathematics and Economics 12 (1993) 39). The host computes the numbers at once and
+// copies them to the device, so they are the same on every device. Another mean is ErrUnsupported.
 func Poisson[A Operand](o Operation[A], r Draws, mean float64, shape ...int) A {
 	var err error
 	if !(mean >= 0 && mean <= 1<<32) {
@@ -273,11 +269,11 @@ func Poisson[A Operand](o Operation[A], r Draws, mean float64, shape ...int) A {
 	return tallies(o, r, err, shape, func(dst []int64, seed, block uint64) { cpu.Poisson(dst, mean, seed, block) })
 }
 
-// Binomial returns numbers, Int64, of successes among n trials, each a success with probability
-// p: by inversion if the mean is below 10, and by transformed rejection from there on (Hörmann,
-// Journal of Statistical Computation and Simulation 46 (1993) 101). They are computed on the
-// host, on this line, and copied to the device, so that they are the same on every device. An n
-// outside 0 to 2^32 and a p outside 0 to 1 are ErrUnsupported.
+// Binomial returns numbers of successes, Int64, among n trials with success probability p. For a
+// mean below 10 it uses inversion, otherwise transformed rejection (Hörmann, Journal of Statistical
+// Computation and Simulation 46 (1993) 101). The host computes the numbers at once and copies them
+// to the device, so they are the same on every device. An n outside 0 to 2^32 and a p outside 0 to 1
+// are ErrUnsupported.
 func Binomial[A Operand](o Operation[A], r Draws, n int64, p float64, shape ...int) A {
 	var err error
 	switch {
@@ -289,7 +285,8 @@ func Binomial[A Operand](o Operation[A], r Draws, n int64, p float64, shape ...i
 	return tallies(o, r, err, shape, func(dst []int64, seed, block uint64) { cpu.Binomial(dst, n, p, seed, block) })
 }
 
-// tallies returns Int64 numbers of the host, or err, which says what is wrong with their parameters.
+// tallies returns Int64 numbers that the host computes. err is the error of their parameters, or
+// nil.
 func tallies[A Operand](o Operation[A], r Draws, err error, shape []int, fill func(dst []int64, seed, block uint64)) A {
 	if e := begun(o, r); e != nil {
 		err = e
@@ -304,7 +301,7 @@ func tallies[A Operand](o Operation[A], r Draws, err error, shape []int, fill fu
 	return out
 }
 
-// scaled returns Float64 numbers of the host times a scale, rounded to a type.
+// scaled returns Float64 numbers that the host computes, times a scale, rounded to a type.
 func scaled[A Operand](o Operation[A], r Draws, dt dtype.DType, scale float64, shape []int, fill func(dst []float64, seed, block uint64)) A {
 	err := begun(o, r)
 	if err == nil && !dt.IsFloat() {
@@ -326,7 +323,7 @@ func scaled[A Operand](o Operation[A], r Draws, dt dtype.DType, scale float64, s
 	return narrow(o, out, dt)
 }
 
-// hosted returns numbers that fill computes on the host from one block of the sequence each.
+// hosted returns numbers that fill computes on the host, each from one block of the sequence.
 func hosted[A Operand, T float64 | int64](o Operation[A], r Draws, dt dtype.DType, shape []int, fill func(dst []T, seed, block uint64)) (out A, err error) {
 	n, err := layout.Size(shape)
 	if err == nil {

@@ -9,22 +9,22 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Einsum returns the sum of products that an equation names, as NumPy's einsum: each letter
-// is an axis, those of the operands stand between commas, and those of the result behind
-// "->". A letter that the result lacks is summed over. A letter that occurs twice in one
-// operand selects its diagonal. "..." stands for the other axes, which are broadcast. Without "->" the result
-// has the axes of "..." and then the letters that occur once, in alphabetical order.
+// Einsum returns the sum of products that an equation describes, as NumPy's einsum. Each letter is an axis.
+// The letters of the operands are separated by commas, and those of the result follow "->". A letter that the
+// result does not have is summed over. A letter that occurs twice in one operand selects its diagonal. "..."
+// stands for the other axes, which are broadcast. Without "->" the result has the axes of "..." and then the
+// letters that occur once, in alphabetical order.
 //
 //	scores := gpk.Einsum("bhqd,bhkd->bhqk", q, k)
 //
-// Axes that a single operand has and the result lacks are summed first. Pairs of operands
-// are multiplied in the order that needs the fewest multiplications, which Explain prints.
-// A product that sums is MatMul, of views where the strides allow it, in the precision of
-// SetPrecision; each step is rounded to the type. Int8 and Uint8 give Int32, and other
-// integers wrap in their type. One operand that is not summed gives a view of its type.
+// An axis that only one operand has, and not the result, is summed first. Pairs of operands are multiplied in
+// the order that needs the fewest multiplications, which Explain prints. A product with a sum is a MatMul in
+// the precision of SetPrecision, on views if the strides allow it. Each step is rounded to the type. Int8 and
+// Uint8 give Int32, and other integers wrap in their type. A single operand without a sum gives a view of its
+// type.
 //
-// An equation that does not parse or fit the shapes is ErrShape, with a caret under the
-// place. Operands of two types are ErrDType, and so is a sum or product of Bool.
+// An equation that does not parse or does not fit the shapes is ErrShape, with a caret under the error.
+// Operands of two types are ErrDType, and so is a sum or product of Bool.
 //
 //gpk:row Products | the same; int32 for int8 and uint8 | all but bool, int16, uint16, uint32, uint64 | the sum of products that an equation names, in the order that needs the fewest multiplications
 func Einsum[A Operand](o Operation[A], equation string, as ...A) A {
@@ -88,7 +88,7 @@ func evaluate[A Operand](o Operation[A], e *equation, as []A) A {
 	return permute(o, t.a, perm)
 }
 
-// shape is that of the result.
+// shape returns the shape of the result.
 func (e *equation) shape() []int {
 	shape := make([]int, len(e.output.labels))
 	for i, label := range e.output.labels {
@@ -97,7 +97,7 @@ func (e *equation) shape() []int {
 	return shape
 }
 
-// describe tells Explain the equation, and the order of its products if there are several.
+// describe adds the equation to the text of Explain, and the order of its products if there are several.
 func describe[A Operand](o Operation[A], e *equation, order *contraction, cost float64) {
 	if len(e.inputs) > 2 {
 		o.Step(fmt.Sprintf("%q, operands in the order %v, %.3g multiplications", e.text, order, cost))
@@ -157,8 +157,7 @@ func masks[A any](e *equation, terms []term[A]) (operands []uint64, output uint6
 	return operands, output, lengths, err
 }
 
-// diagonal returns a view of a in which every label has one axis, and none the labels that a
-// broadcasts.
+// diagonal returns a view of a in which each label has one axis. Labels that a broadcasts have none.
 func diagonal[A Operand](o Operation[A], a A, labels []rune, lengths map[rune]int) term[A] {
 	var kept []rune
 	view := o.View(a, func(l layout.Layout) (layout.Layout, error) {
@@ -207,12 +206,12 @@ func wrapped[A Operand](o Operation[A], a A, dt dtype.DType) A {
 	return o.Cast(o.Elementwise(expr.Sub, low, int64(1)<<31), dt)
 }
 
-// contract multiplies terms in an order. The result has the labels of output that they have.
+// contract multiplies terms in an order. The result has those labels of output that the terms have.
 func contract[A Operand](o Operation[A], c *contraction, terms []term[A], output []rune) term[A] {
 	if c.left == nil {
 		return terms[c.operand]
 	}
-	// Labels outside a subtree must be kept by it.
+	// A subtree must keep the labels that occur outside of it.
 	outside := func(of *contraction) []rune {
 		keep := slices.Clone(output)
 		in := of.members()
@@ -228,7 +227,7 @@ func contract[A Operand](o Operation[A], c *contraction, terms []term[A], output
 	return multiply(o, x, y, output)
 }
 
-// members is the set of operands of a tree.
+// members returns the set of operands of a tree.
 func (c *contraction) members() map[int]bool {
 	if c.left == nil {
 		return map[int]bool{c.operand: true}

@@ -17,7 +17,7 @@ type equation struct {
 	lengths map[rune]int // of each label
 }
 
-// subscript is the labels of an array's axes, and where each stands in the text.
+// subscript holds the labels of an array's axes, with their positions in the text.
 type subscript struct {
 	labels []rune
 	at     []int
@@ -28,7 +28,7 @@ type subscript struct {
 // the label ellipsis + 1 + its distance from the last.
 const ellipsis = unicode.MaxRune + 1
 
-// fault is an error with a caret under a place of the text, counted in bytes.
+// fault returns an error with a caret under a byte of the text.
 func (e *equation) fault(at int, format string, args ...any) error {
 	line := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -40,7 +40,7 @@ func (e *equation) fault(at int, format string, args ...any) error {
 	return layout.Errorf(format+"\n\t%s\n\t%s^", append(args, line, before)...)
 }
 
-// parse reads an equation for operands of some shapes.
+// parse parses an equation for operands of given shapes.
 func parse(text string, shapes [][]int) (*equation, error) {
 	e := &equation{text: text, lengths: map[rune]int{}}
 	if !utf8.ValidString(text) {
@@ -57,7 +57,7 @@ func parse(text string, shapes [][]int) (*equation, error) {
 		}
 		return nil, e.fault(at, "an equation of %d operands, and %d arrays", n, len(shapes))
 	}
-	widest := 0 // axes that an ellipsis stands for
+	widest := 0 // maximum number of axes that an ellipsis stands for
 	for i := range e.inputs {
 		n, err := e.expand(i, shapes[i])
 		if err != nil {
@@ -110,8 +110,8 @@ func (e *equation) scan() (explicit bool, err error) {
 	return explicit, nil
 }
 
-// expand writes out the ellipsis of an operand of a shape, and notes the lengths of its
-// labels. It returns how many axes the ellipsis stands for.
+// expand replaces the ellipsis of an operand by labels for a shape, and records the lengths
+// of its labels. It returns the number of axes that the ellipsis stands for.
 func (e *equation) expand(i int, shape []int) (int, error) {
 	s := &e.inputs[i]
 	at := slices.Index(s.labels, ellipsis)
@@ -157,8 +157,8 @@ func (s *subscript) write(at, axes int) {
 	s.at = slices.Concat(s.at[:at], places, s.at[at+1:])
 }
 
-// imply makes the output that an equation without -> has: the axes of the ellipsis, and the
-// letters that occur once in alphabetical order.
+// imply sets the output of an equation without ->: the axes of the ellipsis, and then the
+// letters that occur once, in alphabetical order.
 func (e *equation) imply(ellipses int) {
 	count := map[rune]int{}
 	for _, s := range e.inputs {
@@ -179,8 +179,8 @@ func (e *equation) imply(ellipses int) {
 	e.output.labels = append(e.output.labels, once...)
 }
 
-// check refuses an output with labels that no operand has, or twice, and without the
-// ellipsis of the operands.
+// check returns an error for an output with a label that no operand has or that occurs
+// twice, and for one without the ellipsis of the operands.
 func (e *equation) check(ellipses int) error {
 	s := &e.output
 	if at := slices.Index(s.labels, ellipsis); at >= 0 {

@@ -37,7 +37,7 @@ func filled[A any](o Operation[A], dt dtype.DType, value any, shape []int) A {
 	return o.Source(dt, shape, true, err, func(s *device.Stream, dst device.View) error { return ops.Fill(s, dst, x) })
 }
 
-// constant converts a number to an element of a type that the caller named.
+// constant converts a number to an element of the type that the caller passed.
 func constant(dt dtype.DType, v any) (ops.Scalar, error) {
 	return ops.ScalarOf(dt, v, "name a type that does")
 }
@@ -66,7 +66,7 @@ func Linspace[A Operand](o Operation[A], dt dtype.DType, lo, hi float64, n int) 
 	wide := dtype.Float64
 	err := ops.LinspaceBounds(dt, lo, hi, n)
 	if err != nil {
-		wide = dt // which the error prints
+		wide = dt // the error prints this type
 	}
 	x := o.Source(wide, []int{n}, false, err, func(s *device.Stream, dst device.View) error { return ops.Linspace(s, dst, lo, hi) })
 	if dt.IsInteger() && err == nil {
@@ -75,15 +75,15 @@ func Linspace[A Operand](o Operation[A], dt dtype.DType, lo, hi float64, n int) 
 	return narrow(o, x, dt)
 }
 
-// Concat joins arrays of one type along an axis. Their lengths may differ along this axis
-// alone.
+// Concat joins arrays of one type along an axis. Their lengths may differ only along this
+// axis.
 func Concat[A Operand](o Operation[A], axis int, as ...A) A { return join(o, layout.Concat, axis, as) }
 
 // Stack joins arrays of one type and shape along a new axis, which comes before their axis
-// of that number.
+// with that number.
 func Stack[A Operand](o Operation[A], axis int, as ...A) A { return join(o, layout.Stack, axis, as) }
 
-// join copies arrays one behind the other along an axis. shapeOf returns the shape of the
+// join copies arrays, one after the other, along an axis. shapeOf returns the shape of the
 // result and the axis counted from 0. If the result has one axis more than the arrays, the
 // axis is new.
 func join[A Operand](o Operation[A], shapeOf func(axis int, shapes ...[]int) ([]int, int, error), axis int, as []A) A {

@@ -16,8 +16,8 @@ type folded struct {
 	shape []int // of the result
 }
 
-// foldOf checks an operation on a and reads its axes and options. DDof is refused unless
-// asked for.
+// foldOf checks an operation on a and parses its axes and options. It rejects DDof unless
+// ddof is set.
 func foldOf[A Operand](o Operation[A], a A, axes []int, ddof bool) (folded, error) {
 	var f folded
 	err := o.Check()
@@ -39,7 +39,7 @@ func foldOf[A Operand](o Operation[A], a A, axes []int, ddof bool) (folded, erro
 	return f, err
 }
 
-// kept returns the axes with KeepDims.
+// kept returns the axes, and the option KeepDims.
 func (f folded) kept() []int {
 	axes := []int{layout.KeepDims}
 	for d, in := range f.set {
@@ -50,7 +50,7 @@ func (f folded) kept() []int {
 	return axes
 }
 
-// none reports whether there are no axes to fold.
+// none reports whether there are no axes to reduce.
 func (f folded) none() bool {
 	for _, in := range f.set {
 		if in {
@@ -60,7 +60,8 @@ func (f folded) none() bool {
 	return true
 }
 
-// wide returns a as the type that the steps of a composition compute in: halves as Float32.
+// wide returns a in the type in which the steps of a composition compute: half types as
+// Float32.
 func wide[A Operand](o Operation[A], a A) A {
 	if a.DType().IsHalf() {
 		return o.Cast(a, dtype.Float32)
@@ -76,7 +77,8 @@ func narrow[A Operand](o Operation[A], a A, dt dtype.DType) A {
 	return a
 }
 
-// floating refuses types that are no floating-point type, and complex ones unless asked for.
+// floating returns an error for a type that is not a floating-point type. Complex types are
+// allowed only if complexes is set.
 func floating(dt dtype.DType, complexes bool) error {
 	switch {
 	case dt.IsFloat() || dt.IsComplex() && complexes:

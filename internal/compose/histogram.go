@@ -28,15 +28,14 @@ func Histogram[A Operand](o Operation[A], a A, bins int, lo, hi float64) (counts
 	return counts, edges
 }
 
-// HistogramDensity is Histogram with each number over the width of the interval and the sum of
-// all numbers: the density of the elements in the range, Float64, whose integral is 1. Where no
-// element lies in the range it is NaN.
+// HistogramDensity is Histogram with each number divided by the width of its interval and by the sum of all numbers. It
+// is the density of the elements in the range, Float64, whose integral is 1. It is NaN if no element is in the range.
 //
 //gpk:row In order along an axis | float64, twice | real types | the density of elements in intervals of one width between two bounds, and the edges
 func HistogramDensity[A Operand](o Operation[A], a A, bins int, lo, hi float64) (density, edges A) {
 	counts, edges := Histogram(o, a, bins, lo, hi)
 	n := edges.Size()
-	if n < 2 { // an error
+	if n < 2 { // a carries an error
 		return counts, edges
 	}
 	width := o.Elementwise(expr.Sub, slice(o, edges, 0, 1, n), slice(o, edges, 0, 0, n-1))
@@ -44,10 +43,10 @@ func HistogramDensity[A Operand](o Operation[A], a A, bins int, lo, hi float64) 
 	return o.Elementwise(expr.Div, o.Elementwise(expr.Div, o.Cast(counts, dtype.Float64), width), total), edges
 }
 
-// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one fewer than edges,
-// which has one axis and real elements in ascending order. Each interval holds its lower edge, and the last one its
-// upper edge too. Fewer than two edges, and edges that do not ascend, or are NaN, are ErrShape; the latter is found
-// as an index of Take outside its axis.
+// HistogramEdges returns the number of elements of a in the intervals between edges, Int64: one number fewer than
+// edges, which has one axis and ascending elements of a real type. Each interval includes its lower edge, and the last
+// one also its upper edge. Fewer than two edges, and edges that do not ascend or are NaN, are ErrShape; the latter is
+// found on the device, like an index of Take outside its axis.
 //
 //gpk:row In order along an axis | int64 | real types | the number of elements in the intervals between edges
 func HistogramEdges[A Operand](o Operation[A], a, edges A) A {
@@ -129,7 +128,7 @@ func checkBinCount[A Operand](a A, minLength int, weights []A) error {
 	return nil
 }
 
-// binsFor returns how many numbers BinCount has. It waits for the elements.
+// binsFor returns the length of the result of BinCount. It waits for the elements.
 func binsFor[A Operand](o Operation[A], x A, atLeast int) (int, error) {
 	most, err := o.Wait(o.Reduce(expr.Max, x, nil))
 	if err != nil {
@@ -147,7 +146,7 @@ func binsFor[A Operand](o Operation[A], x A, atLeast int) (int, error) {
 	return max(atLeast, int(most[0])+1), nil
 }
 
-// edgesOf returns the edges of intervals of one width, Float64.
+// edgesOf returns the edges of intervals of equal width, Float64.
 func edgesOf[A Operand](o Operation[A], bins int, lo, hi float64) (edges A, err error) {
 	err = o.Check()
 	if err == nil && bins < 1 {
@@ -187,15 +186,15 @@ func histogram[A Operand](o Operation[A], a, edges A) (counts A, err error) {
 	// The conversion keeps the order. Sorting before it sorts fewer bits.
 	x := narrow(o, ordered(o, a), dtype.Float64)
 	first := searched(o, x, slice(o, edges, 0, 0, n-1), false)
-	// The last interval ends behind the elements that are equal to its edge.
+	// The last interval ends after the elements that are equal to its edge.
 	upper := slice(o, edges, 0, 1, n)
 	last := o.Elementwise(expr.Eq, counted(o, n-1), n-2)
 	next := o.Elementwise(expr.Where, last, searched(o, x, upper, true), searched(o, x, upper, false))
 	return o.Elementwise(expr.Sub, next, first), nil
 }
 
-// guarded returns x, of type Int64, which fails with err where fine, a Bool of one element, is
-// false: it is found as an index of Take outside its axis.
+// guarded returns x, of type Int64. If fine, a Bool of one element, is false, it fails with err, which is found on the
+// device, like an index of Take outside its axis.
 func guarded[A Operand](o Operation[A], x, fine A, err error) A {
 	at := o.Cast(o.Elementwise(expr.Not, fine), dtype.Int64)
 	return o.Elementwise(expr.Add, x, take(o, filled(o, dtype.Int64, 0, []int{1}), at, 0, err))

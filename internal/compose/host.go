@@ -10,8 +10,9 @@ import (
 
 var composed atomic.Bool
 
-// Composed sets whether the CPU composes what it has a kernel for, as a GPU does, and returns
-// what was set before. It is there for tests of these compositions on a machine without a GPU.
+// Composed sets whether the CPU composes operations for which it has kernels, as a GPU does,
+// and returns the previous setting. It is for tests of these compositions on a machine without
+// a GPU.
 func Composed(on bool) (old bool) { return composed.Swap(on) }
 
 // hasKernels reports whether the device of an operand has the kernels of ops/scatter.go.
@@ -19,7 +20,7 @@ func hasKernels[A Operand](a A) bool {
 	return a.Device().Kind() == device.CPU && !composed.Load()
 }
 
-// dense returns the elements as they lie dense in row-major order.
+// dense returns the elements as a dense array in row-major order.
 func dense[A Operand](o Operation[A], a A) A {
 	if layoutOf(a).IsDense() {
 		return a
@@ -27,7 +28,8 @@ func dense[A Operand](o Operation[A], a A) A {
 	return o.Cast(a, a.DType())
 }
 
-// written calls f with a dense destination, and copies it to dst where that is not dense.
+// written calls f with dst if dst is dense. Otherwise it calls f with a dense destination, and
+// copies that to dst.
 func written(s *device.Stream, dst device.View, f func(dst device.View) error) error {
 	if dst.Layout.IsDense() {
 		return f(dst)

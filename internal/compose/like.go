@@ -11,24 +11,24 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// ZerosLike returns zeros of the shape of like, on its device; of its type, or of the one
-// given.
+// ZerosLike returns zeros in the shape and type of like, on its device. A type may be given
+// instead.
 //
 //gpk:row To other places | the same, or as given | all | zeros of an array's shape and type, on its device
 func ZerosLike[A Operand](o Operation[A], like A, dt ...dtype.DType) A {
 	return fillLike(o, like, 0, dt)
 }
 
-// OnesLike returns ones of the shape of like, on its device; of its type, or of the one
-// given.
+// OnesLike returns ones in the shape and type of like, on its device. A type may be given
+// instead.
 //
 //gpk:row To other places | the same, or as given | all | ones of an array's shape and type, on its device
 func OnesLike[A Operand](o Operation[A], like A, dt ...dtype.DType) A {
 	return fillLike(o, like, 1, dt)
 }
 
-// FullLike returns an array whose every element is value, as Full takes it, of the shape of
-// like, on its device; of its type, or of the one given.
+// FullLike returns an array whose every element is value, as for Full, in the shape and type
+// of like, on its device. A type may be given instead.
 //
 //gpk:row To other places | the same, or as given | all | a number in an array's shape and type, on its device
 func FullLike[A Operand](o Operation[A], like A, value any, dt ...dtype.DType) A {
@@ -50,10 +50,11 @@ func fillLike[A Operand](o Operation[A], like A, value any, dt []dtype.DType) A 
 	return filled(o, of, value, like.Shape())
 }
 
-// ArangeStep returns start, start + step, start + 2 step, … before stop, each of them
-// computed in float64 and rounded to dt once: ceil((stop - start)/step) numbers, none where
-// that is negative. Integer types take whole numbers that they hold, others are ErrDType. A
-// step of 0 and bounds that are not finite are ErrShape.
+// ArangeStep returns start, start + step, start + 2 step, … before stop: ceil((stop -
+// start)/step) numbers, or none if that is negative. Each is computed in float64 and rounded
+// to dt once. For integer types, start and step must be whole, and the type must hold all
+// numbers; otherwise the error is ErrDType. A step of 0 and bounds that are not finite are
+// ErrShape.
 //
 //gpk:row To other places | as given | all but bool | numbers from start to stop, step apart
 func ArangeStep[A Operand](o Operation[A], dt dtype.DType, start, stop, step float64) A {
@@ -83,7 +84,7 @@ func ArangeStep[A Operand](o Operation[A], dt dtype.DType, start, stop, step flo
 	return o.Cast(numbers, dt)
 }
 
-// checkRange checks the operands of ArangeStep, of n numbers.
+// checkRange checks the operands of ArangeStep for n numbers.
 func checkRange(dt dtype.DType, start, stop, step, n float64) error {
 	switch {
 	case !dt.Valid() || dt == dtype.Bool:
@@ -96,8 +97,8 @@ func checkRange(dt dtype.DType, start, stop, step, n float64) error {
 	return nil
 }
 
-// wholeRange checks that an integer type holds count numbers from start, step apart, and
-// that the step is whole.
+// wholeRange checks that an integer type can hold count numbers from start on at a distance
+// of step, and that the step is whole.
 func wholeRange(dt dtype.DType, start, step float64, count int) error {
 	last := start + step*math.Max(float64(count-1), 0)
 	for _, x := range [...]float64{start, step, last} {
@@ -114,8 +115,8 @@ func wholeRange(dt dtype.DType, start, step float64, count int) error {
 	return nil
 }
 
-// OneHot returns, along a new last axis of n elements, 1 at the place that each index, of an
-// integer type, names, and 0 elsewhere, of type dt. An index outside 0 to n-1 gives zeros.
+// OneHot returns, for each index, of an integer type, n elements of type dt along a new last
+// axis: 1 at the index, and 0 elsewhere. If an index is not from 0 to n-1, all are 0.
 //
 //gpk:row To other places | as given | integers | 1 at each index along a new last axis, else 0
 func OneHot[A Operand](o Operation[A], indices A, n int, dt dtype.DType) A {

@@ -24,8 +24,8 @@ func Repeat[A Operand](o Operation[A], a A, n, axis int) A {
 	})
 }
 
-// Pad returns a with a number around it, as Full takes it: widths[d] elements before and
-// after along axis d.
+// Pad returns a surrounded by a number, as for Full: widths[d] elements before and after
+// along axis d.
 func Pad[A Operand](o Operation[A], a A, widths [][2]int, value any) A {
 	err := o.Check()
 	var number ops.Scalar
@@ -45,9 +45,9 @@ func Pad[A Operand](o Operation[A], a A, widths [][2]int, value any) A {
 	})
 }
 
-// Sort returns the elements along an axis in rising order, or in falling order where
-// descending, for real types and Bool. NaN is the largest: the last in rising order, and the
-// first in falling; -0 is below 0.
+// Sort returns the elements along an axis in ascending order, or with descending in
+// descending order, for real types and Bool. NaN is the largest: it is last in ascending
+// order, and first in descending order. -0 is below 0.
 func Sort[A Operand](o Operation[A], a A, axis int, descending bool) A {
 	err := o.Check()
 	if err == nil {

@@ -7,20 +7,20 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// narrowLeast is the number of elements from which a GPU sorts a line by radix (by_radix in cutlass/src/sort.cuh). On
-// a CPU Unique takes 0.5 to 0.9 of the time from there on, and UniqueAll, which sorts indices too, gains nothing.
+// narrowLeast is the number of elements from which a GPU sorts a line by radix (by_radix in cutlass/src/sort.cuh).
+// From there on Unique takes 0.5 to 0.9 of the time on a CPU. UniqueAll, which also sorts indices, gains nothing.
 const narrowLeast = 1 << 17
 
-// narrowed are integers of 64 bits as their distances from the smallest one. Distances below 2^16 or 2^32 are
-// Uint16 or Uint32, which a radix sort puts in order in a quarter or half of the passes.
+// narrowed holds 64-bit integers as their distances from the smallest one. Distances below 2^16 or 2^32 are Uint16
+// or Uint32, which a radix sort sorts in a quarter or half of the passes.
 type narrowed[A Operand] struct {
 	distances A
-	least     A // 0-d, of the type of the integers
+	least     A // 0-d, in the type of the integers
 }
 
-// narrowOf returns the distances of x's elements, and false if there are few elements or no narrower type holds
-// the distances. It waits for the largest distance. Differences of Int64 wrap: above the range of Int64, they are
-// negative.
+// narrowOf returns the distances of x's elements. It reports false if there are few elements, or if no narrower
+// type can hold the distances. It waits for the largest distance. Differences of Int64 wrap: beyond the range of
+// Int64 they are negative.
 func narrowOf[A Operand](o Operation[A], x A) (n narrowed[A], ok bool, err error) {
 	dt := x.DType()
 	if dt != dtype.Int64 && dt != dtype.Uint64 || x.Size() < narrowLeast {
@@ -39,7 +39,7 @@ func narrowOf[A Operand](o Operation[A], x A) (n narrowed[A], ok bool, err error
 	return n, true, nil
 }
 
-// integers returns the integers that distances stand for.
+// integers returns the integers for some distances.
 func (n narrowed[A]) integers(o Operation[A], distances A) A {
 	return o.Elementwise(expr.Add, o.Cast(distances, n.least.DType()), n.least)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// precision is the number of digits of a type's significand, the exponent of its smallest positive
-// number, and its largest number.
+// precision describes a floating-point type: the number of digits of its significand, the exponent of its
+// smallest positive number, and its largest number.
 type precision struct {
 	digits, least int
 	largest       float64
@@ -27,10 +27,10 @@ func precisionOf(dt dtype.DType) precision {
 	return precision{53, -1074, math.MaxFloat64}
 }
 
-// NextAfter returns the number of the type that follows a in the direction of b, broadcast. It is
-// b where the two are equal, and NaN where either is NaN. Inf follows the largest number.
-// The neighbours are computed as sums, rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing
-// predecessor and successor in rounding to nearest, BIT 49 (2009) 419).
+// NextAfter returns the number of the type next to a in the direction of b, broadcast. It is b if the two
+// are equal, and NaN if either is NaN. Inf follows the largest number. The neighbours are computed as sums,
+// rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing predecessor and successor in
+// rounding to nearest, BIT 49 (2009) 419).
 //
 //gpk:row Of two operands, broadcast | the same | floating point | the number of the type that follows a in the direction of b
 func NextAfter[A Operand](o Operation[A], a, b A) A {
@@ -75,7 +75,7 @@ func neighbours[A Operand](o Operation[A], a A) (up, down A) {
 	back := func(x A) A { return o.Elementwise(expr.Where, small, o.Elementwise(expr.Mul, x, u), x) }
 	up, down = back(o.Elementwise(expr.Add, x, e)), back(o.Elementwise(expr.Sub, x, e))
 
-	flat := math.Ldexp(step, p.digits) // above it, neighbours are further apart than step
+	flat := math.Ldexp(step, p.digits) // above it, the distance of neighbours exceeds step
 	up = o.Elementwise(expr.Where, o.Elementwise(expr.Lt, m, flat), o.Elementwise(expr.Add, m, step), up)
 	down = o.Elementwise(expr.Where, o.Elementwise(expr.Le, m, flat), o.Elementwise(expr.Sub, m, step), down)
 	down = o.Elementwise(expr.Where, o.Elementwise(expr.Eq, m, math.Inf(1)), p.largest, down)

@@ -76,7 +76,7 @@ func LogSumExp[A Operand](o Operation[A], a A, axes ...int) A {
 		return narrow(o, o.Elementwise(expr.Log, o.Reduce(expr.Sum, x, axes)), a.DType())
 	}
 	largest := o.Reduce(expr.Max, x, f.kept())
-	// An infinite maximum is the result as it is; subtracted, it would give NaN.
+	// An infinite maximum is the result itself. Subtracting it would give NaN.
 	infinite := o.Elementwise(expr.Eq, o.Elementwise(expr.Abs, largest), math.Inf(1))
 	shift := o.Elementwise(expr.Where, infinite, 0, largest)
 	sum := o.Reduce(expr.Sum, o.Elementwise(expr.Exp, o.Elementwise(expr.Sub, x, shift)), axes)

@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Operand is what an array shows of itself.
+// Operand is the part of an array that this package uses.
 type Operand interface {
 	Shape() []int
 	Strides() []int
@@ -22,44 +22,44 @@ type Operand interface {
 	Device() *device.Device
 }
 
-// Operation is a call of a function of this package, and makes its steps. Their errors name
-// the function, and the line of the program that called it. array.Operation implements it.
+// Operation is a call of a function of this package, and performs its steps. Errors of the steps name the
+// function, and the line of the program that called it. array.Operation implements it.
 type Operation[A any] interface {
 	// Check returns the first error that an operand carries.
 	Check() error
 	// SameType returns an error if arrays differ in type.
 	SameType(as ...A) error
-	// Failure returns a function that makes an error of the device one of the operation, for
+	// Failure returns a function that wraps an error of the device as an error of the operation, for
 	// Device.NewDeferredError.
 	Failure() func(error) error
 	// Failed returns an array that carries an error.
 	Failed(err error) A
 	// Elementwise computes an operation of the table on arrays and numbers, broadcast.
 	Elementwise(code expr.Op, args ...any) A
-	// Cast converts the elements, and copies them where they have the type.
+	// Cast converts the elements. If they already have the type, it copies them.
 	Cast(a A, dt dtype.DType) A
 	// Reduce computes a reduction of the table; options may be among the axes.
 	Reduce(code expr.Op, a A, axes []int) A
-	// View returns the elements of a under the layout that f makes of its own.
+	// View returns a view of a with the layout that f computes from a's layout.
 	View(a A, f func(layout.Layout) (layout.Layout, error)) A
 	// Product returns the matrix product, in the precision of SetPrecision.
 	Product(a, b A) A
-	// Result is computed by run, which starts work on s that writes all of dst. how says in
-	// Explain what runs.
+	// Result returns an array that run computes: run starts work on s that writes all of dst. how is the text
+	// for Explain.
 	Result(dt dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst device.View, reads []device.View) error) A
 	// Checked is Result for work that checks its operands on the device, such as indices. run
 	// attaches the error to dst's buffer.
 	Checked(dt dtype.DType, shape []int, how string, reads []A, run func(s *device.Stream, dst device.View, reads []device.View) error) A
-	// Source is computed by fill, which reads no operand, writes all of dst and, if strided is set, writes to
-	// any strides. If err is not nil, the array carries it.
+	// Source returns an array that fill computes without operands. fill writes all of dst and, if strided is
+	// set, accepts any strides. If err is not nil, the array carries it.
 	Source(dt dtype.DType, shape []int, strided bool, err error, fill func(s *device.Stream, dst device.View) error) A
-	// Several computes results, which are dense, as Result computes one, on the line of the call.
+	// Several computes several results, which are dense, at once, as Result computes one later.
 	Several(parts []Part, how string, reads []A, run func(s *device.Stream, dst, reads []device.View) error) ([]A, error)
-	// Host returns an array of the bytes that the host has computed. how says so in Explain.
+	// Host returns an array with a copy of bytes that the host has computed. how is the text for Explain.
 	Host(dt dtype.DType, shape []int, how string, data []byte) A
-	// Wait returns the elements of an Int64 array, after they were computed.
+	// Wait waits for the elements of an Int64 array and returns them.
 	Wait(a A) ([]int64, error)
-	// Step adds a text to the name of the steps that follow.
+	// Step adds a text to the name of the operation for the next steps.
 	Step(what string)
 }
 
@@ -82,7 +82,7 @@ func Pair[A any](o Operation[A], types [2]dtype.DType, shape []int, how string, 
 	return both[0], both[1]
 }
 
-// layoutOf returns where the elements of a lie.
+// layoutOf returns the layout of a's elements.
 func layoutOf[A Operand](a A) layout.Layout {
 	return layout.Layout{Shape: a.Shape(), Strides: a.Strides(), Offset: a.Offset()}
 }
@@ -97,8 +97,7 @@ func viewAs[A any](o Operation[A], a A, l layout.Layout) A {
 	return o.View(a, func(layout.Layout) (layout.Layout, error) { return l, nil })
 }
 
-// reshape returns the elements of a under a shape of as many: a view where the strides allow
-// it, else a copy.
+// reshape returns the elements of a in a shape of the same size: a view if the strides allow it, else a copy.
 func reshape[A Operand](o Operation[A], a A, shape ...int) A {
 	if l, ok := layoutOf(a).Reshape(shape); ok {
 		return viewAs(o, a, l)
@@ -131,13 +130,14 @@ func counted[A any](o Operation[A], n int) A {
 	})
 }
 
-// supports refuses types that an operation of the table does not have.
+// supports returns an error for a type that an operation of the table does not support.
 func supports(code expr.Op, dt dtype.DType) error {
 	_, err := ops.Lookup(code).Check(dt)
 	return err
 }
 
-// optional returns the only one of at most one values, or what stands for none.
+// optional returns the value that was given, or none if there is none. More than one is an error; what names
+// the parameter.
 func optional[T any](given []T, none T, what string) (T, error) {
 	switch len(given) {
 	case 0:

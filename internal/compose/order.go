@@ -6,7 +6,8 @@ import (
 	"math/bits"
 )
 
-// contraction is a tree of products of pairs: an operand, or two contractions.
+// contraction is a tree of pairwise products. A node is an operand or a product of two
+// contractions.
 type contraction struct {
 	operand     int
 	left, right *contraction
@@ -20,20 +21,20 @@ func (c *contraction) String() string {
 	return fmt.Sprintf("(%v %v)", c.left, c.right)
 }
 
-// exhaustive is the number of operands up to which every order is considered: 3^n pairs of
-// subsets.
+// exhaustive is the number of operands up to which all orders are compared, which takes
+// 3^n pairs of subsets.
 const exhaustive = 8
 
 // cheapest returns the order of contraction with the fewest multiplications, and their
-// number. Of more than exhaustive operands the cheapest pair comes first. Bit l of
-// operands[i] is set where operand i has label l, and of output where the result has it;
-// lengths are the labels'.
+// number. For more than `exhaustive` operands it repeatedly contracts the cheapest pair.
+// Bit l of operands[i] is set if operand i has label l, and bit l of output if the result
+// has it. lengths are the lengths of the labels.
 func cheapest(operands []uint64, output uint64, lengths []int) (*contraction, float64) {
 	if len(operands) > exhaustive {
 		return greedy(operands, output, lengths)
 	}
 	n := len(operands)
-	labels := make([]uint64, 1<<n) // that the product of a subset has
+	labels := make([]uint64, 1<<n) // the labels of the product of each subset
 	for set := 1; set < 1<<n; set++ {
 		inside, outside := uint64(0), output
 		for i, m := range operands {
@@ -54,7 +55,7 @@ func cheapest(operands []uint64, output uint64, lengths []int) (*contraction, fl
 			continue
 		}
 		cost[set] = math.Inf(1)
-		lowest := set & -set // in the left half, so that each pair comes once
+		lowest := set & -set // it is in the left half, so that each pair is considered once
 		for left := (set - 1) & set; left > 0; left = (left - 1) & set {
 			right := set &^ left
 			if left&lowest == 0 {
@@ -76,7 +77,7 @@ func cheapest(operands []uint64, output uint64, lengths []int) (*contraction, fl
 	return tree(1<<n - 1), cost[1<<n-1]
 }
 
-// greedy contracts the cheapest pair until one is left.
+// greedy contracts the cheapest pair until one contraction is left.
 func greedy(operands []uint64, output uint64, lengths []int) (*contraction, float64) {
 	trees, labels := make([]*contraction, len(operands)), append([]uint64{}, operands...)
 	for i := range trees {
@@ -107,7 +108,7 @@ func greedy(operands []uint64, output uint64, lengths []int) (*contraction, floa
 	return trees[0], total
 }
 
-// volume is the product of the lengths of a set of labels.
+// volume returns the product of the lengths of a set of labels.
 func volume(set uint64, lengths []int) float64 {
 	v := 1.0
 	for ; set != 0; set &= set - 1 {

@@ -8,11 +8,11 @@ import (
 )
 
 // roles sorts the labels of two terms for a batched matrix product. Batch labels are in both
-// terms and in the result; inner labels are in both and are summed over. Row labels are in the
-// left term alone, column labels in the right one alone.
+// terms and in the result; inner labels are in both and are summed over. Row labels are only
+// in the left term, and column labels only in the right one.
 type roles struct{ batch, inner, rows, columns []rune }
 
-// rolesOf sorts the labels; those of keep are in the order of keep.
+// rolesOf sorts the labels. Those in keep are in the order of keep.
 func rolesOf(x, y, keep []rune) (r roles) {
 	for _, label := range keep {
 		inX, inY := slices.Contains(x, label), slices.Contains(y, label)
@@ -39,8 +39,8 @@ func isProduct[A any](x, y term[A], keep []rune) bool {
 	return len(r.inner) > 0 && len(r.rows)+len(r.columns) > 0
 }
 
-// multiply returns the product of two terms, summed over the labels that are not kept. Its
-// labels are in the order of keep as far as a product without copies allows it.
+// multiply returns the product of two terms, summed over the labels that are not in keep.
+// Its labels are in the order of keep, unless that would require a copy.
 func multiply[A Operand](o Operation[A], x, y term[A], keep []rune) term[A] {
 	r := rolesOf(x.labels, y.labels, keep)
 	if len(r.inner) == 0 || len(r.rows)+len(r.columns) == 0 {
@@ -62,7 +62,7 @@ func multiply[A Operand](o Operation[A], x, y term[A], keep []rune) term[A] {
 	return term[A]{reshape(o, product, shape...), labels}
 }
 
-// lengthOf returns the length of a label that one of two terms has.
+// lengthOf returns the length of a label that at least one of two terms has.
 func lengthOf[A Operand](x, y term[A], label rune) int {
 	if d := slices.Index(x.labels, label); d >= 0 {
 		return x.a.Shape()[d]
@@ -70,8 +70,8 @@ func lengthOf[A Operand](x, y term[A], label rune) int {
 	return y.a.Shape()[slices.Index(y.labels, label)]
 }
 
-// elementwise multiplies terms that no matrix product computes: nothing is summed, or
-// everything that is not a batch. Sums of half types are computed in Float32.
+// elementwise multiplies terms for which there is no matrix product: nothing is summed, or
+// all labels except the batch are. Sums of half types are computed in Float32.
 func elementwise[A Operand](o Operation[A], x, y term[A], keep []rune, r roles) term[A] {
 	var labels []rune
 	for _, label := range keep {
@@ -125,7 +125,8 @@ func matrix[A Operand](o Operation[A], t term[A], batch, rows, columns []rune) A
 	return reshape(o, permute(o, t.a, order), shape...)
 }
 
-// oneStride reports whether the axes of labels, in their order, are one axis of a view.
+// oneStride reports whether the axes of labels, in this order, can be merged into one axis
+// of a view.
 func (t term[A]) oneStride(l layout.Layout, labels []rune) bool {
 	var of layout.Layout
 	for _, label := range labels {
@@ -136,7 +137,7 @@ func (t term[A]) oneStride(l layout.Layout, labels []rune) bool {
 	return ok
 }
 
-// falling returns labels in the order of falling strides of a term.
+// falling returns labels sorted by descending strides in a term.
 func (t term[A]) falling(l layout.Layout, labels []rune) []rune {
 	out := slices.Clone(labels)
 	stride := func(label rune) int {
@@ -147,8 +148,8 @@ func (t term[A]) falling(l layout.Layout, labels []rune) []rune {
 	return out
 }
 
-// mergeable returns labels of a term in an order in which they are one axis of a view, if
-// there is one, and as they are otherwise.
+// mergeable returns labels of a term in an order in which their axes can be merged into one
+// axis of a view. If there is none, it returns them unchanged.
 func mergeable[A Operand](t term[A], labels []rune) []rune {
 	l := layoutOf(t.a)
 	if f := t.falling(l, labels); !t.oneStride(l, labels) && t.oneStride(l, f) {
@@ -157,8 +158,8 @@ func mergeable[A Operand](t term[A], labels []rune) []rune {
 	return labels
 }
 
-// innerOrder is mergeable for labels of two terms: of an order that suits both, or the one
-// whose copy is larger.
+// innerOrder returns labels of two terms in an order that is mergeable for both or, if there
+// is none, for the one whose copy is larger.
 func innerOrder[A Operand](x, y term[A], labels []rune) []rune {
 	of, with := layoutOf(x.a), layoutOf(y.a)
 	best, least := labels, -1

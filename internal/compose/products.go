@@ -23,9 +23,9 @@ func checkPair[A Operand](o Operation[A], a, b A) error {
 	return nil
 }
 
-// TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis
-// aAxes[i] of a and axis bAxes[i] of b; both have the same length. The result has the other axes of a and then
-// those of b. Types are as for Einsum, which computes it. No axes give the outer product.
+// TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis aAxes[i] of a and
+// axis bAxes[i] of b; both have the same length. The result has the other axes of a and then those of b. Types
+// are those of Einsum, which computes it. Without axes it is the outer product.
 //
 //gpk:row Products | the same; int32 for int8 and uint8 | all but bool, int16, uint16, uint32, uint64 | the sum of products over pairs of axes, then the other axes of a and of b
 func TensorDot[A Operand](o Operation[A], a, b A, aAxes, bAxes []int) A {
@@ -74,8 +74,8 @@ func TensorDot[A Operand](o Operation[A], a, b A, aAxes, bAxes []int) A {
 	return evaluate(o, e, []A{a, b})
 }
 
-// named returns consecutive labels, starting with first, for the axes of a. It returns ErrShape if
-// axes names an axis that a does not have, or an axis twice.
+// named returns consecutive labels, starting with first, for axes of a. It returns ErrShape if an axis does
+// not exist or occurs twice.
 func named[A Operand](a A, axes []int, first int) ([]rune, error) {
 	if len(axes) > 0 {
 		if _, err := layout.Axes(axes, a.NDim()); err != nil {
@@ -103,9 +103,8 @@ func Outer[A Operand](o Operation[A], a, b A) A {
 	return o.Elementwise(expr.Mul, reshape(o, a, a.Size(), 1), reshape(o, b, 1, b.Size()))
 }
 
-// VecDot returns the sum of conj(a) b along an axis, the last one where none is given. a and
-// b are broadcast, and the axis is counted in what they are broadcast to; it has one length
-// in both. Types are as for Einsum.
+// VecDot returns the sum of conj(a) b along an axis, by default the last one. a and b are broadcast, and the
+// axis is one of the broadcast shape. a and b must have the same length along it. Types are those of Einsum.
 //
 //gpk:row Products | the same; int32 for int8 and uint8 | all but bool, int16, uint16, uint32, uint64 | the sum of conj(a) b along an axis, broadcast
 func VecDot[A Operand](o Operation[A], a, b A, axis ...int) A {
@@ -152,13 +151,13 @@ func VecDot[A Operand](o Operation[A], a, b A, axis ...int) A {
 	return wrapped(o, o.Reduce(expr.Sum, o.Elementwise(expr.Mul, widen(a), widen(b)), []int{d}), dt)
 }
 
-// noProducts is the error of a sum of products of elements of type dt.
+// noProducts returns the error of a sum of products of elements of type dt.
 func noProducts(dt dtype.DType) error {
 	return fmt.Errorf("%w: a sum of products of %v; Cast(gpk.Int64) first", dtype.ErrDType, dt)
 }
 
-// lengthFromEnd returns the length of the axis that is so far from the end, the last at 1,
-// and 1 for one that is missing.
+// lengthFromEnd returns the length of the axis at a distance from the end; the last axis has distance 1. For a
+// missing axis it returns 1.
 func lengthFromEnd(shape []int, at int) int {
 	if at > len(shape) {
 		return 1
@@ -166,8 +165,8 @@ func lengthFromEnd(shape []int, at int) int {
 	return shape[len(shape)-at]
 }
 
-// Kron returns the Kronecker product: every element of a times all of b, in blocks of b's
-// shape. The one with fewer axes gets leading axes of length 1. Types are as for Mul.
+// Kron returns the Kronecker product: every element of a times all of b, in blocks of b's shape. The operand
+// with fewer axes gets leading axes of length 1. Types are as for Mul.
 //
 //gpk:row Products | the same | floating point, integers, complex | the Kronecker product: blocks of b times each element of a
 func Kron[A Operand](o Operation[A], a, b A) A {

@@ -10,11 +10,12 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// PutAlongAxis returns a copy of a in which, for each index, the element at it along an axis, and at the index's own
-// place along the others, is that of values: the inverse of TakeAlongAxis. Indices, Int32 or Int64, have as many axes
-// as a, and are broadcast to its shape along the others; negative ones count from the end. values is an *Array of a's
-// type, broadcast to the shape of the indices, or a number. Where indices name an element twice, the last in
-// row-major order counts. An index outside the axis is ErrShape, found as that of Take.
+// PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and
+// whose other indices are those of the element of indices, as NumPy's put_along_axis. It is the inverse of
+// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its shape along the others.
+// Negative ones count from the end. values is an *Array of a's type, broadcast to the shape of the indices, or a
+// number. If several indices name an element, the last in row-major order counts. An index outside the axis is
+// ErrShape, found as for Take.
 //
 //gpk:row To other places | the same | all | a copy with values at indices along an axis, each at its own place along the others; the last of equal indices counts
 func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int) A {
@@ -69,7 +70,8 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	return reshape(o, o.Elementwise(expr.Where, w.hit, put, flat(a, a.Size())), a.Shape()...)
 }
 
-// valuesOf returns values, an array of a's type on a's device or a number that the type holds, as an array.
+// valuesOf returns values as an array. It must be an array of a's type on a's device, or a number that the type
+// can hold.
 func valuesOf[A Operand](o Operation[A], a A, values any) (A, error) {
 	dt := a.DType()
 	v, ok := values.(A)
@@ -87,7 +89,7 @@ func valuesOf[A Operand](o Operation[A], a A, values any) (A, error) {
 	return v, err
 }
 
-// indexType refuses types that indices do not have.
+// indexType returns an error for a type that indices cannot have.
 func indexType[A Operand](indices A) error {
 	if dt := indices.DType(); dt != dtype.Int32 && dt != dtype.Int64 {
 		return fmt.Errorf("%w: the indices are %v, not int32 or int64; Cast(gpk.Int64) them", dtype.ErrDType, dt)
@@ -99,8 +101,8 @@ func outsideOf(axis, n int) error {
 	return layout.Errorf("an index lies outside axis %d, which has length %d", axis, n)
 }
 
-// normal returns indices into n elements, negative ones from the end, as Int64 from 0, and
-// which of them lie outside.
+// normal returns indices into n elements, of which negative ones count from the end, as Int64 counted from 0. bad
+// says which are outside.
 func normal[A Operand](o Operation[A], indices A, n int) (at, bad A) {
 	at = narrow(o, indices, dtype.Int64)
 	bad = o.Elementwise(expr.Or, o.Elementwise(expr.Lt, at, -n), o.Elementwise(expr.Ge, at, n))
@@ -108,8 +110,8 @@ func normal[A Operand](o Operation[A], indices A, n int) (at, bad A) {
 	return at, bad
 }
 
-// placesAlong returns, for each index along an axis of a shape, where the element lies dense
-// in row-major order, and which indices lie outside.
+// placesAlong returns, for each index along an axis of a shape, the position of its element in row-major order,
+// and which indices are outside the axis.
 func placesAlong[A Operand](o Operation[A], shape []int, indices A, axis int) (place, bad A) {
 	at, bad := normal(o, indices, shape[axis])
 	dense := layout.Dense(shape)
@@ -129,16 +131,16 @@ func placesAlong[A Operand](o Operation[A], shape []int, indices A, axis int) (p
 	return place, bad
 }
 
-// writers are the elements that are written to n places.
+// writers describes which elements are written to each of n positions.
 type writers[A Operand] struct {
-	count  int // of the elements
-	order  A   // the elements in the order of their places, those of one place in their own order
-	places A   // the places in that order
-	last   A   // for each place the last element written to it, as an index into order; 0 for none
-	hit    A   // for each place whether there is one
+	count  int // number of elements
+	order  A   // the elements sorted by position; those with the same position keep their order
+	places A   // the positions in that order
+	last   A   // for each position the last element written to it, as an index into order; 0 if there is none
+	hit    A   // whether an element is written to each position
 }
 
-// writersOf sorts elements by the place that they are written to, n for none.
+// writersOf sorts elements by the position to which they are written. Position n stands for none.
 func writersOf[A Operand](o Operation[A], place A, n int) writers[A] {
 	w := writers[A]{count: place.Size()}
 	w.order = argsorted(o, place, 0, w.count, false)
@@ -150,8 +152,8 @@ func writersOf[A Operand](o Operation[A], place A, n int) writers[A] {
 	return w
 }
 
-// take returns the elements of x along its first axis in the order of their places. The cause
-// of an error of an element without a place is outside.
+// take returns the elements of x along its first axis in the order of their positions. If an element has no
+// position, the cause of the error is outside.
 func (w writers[A]) take(o Operation[A], x A, outside error) A {
 	return take(o, x, w.order, 0, outside)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Median returns the middle element in rising order over the given axes, or the mean of the
-// two in the middle. The result lacks the axes unless KeepDims is among them; no axes means
-// all. NaN among the elements gives NaN, and so do no elements.
+// Median returns the middle element in ascending order over the given axes, or the mean of the two middle ones. The
+// result lacks the axes unless KeepDims is among them; no axes means all. If an element is NaN, or if there are no
+// elements, the result is NaN.
 //
 //gpk:row Over axes | the same | floating point | the middle element in rising order, or the mean of the two in the middle; NaN for no elements or where one is NaN
 func Median[A Operand](o Operation[A], a A, axes ...int) A {
@@ -25,10 +25,9 @@ func Median[A Operand](o Operation[A], a A, axes ...int) A {
 	})
 }
 
-// Quantile returns the element at place q (n - 1) of the n elements in rising order, over the
-// given axes, as for Median. Between two places it interpolates linearly, as NumPy's default
-// does. A q outside 0 to 1 is ErrUnsupported. Half types are interpolated in Float32 and
-// rounded once.
+// Quantile returns the element at position q (n - 1) of the n elements in ascending order, over the given axes, as for
+// Median. Between two positions it interpolates linearly, as NumPy does by default. A q outside 0 to 1 is
+// ErrUnsupported. Half types are interpolated in Float32 and rounded once.
 //
 //gpk:row Over axes | the same | floating point | the element at place q (n-1) in rising order, between two places linear; NaN for no elements or where one is NaN
 func Quantile[A Operand](o Operation[A], a A, q float64, axes ...int) A {
@@ -42,8 +41,8 @@ func Quantile[A Operand](o Operation[A], a A, q float64, axes ...int) A {
 	return r.between(q, r.linear)
 }
 
-// Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …].
-// The elements are sorted once, or on a CPU selected once.
+// Quantiles returns the results of Quantile for several q, along a new first axis: [len(q), …]. The elements are sorted
+// only once, or, on a CPU, selected once.
 //
 //gpk:row Over axes | the same | floating point | Quantile for several q, along a new first axis
 func Quantiles[A Operand](o Operation[A], a A, q []float64, axes ...int) A {
@@ -73,22 +72,23 @@ func checkQuantile(q float64) error {
 	return nil
 }
 
-// rankedFold is a reduction whose result depends on order statistics: the elements at given places in rising order.
+// rankedFold is a reduction whose result depends on order statistics: the elements at given positions in ascending
+// order.
 type rankedFold[A Operand] struct {
 	folded
 	o    Operation[A]
 	a    A // the operand
 	axes []int
-	line A     // the elements in rising order along the last axis; unset if terms is 0
+	line A     // the elements in ascending order along the last axis; unset if terms is 0
 	axis int   // of line, the last one
-	held []int // the places of the elements of line; nil: all places
+	held []int // the positions of the elements of line; nil: all positions
 }
 
-// A CPU selects the elements of a fold, instead of sorting it, if the fold has at least elementsPerPlace elements for each one
-// that is read.
+// A CPU selects the elements of a reduction, instead of sorting them, if there are at least elementsPerPlace elements
+// for each one that is read.
 const elementsPerPlace = 64
 
-// rankedOf sorts the elements of each fold of a over axes, or selects those that between reads for the given q.
+// rankedOf sorts the elements of each reduction of a over axes, or selects those that between reads for the given q.
 func rankedOf[A Operand](o Operation[A], a A, axes []int, q ...float64) (r rankedFold[A], err error) {
 	f, err := foldOf(o, a, axes, false)
 	if err == nil {
@@ -101,7 +101,7 @@ func rankedOf[A Operand](o Operation[A], a A, axes []int, q ...float64) (r ranke
 	if f.terms == 0 {
 		return r, nil
 	}
-	// The folded axes become the last one.
+	// The reduced axes become the last one.
 	var order, lines []int
 	for _, fold := range []bool{false, true} {
 		for d, n := range a.Shape() {
@@ -125,13 +125,13 @@ func rankedOf[A Operand](o Operation[A], a A, axes []int, q ...float64) (r ranke
 	return r, nil
 }
 
-// at returns the place q (n - 1), rounded down, and what was cut off.
+// at returns the integer part and the fraction of the position q (n - 1).
 func (r rankedFold[A]) at(q float64) (place int, fraction float64) {
 	at, fraction := math.Modf(q * float64(r.terms-1))
 	return int(at), fraction
 }
 
-// places returns the places that between reads for some q, in ascending order.
+// places returns the positions that between reads for the given q, in ascending order.
 func (r rankedFold[A]) places(q []float64) []int {
 	places := []int{r.terms - 1}
 	for _, q := range q {
@@ -144,8 +144,8 @@ func (r rankedFold[A]) places(q []float64) []int {
 	return slices.Compact(places)
 }
 
-// between returns the element at place q (n - 1) of each fold. For a place between two elements it
-// returns mix of the two and of the fraction.
+// between returns the element at position q (n - 1) of each reduction. For a position between two elements it returns
+// mix of these elements and the fraction.
 func (r rankedFold[A]) between(q float64, mix func(low, high A, fraction float64) A) A {
 	o := r.o
 	if r.terms == 0 {

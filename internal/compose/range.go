@@ -10,10 +10,10 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// Index returns a view with one index for each of the leading axes: an int, whose axis the view lacks;
-// gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or gpk.All, all of an axis. Axes without an
-// index are whole: x.Index(gpk.Range(2, gpk.End), gpk.All, 3). Negative numbers count from the end. An int outside
-// its axis, more indices than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
+// Index returns a view with one index for each of the leading axes. An index is an int, whose axis the view does
+// not have; gpk.Range(start, stop, step), as Python's slice, clipped to the axis; or gpk.All, the whole axis. Axes
+// without an index are whole: x.Index(gpk.Range(2, gpk.End), gpk.All, 3). Negative numbers count from the end. An
+// int outside its axis, more indices than axes and a step of 0 are ErrShape, and any other index is ErrUnsupported.
 //
 //gpk:row To other places | the same | all | a view of an index, a range or all of each leading axis, as Python's x[2:, :, 3]
 func Index[A Operand](o Operation[A], a A, index ...any) A {
@@ -51,7 +51,7 @@ func Index[A Operand](o Operation[A], a A, index ...any) A {
 	})
 }
 
-// isAll reports whether an index is the reduction All, whose name stands for all of an axis.
+// isAll reports whether an index is gpk.All, the reduction, which as an index stands for the whole axis.
 func isAll(index any) bool {
 	f := reflect.ValueOf(index)
 	if f.Kind() != reflect.Func || f.IsNil() {

@@ -12,15 +12,15 @@ import (
 
 // ScatterAdd returns a copy of a in which values are added to the elements at indices along an axis. It is the
 // transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape. Negative ones count from the end.
-// All values of an index that occurs several times are added, in an order that depends on the indices alone or does
-// not matter: on one device the bits are the same in every run. values, of a's type, is broadcast to the shape of
-// Take(a, indices, axis). Halves are computed in Float32 and rounded once, integers wrap. An index outside the axis
-// is ErrShape, found as that of Take. Bool is ErrDType.
+// If an index occurs several times, all its values are added. The order does not matter or depends only on the
+// indices, so the bits are the same in every run on one device. values, of a's type, is broadcast to the shape of
+// Take(a, indices, axis). Half types are computed in Float32 and rounded once, integers wrap. An index outside the
+// axis is ErrShape, found as for Take. Bool is ErrDType.
 //
-// On the CPU the values are added one after the other. On a GPU integers of 32 and 64 bits are added in any order;
-// all others are sorted by index and added in runs of 32, those of Float32 and Complex64 in double precision and
-// rounded once. Where Float32 and Complex64 have few sums in narrow rows, as from 2^24 single elements to 2^16, they
-// are added exactly and rounded once.
+// The CPU adds the values in order. A GPU adds integers of 32 and 64 bits in any order. It sorts all others by index
+// and adds them in runs of 32, Float32 and Complex64 in double precision with one rounding. If Float32 and Complex64
+// have few sums in narrow rows, such as 2^24 single elements at 2^16 indices, they are added exactly and rounded
+// once.
 //
 //gpk:row To other places | the same | all but bool | a copy with values added at indices along an axis; equal indices add, in an order of the indices alone
 func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
@@ -54,7 +54,7 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 	v := reshape(o, permute(o, values, append(front, order...)), count, rest)
 	x := o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(first(d, a.NDim())) })
 	across := x.Shape()
-	rows := func(out A) A { // to the axes of a
+	rows := func(out A) A { // moves the rows back to the axes of a
 		out = reshape(o, out, across...)
 		return o.Cast(o.View(out, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(back(d, a.NDim())) }), a.DType())
 	}
@@ -69,7 +69,7 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 			return ops.ScatterAdd(s, dst, reads[0], reads[1], reads[2], outsideOf(axis, n), fail)
 		})
 	})
-	if d == 0 { // the axes have their order
+	if d == 0 { // the axes are already in order
 		return reshape(o, narrow(o, out, a.DType()), across...)
 	}
 	return rows(narrow(o, out, a.DType()))
@@ -105,7 +105,7 @@ func first(d, n int) []int {
 	return order
 }
 
-// back returns the inverse of first.
+// back returns the inverse permutation of first.
 func back(d, n int) []int {
 	order := make([]int, n)
 	for to, from := range first(d, n) {

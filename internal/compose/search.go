@@ -9,10 +9,11 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// SearchSorted returns, for each element of values, the index, Int64, at which it can be put into a without breaking
-// its order: the number of elements of a below it; with right also those equal to it. a has one axis, is in ascending
-// order with NaN last, as Sort leaves it, and has the type of values, a real one or Bool; its order is not checked.
-// Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each of one gather.
+// SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
+// breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
+// ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
+// checked. Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each with one
+// gather.
 //
 //gpk:row In order along an axis | int64 | real types, bool | the index in a sorted array at which each value keeps the order, before or behind equal elements
 func SearchSorted[A Operand](o Operation[A], a, values A, right bool) A {
@@ -32,10 +33,10 @@ func SearchSorted[A Operand](o Operation[A], a, values A, right bool) A {
 	return searched(o, a, values, right)
 }
 
-// searched is SearchSorted of valid operands.
+// searched is SearchSorted for valid operands.
 func searched[A Operand](o Operation[A], a, values A, right bool) A {
 	for _, x := range []A{a, values} {
-		if err := x.Err(); err != nil { // of a step before
+		if err := x.Err(); err != nil { // an error of an earlier step
 			return o.Failed(err)
 		}
 	}
@@ -45,7 +46,7 @@ func searched[A Operand](o Operation[A], a, values A, right bool) A {
 		return low
 	}
 	for step := 1 << (bits.Len(uint(n)) - 1); step > 0; step /= 2 {
-		// The first low elements go before the value. Do the first low + step?
+		// The first low elements precede the value. Check whether the first low + step do.
 		next := o.Elementwise(expr.Add, low, step)
 		last := o.Elementwise(expr.Sub, o.Elementwise(expr.Minimum, next, n), 1)
 		goes := precedes(o, take(o, a, last, 0, nil), values, right)
@@ -55,8 +56,8 @@ func searched[A Operand](o Operation[A], a, values A, right bool) A {
 	return low
 }
 
-// precedes reports of each element of x whether it is below that of v, with NaN above all;
-// with right, whether it is not above.
+// precedes returns, for each element of x, whether it is below that of v or, with right, not above it. NaN is the
+// largest.
 func precedes[A Operand](o Operation[A], x, v A, right bool) A {
 	below := func(p, q A) A {
 		less := o.Elementwise(expr.Lt, p, q)

@@ -12,9 +12,9 @@ import (
 )
 
 // IndexSelect returns the parts of a at indices along an axis, or those where a mask is true. indices has one axis.
-// Of type Int32 or Int64 it is Take, and negative ones count from the end. Of type Bool it is a mask of the length of
-// the axis, and the length of the result is the number of elements that are true: IndexSelect waits for it as Nonzero
-// does. A mask of another length is ErrShape, and any other type ErrDType.
+// For Int32 or Int64 it is Take, and negative indices count from the end. Bool is a mask of the length of the axis.
+// The length of the result is then the number of true elements, for which IndexSelect waits as Nonzero does. A mask
+// of another length is ErrShape, and any other type ErrDType.
 //
 //gpk:row To other places | the same | all | the parts of an axis at indices, or where a mask of its length is true
 func IndexSelect[A Operand](o Operation[A], a, indices A, axis int) A {
@@ -69,7 +69,7 @@ func MaskedSelect[A Operand](o Operation[A], a, mask A) A {
 	return take(o, reshape(o, a, append([]int{mask.Size()}, rest...)...), at, 0, nil)
 }
 
-// selected is MaskedSelect of elements and a mask with one axis each, on the CPU.
+// selected is MaskedSelect on the CPU, for elements and a mask with one axis each.
 func selected[A Operand](o Operation[A], a, mask A) A {
 	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
 	if err != nil {
@@ -80,10 +80,9 @@ func selected[A Operand](o Operation[A], a, mask A) A {
 	})
 }
 
-// Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one
-// array, Int64, for each axis. NaN differs from 0. Their length is known when the elements
-// are, so that Nonzero waits for the device, as IndexSelect and MaskedSelect with a mask,
-// Unique and BinCount do; no other operation does. A 0-d array is ErrShape.
+// Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each
+// axis. NaN differs from 0. Their length depends on the elements, so Nonzero waits for the device. Only IndexSelect
+// and MaskedSelect with a mask, Unique, UniqueAll and BinCount do so too. A 0-d array is ErrShape.
 //
 //gpk:row To other places | int64, for each axis | all | the indices of the elements that differ from 0; waits for their number
 func Nonzero[A Operand](o Operation[A], a A) []A {
@@ -103,8 +102,8 @@ func Nonzero[A Operand](o Operation[A], a A) []A {
 	}
 	shape := a.Shape()
 	out := make([]A, len(shape))
-	// The quotient of an index by a stride, both below 2^52: the exact quotient is at least
-	// 1/stride below the next integer, so that its rounding to 53 bits keeps the floor.
+	// The quotient of an index and a stride, both below 2^52. The exact quotient is at least 1/stride below the next
+	// integer, so rounding it to 53 bits keeps the floor.
 	index := o.Cast(at, dtype.Float64)
 	var before A
 	for d, stride := range layout.Dense(shape).Strides {
@@ -117,7 +116,7 @@ func Nonzero[A Operand](o Operation[A], a A) []A {
 	return out
 }
 
-// coordinates is Nonzero of a dense mask on the CPU.
+// coordinates is Nonzero for a dense mask on the CPU.
 func coordinates[A Operand](o Operation[A], mask A) []A {
 	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
 	if err != nil {
@@ -134,7 +133,7 @@ func coordinates[A Operand](o Operation[A], mask A) []A {
 	return out
 }
 
-// nonzero returns whether elements differ from 0.
+// nonzero returns whether each element differs from 0.
 func nonzero[A Operand](o Operation[A], a A) A {
 	if a.DType() == dtype.Bool {
 		return a
@@ -157,5 +156,5 @@ func places[A Operand](o Operation[A], mask A) (at A, err error) {
 			return ops.Trues(s, dst, reads[0])
 		}), nil
 	}
-	return largest(o, mask, int(count[0]), 0), nil // true is the larger one
+	return largest(o, mask, int(count[0]), 0), nil // true is larger than false
 }

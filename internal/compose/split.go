@@ -2,8 +2,8 @@ package compose
 
 import "github.com/gpk-go/gpk/layout"
 
-// Split returns n views of equal length that a falls into along an axis. A length that n
-// does not divide is ErrShape; Chunk divides any.
+// Split returns n views of equal length along an axis. If n does not divide the length of
+// the axis, the error is ErrShape; Chunk allows any length.
 //
 //gpk:row To other places | the same, n times | all | views of n equal parts along an axis
 func Split[A Operand](o Operation[A], a A, n, axis int) []A {
@@ -24,9 +24,9 @@ func Split[A Operand](o Operation[A], a A, n, axis int) []A {
 	return cut(o, a, d, at)
 }
 
-// SplitAt returns the len(at) + 1 views that a falls into along an axis where it is cut in
-// front of each index of at. Negative indices count from the end; one that is outside the
-// axis, or before its predecessor, is ErrShape.
+// SplitAt returns the len(at) + 1 views of a along an axis that is cut before each index of
+// at. Negative indices count from the end. An index outside the axis, or less than the
+// previous one, is ErrShape.
 //
 //gpk:row To other places | the same, several times | all | views of the parts between indices along an axis
 func SplitAt[A Operand](o Operation[A], a A, axis int, at ...int) []A {
@@ -48,9 +48,8 @@ func SplitAt[A Operand](o Operation[A], a A, axis int, at ...int) []A {
 	return cut(o, a, d, cuts)
 }
 
-// Chunk returns views of at most n parts that a falls into along an axis. Each has the
-// length of the axis over n, rounded up, and the last what is left. An empty axis is one
-// part.
+// Chunk returns views of at most n parts of a along an axis. Each has the length of the
+// axis divided by n, rounded up; the last may be shorter. An empty axis is one part.
 //
 //gpk:row To other places | the same, several times | all | views of at most n parts along an axis, the last the shortest
 func Chunk[A Operand](o Operation[A], a A, n, axis int) []A {
@@ -75,10 +74,10 @@ func Chunk[A Operand](o Operation[A], a A, n, axis int) []A {
 	return cut(o, a, d, at)
 }
 
-// maxParts bounds the parts of an array.
+// maxParts is the maximum number of parts of an array.
 const maxParts = 1 << 20
 
-// parts returns how many arrays carry the error of n parts.
+// parts returns the number of arrays that carry the error of an operation with n parts.
 func parts(n int) int {
 	if n < 1 || n > maxParts {
 		return 1
@@ -121,7 +120,7 @@ func along[A Operand](o Operation[A], a A, axis int) (d, length int, err error) 
 	return d, length, err
 }
 
-// cut returns the views between rising indices along an axis.
+// cut returns the views between ascending indices along an axis.
 func cut[A Operand](o Operation[A], a A, axis int, at []int) []A {
 	out := make([]A, 0, len(at)+1)
 	from := 0

@@ -6,10 +6,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Take returns the elements of a along an axis at indices, Int32 or Int64, whose axes stand in place of that axis.
-// Negative indices count from the end. One outside the axis is ErrShape. On a GPU the kernel finds it: the first copy
-// to the host of anything computed from the result returns the error, and Into, CopyFrom and writes in place that
-// depend on the result wait for this check, and write nothing if it fails.
+// Take returns the elements of a at indices along an axis. The axes of indices, Int32 or Int64, replace that axis in
+// the result. Negative indices count from the end. One outside the axis is ErrShape. On a GPU the kernel finds it:
+// the first copy to the host of anything computed from the result returns the error, and Into, CopyFrom and writes in
+// place that depend on the result wait for this check, and write nothing if it fails.
 func Take[A Operand](o Operation[A], a, indices A, axis int) A {
 	if err := o.Check(); err != nil {
 		return o.Failed(err)
@@ -17,8 +17,8 @@ func Take[A Operand](o Operation[A], a, indices A, axis int) A {
 	return take(o, a, indices, axis, nil)
 }
 
-// take is Take as a step. outside, if not nil, is the cause of the error for an index outside
-// the axis.
+// take is a step that performs Take. If outside is not nil, it is the cause of the error for an index outside the
+// axis.
 func take[A Operand](o Operation[A], x, indices A, axis int, outside error) A {
 	err := carried(o, x, indices)
 	if err == nil {
@@ -34,9 +34,9 @@ func take[A Operand](o Operation[A], x, indices A, axis int, outside error) A {
 	return gathered(o, x, indices, shape, axis, outside, ops.Take)
 }
 
-// takeAlong returns, for each index, the element of x at it along an axis, and at the index's
-// own place along the others. indices has the shape of the result, and x has it along the
-// other axes. The cause of an error of an index outside the axis is outside.
+// takeAlong returns, for each index, the element of x at it along an axis, and at the index's own position along the
+// others. indices has the shape of the result, and x has that shape along the other axes. outside is the cause of the
+// error for an index outside the axis.
 func takeAlong[A Operand](o Operation[A], x, indices A, axis int, outside error) A {
 	if err := carried(o, x, indices); err != nil {
 		return o.Failed(err)

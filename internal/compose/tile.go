@@ -8,9 +8,8 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Tile returns a repeated n[d] times along each axis d, one copy of it behind the other. Of
-// n and the axes of a the shorter list is filled with ones from the left. A negative number
-// is ErrShape.
+// Tile returns a repeated n[d] times along each axis d. If n and the axes of a differ in
+// number, ones are added on the left. A negative number is ErrShape.
 //
 //gpk:row To other places | the same | all | copies of the array one behind the other along each axis
 func Tile[A Operand](o Operation[A], a A, n ...int) A {
@@ -35,9 +34,9 @@ func Tile[A Operand](o Operation[A], a A, n ...int) A {
 	return reshape(o, spread, out...)
 }
 
-// Roll returns a with every element shift places further along each of the axes; those that
-// leave the end come in at the beginning. No axes rolls the elements in row-major order. An
-// axis may be named twice. A negative shift rolls backwards.
+// Roll returns a with its elements shifted by `shift` along each of the axes. Elements
+// beyond the end re-enter at the beginning. No axes rolls the elements in row-major order.
+// An axis may occur twice. A negative shift rolls backwards.
 //
 //gpk:row To other places | the same | all | the elements shifted along axes, from the end to the beginning
 func Roll[A Operand](o Operation[A], a A, shift int, axes ...int) A {

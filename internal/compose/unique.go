@@ -11,9 +11,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Unique returns the different elements of a, of a real type or Bool, in ascending order along
-// one axis. All NaNs count as one element, as in NumPy, and so do -0 and 0, whichever comes
-// first. Their number waits for the device, as that of Nonzero does.
+// Unique returns the distinct elements of a, of a real type or Bool, in ascending order along one axis. All NaNs count
+// as one element, as in NumPy, and so do -0 and 0; the first one of a is returned. Unique waits for their number, as
+// Nonzero does.
 //
 //gpk:row In order along an axis | the same | real types, bool | the different elements of an array in ascending order; NaN is one of them; waits for their number
 func Unique[A Operand](o Operation[A], a A) A {
@@ -27,7 +27,7 @@ func Unique[A Operand](o Operation[A], a A) A {
 	return u.values(o)
 }
 
-// uniqueHere is Unique on the CPU, of an array with elements.
+// uniqueHere is Unique on the CPU. The array must not be empty.
 func uniqueHere[A Operand](o Operation[A], a A) A {
 	n := a.Size()
 	x := reshape(o, a, n)
@@ -53,12 +53,12 @@ func uniqueHere[A Operand](o Operation[A], a A) A {
 	if isNarrow {
 		return narrow.integers(o, values)
 	}
-	return o.Cast(values, a.DType()) // a copy, which does not hold the memory of all elements
+	return o.Cast(values, a.DType()) // a copy, so that the memory of all elements can be freed
 }
 
-// UniqueAll returns the elements of Unique, each with the index of the first such element of a
-// in row-major order and with the number of them, and in inverse the index in values of every
-// element of a, in the shape of a. All but values are Int64.
+// UniqueAll returns the elements of Unique as values. For each value, indices has the index of its first occurrence in a
+// in row-major order, and counts the number of its occurrences. inverse, in the shape of a, is the index in values of
+// every element of a. All but values are Int64.
 //
 //gpk:row In order along an axis | the same, and int64 | real types, bool | the different elements of an array, the first index of each, the index of every element among them, and their numbers
 func UniqueAll[A Operand](o Operation[A], a A) (values, indices, inverse, counts A) {
@@ -71,19 +71,19 @@ func UniqueAll[A Operand](o Operation[A], a A) (values, indices, inverse, counts
 		return u.values(o), none(), filled(o, dtype.Int64, 0, a.Shape()), none()
 	}
 	n := u.starts.Size()
-	// From each start to the next, the last one to the end.
+	// From each start to the next, and from the last one to the end.
 	next := take(o, u.starts, o.Elementwise(expr.Minimum, o.Elementwise(expr.Add, counted(o, n), 1), n-1), 0, nil)
 	next = o.Elementwise(expr.Where, o.Elementwise(expr.Eq, counted(o, n), n-1), u.size, next)
 	indices = o.Elementwise(expr.Sub, u.size-1, take(o, u.from, o.Elementwise(expr.Sub, u.size-1, u.starts), 0, nil))
 	return u.values(o), indices, reshape(o, u.inverse(o), a.Shape()...), o.Elementwise(expr.Sub, next, u.starts)
 }
 
-// inverse returns the index in values of every element. The elements lie in from in descending order, so that
-// the index is the last one less the number of changes so far. Each index goes to an element of its own:
-// additions to zeros put it there.
+// inverse returns the index in values of every element. from holds the positions of the elements in descending order,
+// so the index is the last index minus the number of changes so far. Each index belongs to a different element, so
+// adding them to zeros stores them.
 func (u distinct[A]) inverse(o Operation[A]) A {
 	dt := dtype.Int64
-	if u.size <= math.MaxInt32 { // half the memory that is written out of order
+	if u.size <= math.MaxInt32 { // halves the memory that is written out of order
 		dt = dtype.Int32
 	}
 	ranks := o.Elementwise(expr.Sub, u.starts.Size()-1, flagsBefore(o, flipped(o, u.differs)))
@@ -91,9 +91,9 @@ func (u distinct[A]) inverse(o Operation[A]) A {
 	return o.Cast(flipped(o, out), dtype.Int64)
 }
 
-// flagsBefore returns, for a Bool array of one axis, how many elements before each index are true, and then how
-// many are true in all. A GPU sums a line in one block: the sums of rows, of about as many as they have elements,
-// come first, and then those of the rows' totals.
+// flagsBefore returns, for a Bool array of one axis, the number of true elements before each index, and last the number
+// of all true elements. A GPU sums a line in one block. So the array is cut into about as many rows as a row has
+// elements: first the rows are summed, and then their totals.
 func flagsBefore[A Operand](o Operation[A], flags A) A {
 	n := flags.Size() + 1
 	width := 1 << max(10, (bits.Len(uint(n))+1)/2)
@@ -107,30 +107,29 @@ func flagsBefore[A Operand](o Operation[A], flags A) A {
 	return slice(o, reshape(o, sums, rows*width), 0, 0, n)
 }
 
-// joined returns the elements of parts with one axis, n in all, one part after the other.
+// joined returns the elements of parts with one axis, concatenated. n is their number.
 func joined[A Operand](o Operation[A], dt dtype.DType, n int, how string, parts ...A) A {
 	return o.Result(dt, []int{n}, how, parts, func(s *device.Stream, dst device.View, reads []device.View) error {
 		return ops.Concat(s, dst, 0, reads)
 	})
 }
 
-// flipped returns the elements of the only axis from its end.
+// flipped returns the elements of an array with one axis in reverse order.
 func flipped[A Operand](o Operation[A], a A) A {
 	return o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Flip([]int{0}) })
 }
 
-// distinct are the elements of an array in ascending order, with the place of the first of
-// each kind.
+// distinct holds the elements of an array in ascending order, with the position of the first of each kind.
 type distinct[A Operand] struct {
 	size                    int
-	sorted, differs, starts A            // differs: whether an element and the next one are of two kinds
-	from                    A            // with their order: of every sorted element, from the last one, the index from the end of the array
-	unsorted                *A           // without it: the elements
-	narrow                  *narrowed[A] // if not nil, sorted are its distances
+	sorted, differs, starts A            // differs: whether an element and the next one differ
+	from                    A            // with the order: for each sorted element, beginning with the last, its index from the end of the array
+	unsorted                *A           // without the order: the elements
+	narrow                  *narrowed[A] // if not nil, sorted holds its distances
 }
 
-// uniqueOf sorts the elements. With withOrder it also returns where each element was; the largest elements of
-// the flipped array, flipped, are in ascending order, and of equal ones the first is first.
+// uniqueOf sorts the elements. With withOrder it also computes the original position of each element: the order of the
+// largest elements of the flipped array, flipped, is ascending, and of equal elements the first is first.
 func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], err error) {
 	if err = o.Check(); err == nil {
 		err = supports(expr.Sort, a.DType())
@@ -166,7 +165,7 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 	}
 	before := slice(o, u.sorted, 0, 0, u.size-1)
 	u.differs = o.Elementwise(expr.Ne, slice(o, u.sorted, 0, 1, u.size), before)
-	if a.DType().IsFloat() { // behind a NaN there are only NaNs
+	if a.DType().IsFloat() { // only NaNs follow a NaN
 		u.differs = o.Elementwise(expr.And, u.differs, o.Elementwise(expr.Eq, before, before))
 	}
 	later, err := places(o, u.differs)
@@ -188,8 +187,8 @@ func (u distinct[A]) values(o Operation[A]) A {
 	return values
 }
 
-// withFirstZeroAndNaN returns values, the different elements of x, with the first zero and the first NaN of x in place of those that a sort without
-// indices leaves: -0 before 0, and one kind of NaN.
+// withFirstZeroAndNaN returns values, the distinct elements of x, but with the first zero and the first NaN of x. A
+// sort without indices would leave -0 before 0, and an arbitrary NaN.
 func withFirstZeroAndNaN[A Operand](o Operation[A], x, values A) A {
 	zero := filled(o, values.DType(), 0, []int{1})
 	nanAtZeros := o.Elementwise(expr.Where, o.Elementwise(expr.Eq, x, 0), math.NaN(), zero) // ArgMax finds the first NaN
@@ -203,7 +202,7 @@ func withFirstZeroAndNaN[A Operand](o Operation[A], x, values A) A {
 	return values
 }
 
-// ordered returns the elements along one axis in ascending order.
+// ordered returns the elements in ascending order along one axis.
 func ordered[A Operand](o Operation[A], a A) A {
 	return sorted(o, reshape(o, a, a.Size()), 0, false)
 }

@@ -9,8 +9,8 @@ import (
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
 // It works over the given axes, which the result lacks unless KeepDims is among them; no
 // axes means all. With DDof(n) among them the sum of squares is divided by the number of
-// elements minus n, or by 0 where that is negative. Complex types give their real type.
-// Types: floating point, complex.
+// elements minus n, or by 0 if that is negative. Complex types give their real type. Types:
+// floating point, complex.
 func Var[A Operand](o Operation[A], a A, axes ...int) A {
 	f, err := varianceOf(o, a, axes)
 	if err != nil {
@@ -43,7 +43,8 @@ func varianceOf[A Operand](o Operation[A], a A, axes []int) (folded, error) {
 	return f, err
 }
 
-// variance is Var of a with the delta degrees of freedom, without a conversion.
+// variance is Var of a with the delta degrees of freedom of f, without a conversion of
+// types.
 func variance[A Operand](o Operation[A], f folded, a A) A {
 	axes := f.Axes
 	if f.Keep {

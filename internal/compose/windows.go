@@ -2,10 +2,10 @@ package compose
 
 import "github.com/gpk-go/gpk/layout"
 
-// Windows returns a view of the windows of a length that slide along an axis, one every step
-// elements; no step means 1. The axis counts the windows, and a new last axis runs through
-// each: [n] gives [(n - length)/step + 1, length]. A window longer than the axis and a
-// length or step below 1 are ErrShape. Windows that overlap cannot be written in place.
+// Windows returns a view of sliding windows of a length along an axis, one every step elements; no step means 1.
+// The axis counts the windows, and a new last axis runs through each: [n] gives [(n - length)/step + 1, length]. A
+// window longer than the axis and a length or step below 1 are ErrShape. Windows that overlap cannot be written in
+// place.
 //
 //gpk:row To other places | the same | all | a view of windows that slide along an axis, in a new last axis
 func Windows[A Operand](o Operation[A], a A, length, axis int, step ...int) A {
@@ -13,10 +13,9 @@ func Windows[A Operand](o Operation[A], a A, length, axis int, step ...int) A {
 	return viewChecked(o, a, err, func(l layout.Layout) (layout.Layout, error) { return l.Windows(length, by, axis) })
 }
 
-// AsStrided returns a view of a shape whose neighbours along axis d are strides[d] elements
-// apart in memory. It begins offset elements behind the first of a; no offset means 0. A
-// view that leaves the memory between the first and the last element of a is ErrShape. One
-// whose elements may share memory cannot be written in place.
+// AsStrided returns a view with a shape and with strides, in elements. It begins offset elements after the first
+// element of a; no offset means 0. A view that reaches outside the memory between the first and the last element of
+// a is ErrShape. If elements of the view share memory, it cannot be written in place.
 //
 //gpk:row To other places | the same | all | a view of any strides, whose bounds are checked
 func AsStrided[A Operand](o Operation[A], a A, shape, strides []int, offset ...int) A {

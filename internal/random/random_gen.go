@@ -8,103 +8,98 @@ import (
 	"github.com/gpk-go/gpk/internal/compose"
 )
 
-// Bernoulli returns numbers, Bool, each true with probability p: whether a uniform number of 53
-// bits is below p. They are the same on every device. A p outside 0 to 1 is ErrUnsupported.
+// Bernoulli returns Bools, each true with probability p: a uniform number of 53 bits is below p.
+// They are the same on every device. A p outside 0 to 1 is ErrUnsupported.
 func (r *RNG) Bernoulli(p float64, shape ...int) *Array {
 	return compose.Bernoulli[*Array](array.NewOperation("Bernoulli", nil), r, p, shape...)
 }
 
-// Binomial returns numbers, Int64, of successes among n trials, each a success with probability
-// p: by inversion if the mean is below 10, and by transformed rejection from there on (Hörmann,
-// Journal of Statistical Computation and Simulation 46 (1993) 101). They are computed on the
-// host, on this line, and copied to the device, so that they are the same on every device. An n
-// outside 0 to 2^32 and a p outside 0 to 1 are ErrUnsupported.
+// Binomial returns numbers of successes, Int64, among n trials with success probability p. For a
+// mean below 10 it uses inversion, otherwise transformed rejection (Hörmann, Journal of Statistical
+// Computation and Simulation 46 (1993) 101). The host computes the numbers at once and copies them
+// to the device, so they are the same on every device. An n outside 0 to 2^32 and a p outside 0 to 1
+// are ErrUnsupported.
 func (r *RNG) Binomial(n int64, p float64, shape ...int) *Array {
 	return compose.Binomial[*Array](array.NewOperation("Binomial", nil), r, n, p, shape...)
 }
 
-// Categorical returns, for each line of logits along an axis, a random index on it, Int64: i
-// with probability e^logits[i] over the sum of those of the line. The result lacks the axis.
-// Broadcast logits give several indices of a line. logits is of a floating-point type; -Inf is
-// the probability 0. A line without a finite number, or with one that is NaN or +Inf, is
-// ErrUnsupported, found as an index of Take outside its axis; an empty line is ErrShape.
+// Categorical returns, for each line of logits along an axis, a random index on it, Int64. Index i
+// has probability e^logits[i] divided by the sum of these over the line. The result lacks the axis.
+// Broadcast logits give several indices of a line. logits has a floating-point type; -Inf is the
+// probability 0. A line without a finite number, or with NaN or +Inf, is ErrUnsupported; like an
+// index of Take outside its axis, it is found on the device. An empty line is ErrShape.
 //
-// It is the index of the largest sum of a logit and a Gumbel number, in Float64. The Gumbel
-// numbers are computed on the host, on this line, and copied to the device, so that the indices
-// are the same on every device.
+// The result is the index of the largest sum of a logit and a Gumbel number, in Float64. The host
+// computes the Gumbel numbers at once and copies them to the device, so the result is the same on
+// every device.
 func (r *RNG) Categorical(logits *Array, axis int) *Array {
 	return compose.Categorical(array.NewOperation("Categorical", []*Array{logits}), r, logits, axis)
 }
 
-// Choice returns k random ones of the numbers 0, 1, … n-1, Int64, in random order; with
-// replacement, a number may be there several times. Take of it chooses from an axis. weights,
-// at most one array with n elements of a real type, says how likely they are: without
-// replacement, how likely each is to be the next of those that are left. The numbers are the
-// same on every device.
+// Choice returns k random numbers of 0, 1, … n-1, Int64, in random order. With replace, a number may
+// occur several times. Take with the result selects along an axis. weights is at most one array of n
+// elements of a real type, the probabilities of the numbers up to a factor; without replace, they
+// determine each next number among the remaining ones. The result is the same on every device.
 //
-// Weights need not have the sum 1; those below the largest one over 2^62 / n count as 0 with
-// replacement. A weight that is negative or not finite, none above 0, and fewer above 0 than
-// k without replacement are ErrUnsupported, found as an index of Take outside its axis.
-// Negative numbers, more than n without replacement, some of none, and weights of another
-// shape are ErrShape.
+// The sum of the weights need not be 1. With replace, weights below 2^-62 n times the largest count
+// as 0. The error is ErrUnsupported for a negative or non-finite weight, for no weight above 0, and,
+// without replace, for fewer than k weights above 0; like an index of Take outside its axis, it is
+// found on the device. The error is ErrShape for negative n or k, for k > n without replace, for k >
+// 0 and n = 0, and for weights of another shape.
 //
-// Weights without replacement compare exponential numbers over the weights (Efraimidis and
-// Spirakis, Information Processing Letters 97 (2006) 181). These numbers are computed on the
-// host, on this line, and copied to the device.
+// With weights and without replace, exponential numbers divided by the weights are compared
+// (Efraimidis and Spirakis, Information Processing Letters 97 (2006) 181). The host computes these
+// numbers at once and copies them to the device.
 func (r *RNG) Choice(n, k int, replace bool, weights ...*Array) *Array {
 	return compose.Choice(array.NewOperation("Choice", weights), r, n, k, replace, weights...)
 }
 
-// Exponential returns numbers of the exponential distribution with mean scale, positive before
-// they are rounded to dt, a real floating-point type: the negative logarithm of a uniform
-// number of 52 bits, times scale, in Float64. They are computed on the host, on this line, and
-// copied to the device, so that they are the same on every device. A scale that is negative or
-// not finite is ErrUnsupported.
+// Exponential returns numbers of the exponential distribution with mean scale: the negative
+// logarithm of a uniform number of 52 bits, times scale, computed in Float64 and rounded to dt, a
+// real floating-point type. Before rounding they are positive. The host computes them at once and
+// copies them to the device, so they are the same on every device. A scale that is negative or not
+// finite is ErrUnsupported.
 func (r *RNG) Exponential(dt dtype.DType, scale float64, shape ...int) *Array {
 	return compose.Exponential[*Array](array.NewOperation("Exponential", nil), r, dt, scale, shape...)
 }
 
-// Gamma returns numbers of the gamma distribution with a shape parameter above 0 and a scale,
-// whose mean is the product of the two, rounded to dt, a real floating-point type (Marsaglia
-// and Tsang, ACM Transactions on Mathematical Software 26 (2000) 363, in Float64). They are
-// computed on the host, on this line, and copied to the device, so that they are the same on
-// every device. Another parameter, and a scale that is negative or not finite, are
-// ErrUnsupported.
+// Gamma returns numbers of the gamma distribution with a positive shape parameter and a scale. Their
+// mean is the product of the two. They are computed in Float64 (Marsaglia and Tsang, ACM
+// Transactions on Mathematical Software 26 (2000) 363) and rounded to dt, a real floating-point
+// type. The host computes them at once and copies them to the device, so they are the same on every
+// device. Other parameters, and a scale that is negative or not finite, are ErrUnsupported.
 func (r *RNG) Gamma(dt dtype.DType, parameter, scale float64, shape ...int) *Array {
 	return compose.Gamma[*Array](array.NewOperation("Gamma", nil), r, dt, parameter, scale, shape...)
 }
 
-// Normal returns numbers of the normal distribution with a mean and a standard deviation,
-// on the default device: up to 6.3 deviations from the mean, 8.5 for float64. Types other
-// than real floats, and a mean or deviation that the type cannot hold, are ErrDType. A
-// parameter that is not finite is ErrNonFinite, and a negative deviation ErrUnsupported.
+// Normal returns numbers of the normal distribution with a mean and a standard deviation, on the
+// default device. They are at most 6.3 standard deviations from the mean, for float64 8.5. Types
+// other than real floats, and a mean or deviation that the type cannot hold, are ErrDType. A
+// parameter that is not finite is ErrNonFinite, and a negative deviation is ErrUnsupported.
 func (r *RNG) Normal(dt dtype.DType, mean, std float64, shape ...int) *Array {
 	return compose.Normal[*Array](array.NewOperation("Normal", nil), r, dt, mean, std, shape...)
 }
 
-// Permutation returns 0, 1, … n-1, Int64, in random order, each order equally likely: Take of
-// it shuffles an axis. It is the order of n random numbers of 64 bits, the same on every
-// device. A negative n is ErrShape.
+// Permutation returns 0, 1, … n-1, Int64, in random order. Each order is equally likely. Take with
+// it shuffles an axis. It is the order of n random 64-bit numbers, the same on every device. A
+// negative n is ErrShape.
 func (r *RNG) Permutation(n int) *Array {
 	return compose.Permutation[*Array](array.NewOperation("Permutation", nil), r, n)
 }
 
-// Poisson returns numbers, Int64, of the Poisson distribution with a mean from 0 to 2^32: by
-// Knuth's product of uniform numbers below 10, and by transformed rejection from there on
-// (Hörmann, Insurance: Mathematics and Economics 12 (1993) 39). They are computed on the host,
-// on this line, and copied to the device, so that they are the same on every device. Another
-// mean is ErrUnsupported.
+// Poisson returns numbers, Int64, of the Poisson distribution with a mean from 0 to 2^32. For a mean
+// below 10 it uses Knuth's product of uniform numbers, otherwise transformed rejection (Hörmann,
+// Insurance: Mathematics and Economics 12 (1993) 39). The host computes the numbers at once and
+// copies them to the device, so they are the same on every device. Another mean is ErrUnsupported.
 func (r *RNG) Poisson(mean float64, shape ...int) *Array {
 	return compose.Poisson[*Array](array.NewOperation("Poisson", nil), r, mean, shape...)
 }
 
-// Uniform returns random numbers of [lo, hi), each equally likely, on the default device. A
-// number is lo + u (hi - lo), where u in [0, 1) has 24 random bits (53 for float64). It is
-// rounded to the type, and never hi. For
-// integer types the numbers are lo, lo+1, … hi-1. For complex types both parts are such
-// numbers. Bounds that the type cannot hold, and Bool, are ErrDType. Bounds that are not
-// finite are ErrNonFinite. An interval that contains no number of the type is
-// ErrUnsupported.
+// Uniform returns random numbers of [lo, hi), each equally likely, on the default device. A number
+// is lo + u (hi - lo), where u in [0, 1) has 24 random bits (53 for float64). It is rounded to the
+// type, and is never hi. For integer types the numbers are lo, lo+1, … hi-1. For complex types both
+// parts are such numbers. Bounds that the type cannot hold, and Bool, are ErrDType. Bounds that are
+// not finite are ErrNonFinite. An interval that contains no number of the type is ErrUnsupported.
 func (r *RNG) Uniform(dt dtype.DType, lo, hi float64, shape ...int) *Array {
 	return compose.Uniform[*Array](array.NewOperation("Uniform", nil), r, dt, lo, hi, shape...)
 }
