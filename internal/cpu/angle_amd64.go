@@ -51,7 +51,7 @@ var angleTable = func() (t [23][4]float64) {
 	return t
 }()
 
-// The assembly alone reads the table; this use keeps it.
+// Only the assembly reads the table; this use keeps it in the program.
 var _ = &angleTable
 
 func atan64s(dst, x unsafe.Pointer, n int) { each64(atan64AVX512, atan64AVX2, atanF64, dst, x, n) }

@@ -8,20 +8,20 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Attention is scaled dot-product attention about to run. For query i of a head of a
-// sequence,
+// Attention holds the arguments of a scaled dot-product attention. For query i of a head of
+// a sequence,
 //
 //	s[j]   = Scale q[i] . k[j] + mask[i, j]    for every key j
 //	out[i] = sum of e^(s[j] - m) v[j] / sum of e^(s[j] - m),    m the largest s[j]
 //
 // (Vaswani et al. 2017). The score of a key that the query does not see is -Inf. Keys with
-// that score are left out of the sums, whatever their values hold. A query without any
-// other key gives 0.
+// that score are left out of the sums, whatever their values hold. A query without any other
+// key gives 0.
 //
 // The kernel works on a block of queries and a block of keys at a time, so that their scores
 // stay in the cache. Each query has a running maximum and a running sum, which combine the
-// softmax of its blocks (online softmax: Milakov and Gimelshein 2018; FlashAttention: Dao
-// et al. 2022).
+// softmax of its blocks (online softmax: Milakov and Gimelshein 2018; FlashAttention: Dao et
+// al. 2022).
 //
 // Float32 and the 16-bit types are computed in float32 with the sum of the weights in
 // float64, Float64 in float64. The result is rounded to the type once. The blocks, and the
@@ -43,13 +43,14 @@ type Attention struct {
 	Offsets       []int32 // if not nil, sequence i is the rows Offsets[i] to Offsets[i+1] of batch 0
 }
 
-// HeadRows is where the rows of all heads and sequences lie, with strides in elements.
+// HeadRows describes the memory of the rows of all heads and sequences, with strides in
+// elements.
 type HeadRows struct {
 	Data                   unsafe.Pointer
 	Batch, Head, Row, Step int
 }
 
-// at is the address of a row.
+// at returns the address of a row.
 func (r *HeadRows) at(size, batch, head, row int) unsafe.Pointer {
 	return unsafe.Add(r.Data, (batch*r.Batch+head*r.Head+row*r.Row)*size)
 }

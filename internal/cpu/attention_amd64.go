@@ -2,7 +2,8 @@
 
 package cpu
 
-// weighColumns512 is the weights of up to 16 columns of scores, with rows ld elements apart:
+// weighColumns512 computes the weights of up to 16 columns of scores, whose rows are ld
+// elements apart:
 //
 //	x[i, j] = e^max(x[i, j] - largest[j], -exp32Limit) - e^-exp32Limit
 //	sums[j] = sum over i of x[i, j], in four chains

@@ -35,10 +35,10 @@ func (a *Attention) spans() (count, length int) {
 // spanResults are the results of the spans of some blocks of queries.
 type spanResults[T floating] struct {
 	count, length int // spans of a block, keys of a span
-	queries, dim  int // room for a block of so many queries
+	queries, dim  int // room for a block of this many queries
 	rows, largest *buffer[T]
 	totals        *buffer[float64]
-	left          []atomic.Int32 // of each block: spans to come
+	left          []atomic.Int32 // number of spans of each block that are not computed yet
 }
 
 func newSpanResults[T floating](blocks, count, length, queries, dim int) *spanResults[T] {

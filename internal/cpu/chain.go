@@ -8,10 +8,10 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Chain is a program about to run on the CPU, block by block. If tileCode supports the
-// program, a block stays in registers. Otherwise each step of a block runs the kernel of
-// the single operation, so that intermediate results stay in the first-level cache. Both
-// paths give the bits of the single operations.
+// Chain runs a program on the CPU, block by block. If tileCode supports the program, a block stays
+// in registers. Otherwise each step of a block runs the kernel of the single operation, so that
+// intermediate results stay in the first-level cache. Both paths give the bits of the single
+// operations.
 type Chain struct {
 	Program *expr.Program
 	Shape   []int // of at least one dimension, with at least one element
@@ -141,7 +141,7 @@ func (c *Chain) Elementwise(dst unsafe.Pointer, ds []int) error {
 	dense := c.Program.Dst == expr.Dense
 	nonTemporal := dense && streams(n*size)
 	if c.tiles.steps != nil && dense {
-		c.nonTemporal, nonTemporal = nonTemporal, false // the tiles themselves store so
+		c.nonTemporal, nonTemporal = nonTemporal, false // the tiles use non-temporal stores themselves
 		c.lengthenBlocks()
 	}
 	part := minPart
@@ -231,9 +231,9 @@ func (c *Chain) stretch(k, end int) int {
 	return n
 }
 
-// spans calls f for every span of the innermost dimension among n elements from number k
-// on: f gets the span's offset by the strides, in elements, the number of elements before
-// it, its length and its stride.
+// spans calls f for every span of the innermost dimension among n elements from number k on: f is
+// given the span's offset in elements, the number of elements before it, its length and its
+// stride.
 func (c *Chain) spans(strides []int, k, n int, f func(off, at, n, step int)) {
 	last := len(c.Shape) - 1
 	step, i, row := strides[last], k%c.inner, k/c.inner

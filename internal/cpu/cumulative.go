@@ -156,7 +156,7 @@ func CumProd(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []i
 	return nil
 }
 
-// stepwise is a cumulation whose every element is next of the value so far.
+// stepwise is a cumulation that computes each element by a call of next with the value so far.
 func stepwise[T, U, S any](start S, next func(s *S, v T) U) cumulation[T, U, S] {
 	return cumulation[T, U, S]{
 		start: start,

@@ -56,7 +56,7 @@ func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	return nil
 }
 
-// blocks are the operands of an operation that works block by block in the compute type.
+// blocks holds the operands of an operation that works block by block in the compute type.
 type blocks struct {
 	h, out      halves // of operands and of the destination
 	size, dsize int    // bytes of their elements
@@ -64,7 +64,7 @@ type blocks struct {
 	stream      bool   // results are written with non-temporal stores
 }
 
-// target is halves.target.
+// target returns the address for the results of a span; see halves.target.
 func (b *blocks) target(w *work, s span) (p unsafe.Pointer, scatter bool) {
 	if b.stream && s.step[0] == b.dsize {
 		return unsafe.Pointer(&w.block[0]), true
@@ -72,7 +72,7 @@ func (b *blocks) target(w *work, s span) (p unsafe.Pointer, scatter bool) {
 	return b.out.target(&w.block[0], s.p[0], s.step[0], b.dsize)
 }
 
-// scatter is halves.scatter.
+// scatter copies results to their destination; see halves.scatter.
 func (b *blocks) scatter(s span, p unsafe.Pointer, n int) {
 	switch {
 	case !b.stream || s.step[0] != b.dsize:

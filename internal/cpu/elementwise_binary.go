@@ -17,7 +17,7 @@ type binary struct {
 	truth      bool // results are Bool
 }
 
-// result is the type of results on operands of type t.
+// result returns the type of the results on operands of type t.
 func (k binary) result(t dtype.DType) dtype.DType {
 	if k.truth {
 		return dtype.Bool

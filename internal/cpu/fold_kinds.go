@@ -33,7 +33,7 @@ func storeRounded(t dtype.DType, dst unsafe.Pointer) func(i int, a float64) {
 	}
 }
 
-// extremes is Max or Min; NaN where there is one.
+// extremes computes Max or Min. The result is NaN if an element is.
 func extremes[T number](c reduceArgs, low, high T) {
 	start, in, merge := low, largestIn[T](), larger[T]
 	if c.op == expr.Min {
@@ -46,7 +46,8 @@ func extremes[T number](c reduceArgs, low, high T) {
 	foldExtremes(c, start, in, merge)
 }
 
-// foldExtremes is extremes for a start value, the function that finds the extreme of a row, and the one that finds that of two elements.
+// foldExtremes computes Max or Min from a start value, a function that returns the extreme of a row, and one that
+// returns the extreme of two elements.
 func foldExtremes[T number](c reduceArgs, start T, in func([]T) T, merge func(a, b T) T) {
 	f := newFold[T, T](c)
 	f.start, f.merge, f.store = start, merge, storeTo[T](c.xt, c.dst)
@@ -68,8 +69,7 @@ type indexed[T any] struct {
 	k int64
 }
 
-// argExtremes is ArgMax or ArgMin: the index of the first extreme element, or of the
-// first NaN.
+// argExtremes computes ArgMax or ArgMin: the index of the first extreme element, or of the first NaN.
 func argExtremes[T number](c reduceArgs) {
 	better, find := rowExtreme[T](c.op)
 	if x := denseRow[T](&c); x != nil {
@@ -79,7 +79,7 @@ func argExtremes[T number](c reduceArgs) {
 	foldArgExtremes(c, better, find)
 }
 
-// foldArgExtremes is argExtremes for the functions that rowExtreme returns.
+// foldArgExtremes computes ArgMax or ArgMin with the functions that rowExtreme returns.
 func foldArgExtremes[T number](c reduceArgs, better func([]T) T, find func([]T, T) int) {
 	beats := func(v, than T) bool { return v > than || v != v && than == than }
 	if c.op == expr.ArgMin {
@@ -147,7 +147,7 @@ func rowExtreme[T number](op expr.Op) (better func([]T) T, find func([]T, T) int
 	return better, find
 }
 
-// truthFold is Any or All; an element of T is true if it is not 0.
+// truthFold computes Any or All. An element of type T is true if it is not 0.
 func truthFold[T comparable](c reduceArgs) {
 	if c.xt.Size() == 1 {
 		byteTruths(c)
@@ -273,7 +273,7 @@ func (ints[T]) argExtremes(c reduceArgs) { argExtremes[T](c) }
 
 func (ints[T]) truth(c reduceArgs) { truthFold[T](c) }
 
-// products is Prod for T. The bits of a product that wraps do not depend on its sign.
+// products computes Prod for T. The bits of a product that wraps do not depend on its sign.
 func (ints[T]) products(c reduceArgs) {
 	products(c, func(a int64, v T) int64 { return a * int64(v) }, func(a, b int64) int64 { return a * b }, storeTo[int64](dtype.Int64, c.dst))
 }

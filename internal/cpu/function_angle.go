@@ -4,7 +4,7 @@ import "math"
 
 // Inverse trigonometric functions and functions of a right triangle.
 
-// tanF64 is the quotient of a sine and a cosine with an error of 1 ulp each.
+// tanF64 returns the quotient of a sine and a cosine, each with an error of 1 ulp.
 func tanF64(x float64) float64 { return sinF64(x) / cosF64(x) }
 
 // The arctangent is that of the Cephes library (Moshier, 1984 to 2000), as in Go's package math. Every product is rounded
@@ -48,7 +48,7 @@ func atanOf(a float64) float64 {
 
 func atanF64(x float64) float64 { return math.Copysign(atanOf(math.Abs(x)), x) }
 
-// asinF64 is the angle of the point (sqrt(1 - x^2), x).
+// asinF64 returns the angle of the point (sqrt(1 - x^2), x).
 func asinF64(x float64) float64 {
 	if !(math.Abs(x) <= 1) {
 		return math.NaN()
@@ -56,7 +56,7 @@ func asinF64(x float64) float64 {
 	return atanF64(x / cathetus(x))
 }
 
-// acosF64 is the angle of the point (x, sqrt(1 - x^2)), which avoids cancellation near 1.
+// acosF64 returns the angle of the point (x, sqrt(1 - x^2)), which avoids cancellation near 1.
 func acosF64(x float64) float64 {
 	if !(math.Abs(x) <= 1) {
 		return math.NaN()
@@ -75,7 +75,7 @@ func turn(a, x float64) float64 {
 	return a
 }
 
-// atan2F64 is the angle of the point (x, y) with the sign of y.
+// atan2F64 returns the angle of the point (x, y), with the sign of y.
 func atan2F64(y, x float64) float64 {
 	q := math.Abs(y / x)
 	if q != q { // two zeros, two infinities or NaN
@@ -97,7 +97,7 @@ func hypotF64(x, y float64) float64 {
 	return modulus(a, b)
 }
 
-// hypotF32 is hypotF64 of float32, whose squares neither overflow nor underflow in float64.
+// hypotF32 computes hypotF64 of float32 numbers. Their squares neither overflow nor underflow in float64.
 func hypotF32(x, y float32) float32 {
 	a, b := float64(x), float64(y)
 	if v := math.Sqrt(float64(a*a) + float64(b*b)); v == v {
@@ -106,7 +106,7 @@ func hypotF32(x, y float32) float32 {
 	return float32(hypotF64(a, b))
 }
 
-// angleF64 is 0 or pi, NaN for NaN.
+// angleF64 returns 0 or pi, and NaN for NaN.
 func angleF64(x float64) float64 { return math.Atan2(0, x) }
 
 func angleC128(x complex128) float64 { return atan2F64(imag(x), real(x)) }

@@ -17,7 +17,7 @@ func reciprocalC128(x complex128) complex128 { return div128(1, x) }
 
 func copySignF64(x, y float64) float64 { return math.Copysign(x, y) }
 
-// copySigns is CopySign on the bits of floating-point numbers.
+// copySigns computes CopySign on the bits of floating-point numbers.
 func copySigns[W uint32 | uint64](dst, x, y unsafe.Pointer, n int) {
 	sign := ^(^W(0) >> 1)
 	d, a, b := vectors[W](dst, x, y, n)
@@ -47,7 +47,8 @@ func floorDivideF64(x, y float64) float64 {
 	return n
 }
 
-// remainderF64 is the exact remainder of a truncated division, plus y if the signs differ.
+// remainderF64 returns the exact remainder of a truncated division, plus y if the signs
+// differ.
 func remainderF64(x, y float64) float64 {
 	r := math.Mod(x, y)
 	switch {

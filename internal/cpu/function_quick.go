@@ -56,7 +56,7 @@ func absTest[T float32 | float64](compare func(dst, x, y unsafe.Pointer, n int),
 			m := min(n, functionBlock)
 			abs(unsafe.Pointer(&w.x), x, m)
 			compare(dst, unsafe.Pointer(&w.x), unsafe.Pointer(infinity), m)
-			if n -= m; n > 0 { // a pointer must not point behind the last element
+			if n -= m; n > 0 { // a pointer must not point after the last element
 				dst, x = unsafe.Add(dst, m), unsafe.Add(x, m*t.Size())
 			}
 		}

@@ -31,7 +31,7 @@ type function struct {
 	unsigned2 func(x, y uint64) uint64
 }
 
-// functionUnary is unaryKernel for functions.
+// functionUnary returns the kernel of a function; see unaryKernel.
 func functionUnary(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int), result dtype.DType) {
 	if f := quickTest(op, t); f != nil {
 		return f, dtype.Bool
@@ -94,7 +94,7 @@ func kernelOf[T, W any](f func(x W) W, test func(x W) bool, in func(x T) W, out 
 	return nil, t
 }
 
-// functionBinary is binaryKernel for functions.
+// functionBinary returns the kernels of a function; see binaryKernel.
 func functionBinary(op expr.Op, t dtype.DType) binary {
 	k := binary{}
 	switch fn := functions[op]; {
@@ -126,7 +126,7 @@ func functionBinary(op expr.Op, t dtype.DType) binary {
 	return k
 }
 
-// functionBinary is binary for a function of two integers.
+// functionBinary returns the kernels of a function of two integers.
 func (ints[T]) functionBinary(fn *function) binary {
 	if lo, _ := bounds[T](); lo < 0 {
 		return mapped(func(x, y T) T { return T(fn.integer2(int64(x), int64(y))) })

@@ -66,22 +66,21 @@ func gemmPlain[T floating](v *variant[T], m, n, k int, a, b Operand, c *T, ldc i
 
 // A product is one matrix product in terms of panels.
 //
-// The columns of C are processed in stretches of nc. For each, B is packed once, unless its
-// panels have been kept: one panel
-// for every nr columns and every stretch of kc steps of k. C is then divided into tasks of
-// mc rows and some panels of columns. A task packs its rows of A, kc steps at a time, and
-// multiplies: the panel of B (kc x nr) stays in the first-level cache while the
-// micro-kernel moves down A's panels (mc x kc in all), which stay in the second-level
-// cache.
+// The columns of C are divided into stretches of nc. For each stretch, B is packed once,
+// unless its panels have been kept: there is one panel for every nr columns and every
+// stretch of kc steps of k. C is then divided into tasks of mc rows and some panels of
+// columns. A task packs its rows of A, kc steps at a time, and multiplies. The panel of B
+// (kc x nr) stays in the first-level cache while the micro-kernel goes through A's panels
+// (mc x kc in all), which stay in the second-level cache.
 //
 // Each element of C is the sum of the micro-kernel's results over the stretches of k, in
-// order. How the tasks are cut does not change it.
+// order. The division into tasks does not change it.
 type product[T floating] struct {
 	v       *variant[T]
 	m, n, k int
 	a, b    source[T]
 
-	// c receives the sums. If it is nil, a task collects them in memory of its own, in two
+	// c receives the sums. If it is nil, a task collects them in scratch memory, in two
 	// planes for complex products, and finish writes C.
 	c       *T
 	ldc     int
@@ -215,9 +214,10 @@ func (p *product[T]) cut(panels, lineBytes, workers int) (mc, jc int) {
 		return roundUp(ceilDiv(p.m, taskRows), v.mr), panels
 	}
 	want := workers * tasksPerCPU
-	// Rows are cut first: a task packs its rows of A, and so do all tasks of the same rows.
-	// With fewer than two tasks for each worker, some workers would wait for the others as
-	// long as a task takes. Tasks are then cut to fewer panels than is best for the caches.
+	// Rows are divided first, because every task packs its rows of A, and tasks with the
+	// same rows pack them again. With fewer than two tasks for each worker, some workers
+	// would wait for the others as long as a task takes. Tasks are then cut to fewer panels
+	// than is best for the caches.
 	for _, across := range []int{minPanels, minPanels / 2} {
 		if taskRows > 1 || panels < want*across {
 			taskRows = max(taskRows, min(want, ceilDiv(p.m, minTileRows*v.mr)))

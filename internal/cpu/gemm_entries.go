@@ -94,7 +94,7 @@ func checkGemm(t, out dtype.DType, ep *Epilogue) error {
 	return nil
 }
 
-// gemm is Gemm after checkGemm.
+// gemm is Gemm without the checks of checkGemm.
 func gemm(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, ldc int, ep *Epilogue) {
 	if t.IsHalf() {
 		gemmHalf(t, out, m, n, k, a, b, c, ldc, ep)

@@ -28,8 +28,8 @@ type Epilogue struct {
 	Bias  unsafe.Pointer // n contiguous elements of the output's type, or nil
 	Act   Activation
 
-	// Upper says that the elements below the diagonal of C are not needed: they may be left as they
-	// are. The products of float32 and float64 skip tiles that have no others.
+	// Upper says that the elements below the diagonal of C are not needed and need not be written.
+	// The products of float32 and float64 skip tiles that have only such elements.
 	Upper bool
 }
 

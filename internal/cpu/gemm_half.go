@@ -38,8 +38,8 @@ func gemmHalf(t, out dtype.DType, m, n, k int, a, b Operand, c unsafe.Pointer, l
 	p.run()
 }
 
-// narrowWith makes a function that rounds a region to C, from the element at on, out of the
-// functions that narrow takes.
+// narrowWith returns a function that rounds a region to C, from the element at on. Its
+// arguments are those of narrow.
 func narrowWith[E any](block func(*E, int, *float32, int, int, int), vector func(*E, *float32, int), scalar func(float32) E) func(c unsafe.Pointer, at, ldc int, o region[float32]) {
 	return func(c unsafe.Pointer, at, ldc int, o region[float32]) {
 		narrow(offset((*E)(c), at), ldc, o, block, vector, scalar)

@@ -115,7 +115,7 @@ func mulGo4x4[T floating](k int, a, b, c *T, ldc int, add bool) {
 	}
 }
 
-// dotGo is variant.dot with eight partial sums.
+// dotGo is variant.dot in Go, with eight partial sums.
 func dotGo[T floating](x, y *T, n int) T {
 	var s [8]T
 	done := n &^ 7
@@ -142,7 +142,7 @@ func dotTail[T floating](x, y *T, from, n int) T {
 	return sum
 }
 
-// axpy4Go is variant.axpy4.
+// axpy4Go is variant.axpy4 in Go.
 func axpy4Go[T floating](y, x, a *T, ld, n int) {
 	axpy4Tail(y, x, a, ld, 0, n)
 }
@@ -159,7 +159,7 @@ func axpy4Tail[T floating](y, x, a *T, ld, from, n int) {
 	}
 }
 
-// goVariant is the variant for processors without assembly.
+// goVariant returns the variant for processors without assembly.
 func goVariant[T floating]() *variant[T] {
 	return &variant[T]{name: "go4x4", mr: 4, nr: 4, kc: 256, mul: mulGo4x4[T], dot: dotGo[T], axpy4: axpy4Go[T]}
 }

@@ -15,7 +15,7 @@ const (
 	longElements  = 1 << 13 // of C
 	longRows      = 128     // of C: for more of them packing B pays
 	longStretches = 8       // of k
-	longBatch     = 64      // stretches whose sums are kept at a time
+	longBatch     = 64      // number of stretches whose sums are in memory at the same time
 )
 
 // gemmLong computes C = A B if C is small, k long and B's rows are contiguous, and

@@ -90,7 +90,7 @@ func (p *product[T]) packPanels(dst []T, j, cols, x, count, q int, scratch []T) 
 	p.b.packLines(p.v, dst, nr, j+x*nr, min(count*nr, cols-x*nr), q, min(p.stretch(), p.k-q), scratch)
 }
 
-// panelAt returns where panel number jp of the stretch of k from q on begins.
+// panelAt returns the beginning of panel number jp of the stretch of k that begins at q.
 func (p *product[T]) panelAt(panels, jp, q int) int {
 	kq := min(p.stretch(), p.k-q)
 	return (q*panels + jp*kq) * p.v.nr * len(p.b.parts)

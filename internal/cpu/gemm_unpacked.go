@@ -115,7 +115,7 @@ func (v *variant[T]) multiplyUnpacked(m, n, k int, a, b Operand, c *T, ldc int) 
 			case over <= 0:
 			case vectors == 1 && v.masked:
 				w -= over
-			case w <= n: // the last panel overlaps the one before
+			case w <= n: // the last panel overlaps the previous one
 				j -= over
 			default:
 				w -= v.lanes

@@ -5,11 +5,10 @@ import (
 	"unsafe"
 )
 
-// A product with a matrix of few rows or columns reads every element of the other matrix a
-// few times only: its speed is that of memory, and packing would read and write the large
-// matrix once more. It is computed line by line instead: a line of the large matrix (a
-// column of B if A has few rows, a row of A if B has few columns) times each of the few
-// vectors.
+// A product with a matrix of few rows or columns reads each element of the other matrix only a
+// few times. Its speed is that of memory, and packing would read and write the large matrix
+// once more. So it is computed line by line: a line of the large matrix (a column of B if A
+// has few rows, a row of A if B has few columns) times each of the few vectors.
 
 const (
 	maxVectors = 4
@@ -18,7 +17,7 @@ const (
 	dotSteps   = 4096 // the longest stretch of k that is one dot product
 
 	// vectorWork is the number of multiplications below which a second goroutine does not pay.
-	// They are a matter of memory: 1 MB of float64 takes one goroutine 11 us.
+	// The time is that of reading memory: 1 MB of float64 takes one goroutine 11 us.
 	vectorWork = 1 << 17
 
 	columnLimit = 256 // lines whose sums stay in registers for a stretch
@@ -69,7 +68,7 @@ func (p *product[T]) largeOperand() *source[T] {
 	return &p.b
 }
 
-// stretchBatch is the number of stretches of k whose sums are kept at a time.
+// stretchBatch is the number of stretches of k whose sums are in memory at the same time.
 const stretchBatch = 128
 
 // runStretches computes few but long lines that are neighbours in memory. The goroutines
@@ -157,8 +156,8 @@ func (c *lineChunk[T]) sumAcross() {
 	}
 }
 
-// sumAlong is sumAcross for lines that are neighbours in memory: it walks along k for all
-// of them at once, four steps at a time.
+// sumAlong is sumAcross for lines that are adjacent in memory: it goes along k for all of them
+// at once, four steps at a time.
 func (c *lineChunk[T]) sumAlong() {
 	clear(c.sums)
 	for from := 0; from < c.k; from += c.v.kc {

@@ -8,9 +8,10 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Histogram counts the n dense elements of x, of a real type, compared as float64, between edges, which ascend. Element i
-// of counts, one fewer than edges, is set to the number of those from edges[i] to below edges[i+1], and the last one
-// includes the last edge. Edges that do not ascend, or are NaN, give arbitrary counts.
+// Histogram counts the n dense elements of x, of a real type, in the intervals between edges, which ascend. Elements
+// are compared as float64. counts has one element fewer than edges. Element i is set to the number of elements of x
+// from edges[i] to below edges[i+1]; the last interval includes its upper edge. If edges do not ascend, or are NaN, the
+// counts are arbitrary.
 func Histogram(dt dtype.DType, n int, x unsafe.Pointer, edges []float64, counts []int64) {
 	b := newBins(edges)
 	load := newCast(dt, dtype.Float64)
@@ -77,7 +78,7 @@ func newBins(edges []float64) bins {
 	return bins{edges, lo, hi, float64(last) / (hi - lo)}
 }
 
-// find returns the interval that v lies in, or -1.
+// find returns the interval that contains v, or -1.
 func (b *bins) find(v float64) int {
 	last := len(b.edges) - 2
 	switch {

@@ -44,9 +44,8 @@ func inside(it dtype.DType, s span, length int) bool {
 	return allInside(unsafe.Slice((*int64)(s.p[0]), s.n), length)
 }
 
-// allInside reports whether -length <= v < length for all indices v. Then neither v + length nor
-// length - 1 - v is negative; one of them is negative for any other v, also where the other
-// overflows.
+// allInside reports whether -length <= v < length for all indices v. For such v neither v + length nor
+// length - 1 - v is negative. For any other v one of them is, even if the other overflows.
 func allInside[I int32 | int64](indices []I, length int) bool {
 	outside := 0
 	for _, v := range indices {
@@ -68,10 +67,10 @@ func indexAt(it dtype.DType, p unsafe.Pointer) int64 {
 	return *(*int64)(p)
 }
 
-// Take copies elements of size bytes from an axis of x with the given length, in which
-// neighbours are step apart. shape is dst's; xs are 0 along the dimensions that the indices span,
-// and is are 0 along all others. Strides and step count elements. Take reports whether all indices
-// that it has read lie on the axis. If not, part of dst is written; CheckIndices finds out before.
+// Take copies elements of size bytes from an axis of x, which has the given length and the stride step.
+// shape is dst's. xs are 0 along the dimensions of the indices, and is are 0 along all others. Strides and
+// step count elements. Take reports whether all indices that it has read are within the axis. If not, a
+// part of dst was written; CheckIndices can check the indices before.
 func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, length, step int, indices unsafe.Pointer, is []int, dst unsafe.Pointer, ds []int) bool {
 	t := newNest(shape, operand{dst, ds, size}, operand{x, xs, size}, operand{indices, is, it.Size()})
 	if len(t.axes) == 1 && t.n <= minPart {
@@ -82,7 +81,7 @@ func Take(size int, it dtype.DType, shape []int, x unsafe.Pointer, xs []int, len
 	return takeParts(t, it, size, length, step)
 }
 
-// takeParts is Take in parts, by several goroutines.
+// takeParts is Take by several goroutines, each of which computes a part.
 func takeParts(t nest, it dtype.DType, size, length, step int) bool {
 	var outside atomic.Bool
 	pick := func(s span, _ *work) {
@@ -130,8 +129,8 @@ func takeElements[I int32 | int64](s span, size, length, scale int) bool {
 	return takeSpan[complex128, I](s, length, scale)
 }
 
-// place returns an index counted from the front, -1 for one that int does not hold. It has no branch where
-// int has 64 bits, because the signs of indices may be random.
+// place returns an index counted from the front. If int cannot hold it, it returns -1. If int has 64 bits,
+// it has no branch, because the signs of indices may be random.
 func place[I int32 | int64](i I, length int) int {
 	j := int64(i)
 	j += int64(length) & (j >> 63)

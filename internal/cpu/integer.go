@@ -12,7 +12,7 @@ type integer interface {
 	int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
 }
 
-// integerType has the kernels of one integer type. Each method stands beside the
+// integerType has the kernels of one integer type. Each method is declared beside the
 // floating-point kernels of its operation.
 type integerType interface {
 	folds

@@ -59,8 +59,8 @@ func (t *kernelTable) binary(op expr.Op, dt dtype.DType) *binary {
 	return &k
 }
 
-// oneSpan returns the operands as one span, as a nest would. It reports false unless there
-// is one axis with at most `most` elements.
+// oneSpan returns the operands as a single span, like a nest. It reports false unless
+// there is only one axis, with at most `most` elements.
 func oneSpan(shape []int, most int, ops ...operand) (s span, ok bool) {
 	if len(shape) != 1 || shape[0] <= 0 || shape[0] > most || ops[0].strides[0] < 0 {
 		return span{}, false

@@ -64,7 +64,7 @@ func logPartsAny32(x float32) (n, f float32) {
 	return n, f
 }
 
-// logSmall32 returns low + square P(f), where P is a polynomial with these coefficients.
+// logSmall32 returns low + square P(f), where P is the polynomial with the given coefficients.
 func logSmall32(coefficients *[9]float32, f, square, low float32) float32 {
 	p := coefficients[0]
 	for _, c := range coefficients[1:] {

@@ -60,8 +60,8 @@ func Coordinates(shape []int, mask unsafe.Pointer, dst [][]int64) {
 	}
 }
 
-// Select copies the elements of x, dense and of the given size, where mask is true to dst, which has most elements of
-// step bytes. mask has n elements, mstep bytes apart.
+// Select copies the elements of x, dense and of the given size, at which mask is true, to dst. dst has `most` elements
+// at a distance of step bytes, and mask has n elements at a distance of mstep bytes.
 func Select(size, n int, mask unsafe.Pointer, mstep int, x, dst unsafe.Pointer, most, step int) {
 	if mstep != 1 || step != size {
 		for i, k := 0, 0; i < n && k < most; i++ {
@@ -87,7 +87,7 @@ func Select(size, n int, mask unsafe.Pointer, mstep int, x, dst unsafe.Pointer, 
 	}
 }
 
-// selectOf is Select of dense operands. Like placesOf, it has no branch on an element.
+// selectOf is Select for dense operands. Like placesOf, it has no branch that depends on an element.
 func selectOf[T any](mask []byte, x, dst unsafe.Pointer, most int) {
 	s, d := unsafe.Slice((*T)(x), len(mask)), unsafe.Slice((*T)(dst), most)
 	k := 0

@@ -59,7 +59,7 @@ func normOf[T float32 | float64](op expr.Op, xt dtype.DType, n int, gamma, beta 
 	}
 }
 
-// norm32 is normOf for float32 with the vector code, which gives the same bits.
+// norm32 is normOf for float32 with vector code, with the same bits.
 func norm32(op expr.Op, g, b []float32, eps float64) func(in, out []float32) {
 	n := len(g)
 	whole := n &^ 3

@@ -82,8 +82,8 @@ type overlaps[T float32 | float64] struct {
 
 func (o *overlaps[T]) size() int { return int(unsafe.Sizeof(*new(T))) }
 
-// packedMost is the most bytes that a stretch of columns takes when it is packed. Longer
-// vectors are processed in parts.
+// packedMost is the maximum number of bytes of a packed stretch of columns. Longer vectors
+// are processed in parts.
 var packedMost = 64 << 20
 
 // multiplyColumns computes the first rows against cols columns from column j on.
@@ -117,7 +117,7 @@ func (o *overlaps[T]) multiplyColumns(a, b Vectors[T], rows, j, cols int) {
 	if o.k > o.kc {
 		all = panels * (mc / v.mr)
 	}
-	part, kept := o.k, 0 // elements of a part, and the number of tasks whose sums are kept between parts
+	part, kept := o.k, 0 // elements of a part; number of tasks whose sums are in memory between parts
 	if step := panels * v.nr * planes * o.size(); part*step > packedMost {
 		part, kept = max(packedMost/step/o.kc, 1)*o.kc, tasks
 	}
@@ -187,8 +187,8 @@ func (o *overlaps[T]) multiplyColumns(a, b Vectors[T], rows, j, cols int) {
 	}
 }
 
-// multiplyPanels multiplies kq steps of a panel of rows and a panel of columns. It uses the
-// right half of the columns alone if no result in the left half is needed.
+// multiplyPanels multiplies kq steps of a panel of rows and a panel of columns. If no result
+// in the left half of the columns is needed, it uses only the right half.
 func (o *overlaps[T]) multiplyPanels(p *OverlapPart[T], kq int, a, b, out []T, add bool) {
 	v := o.v
 	mul, skip := v.mul, 0

@@ -64,8 +64,8 @@ func (s *source[T]) read(dst []T, line, step, n int) {
 	}
 }
 
-// dense returns count lines of k numbers, one after the other. If they are not stored in this way,
-// it copies them into copied, which the caller returns to its pool.
+// dense returns count lines of k numbers as contiguous memory. If they are not stored in this way, it copies them
+// to copied, which the caller returns to its pool.
 func (s *source[T]) dense(count, k int) (x []T, copied *buffer[T]) {
 	if s.load == nil && s.step == 1 && (count == 1 || s.line == k) {
 		return unsafe.Slice((*T)(s.data), count*k), nil
@@ -122,7 +122,7 @@ func (s *source[T]) pack(v *variant[T], dst []T, w, l, n, q, kc int, scratch []T
 	}
 }
 
-// packConverting is pack with a convertingPacker. It reports false if none fits.
+// packConverting is pack by a convertingPacker. It reports false if there is none for the operand.
 func (s *source[T]) packConverting(dst []T, w, l, n, q, kc int, scratch []T) bool {
 	switch {
 	case s.line == 1 && n == w && w%16 == 0 && s.converting.steps != nil:
@@ -152,11 +152,11 @@ func (s *source[T]) packConverting(dst []T, w, l, n, q, kc int, scratch []T) boo
 // hasRows reports whether the numbers of a step are neighbours, and need no conversion.
 func (s *source[T]) hasRows() bool { return s.load == nil && s.line == 1 }
 
-// stepsTogether is the number of steps that packLines packs of one panel before it goes on to the next. A row of a
-// matrix whose lines are neighbours is then read from one end to the other.
+// stepsTogether is the number of steps that packLines packs of one panel before it continues with the next. If the
+// lines of a matrix are adjacent, a row of it is then read from one end to the other.
 const stepsTogether = 32
 
-// packLines packs lines [l, l+n) into as many panels of w lines as they fill, one after the other.
+// packLines packs the lines [l, l+n) into panels of w lines.
 func (s *source[T]) packLines(v *variant[T], dst []T, w, l, n, q, kc int, scratch []T) {
 	panels, size := ceilDiv(n, w), w*kc*len(s.parts)
 	if s.hasRows() {
@@ -221,7 +221,7 @@ func packStrided[T floating](dst []T, w int, src *T, line, step, n, from, kc int
 	}
 }
 
-// packSteps is packPanel for lines that are neighbours in memory.
+// packSteps is packPanel for lines that are adjacent in memory.
 func packSteps[T floating](dst []T, w int, src *T, step, n, kc int) {
 	if n < w {
 		for y := range kc {

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// partsPerWorker is how many parts Parallel aims to cut for each worker: more than one, so
-// that the other workers take over the parts of a delayed one.
+// partsPerWorker is the number of parts for each worker into which Parallel tries to divide the work. It is more than
+// one, so that other workers can take over the parts of a delayed one.
 const partsPerWorker = 4
 
 // Parallel calls f on consecutive parts [lo, hi) that together cover [0, n) once, from up
@@ -51,9 +51,8 @@ type job struct {
 	n, size, parts int
 	homes          []home
 	single         [1]home // backs homes if there is one range
-	// running is the number of workers inside work. The caller adds jobClosed
-	// when no part is left: a worker that comes later does not enter, so the
-	// caller never waits for a thread that is still waking up.
+	// running is the number of workers inside work. The caller adds jobClosed when no part is left: a worker that
+	// arrives later does not enter, so the caller never waits for a thread that is still waking up.
 	running  atomic.Int32
 	finished sync.Mutex // locked from the start, unlocked by the last worker to leave a closed job
 }

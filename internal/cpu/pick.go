@@ -77,7 +77,7 @@ func smallestOf64(x []float64) float64 {
 	return extremeOf(x, smallest64, smallest[float64], smaller[float64])
 }
 
-// firstOf is indexOf, by the assembly fast of whole vectors.
+// firstOf is indexOf with the assembly function fast for whole vectors.
 func firstOf[T float32 | float64](x []T, v T, fast func(x unsafe.Pointer, v T, n int) int) int {
 	whole := len(x) &^ (pickVector - 1)
 	if !vectorAVX || v != v {
@@ -98,7 +98,7 @@ func choices32(dst, x, y, z unsafe.Pointer, n int) {
 	if whole := n &^ (pickVector - 1); vectorAVX && whole > 0 {
 		choose32(dst, x, y, z, whole)
 		if n -= whole; n == 0 {
-			return // a pointer must not point behind the last element
+			return // a pointer must not point after the last element
 		}
 		dst, x, y, z = unsafe.Add(dst, 4*whole), unsafe.Add(x, whole), unsafe.Add(y, 4*whole), unsafe.Add(z, 4*whole)
 	}

@@ -15,7 +15,7 @@ const (
 	powC8 = 0.107624244195648
 )
 
-// powF64 returns x^y; special cases are those of C and of math.Pow.
+// powF64 returns x^y. Special cases are those of C and of math.Pow.
 func powF64(x, y float64) float64 {
 	if x == 1 || y == 0 || x == 0 || !(math.Abs(x) <= math.MaxFloat64) || !(math.Abs(y) <= math.MaxFloat64) {
 		return math.Pow(x, y)
@@ -23,8 +23,8 @@ func powF64(x, y float64) float64 {
 	return powFinite(x, y)
 }
 
-// powFinite is powF64 for finite x and y, neither of them 0: e^(y log|x|), with a
-// logarithm of more than 66 bits, and the sign.
+// powFinite is powF64 for finite x and y that are not 0: e^(y log|x|), with a logarithm of more than
+// 66 bits, and the sign.
 func powFinite(x, y float64) float64 {
 	negative := false
 	if x < 0 {

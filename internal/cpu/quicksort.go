@@ -11,7 +11,8 @@ const networkKeys = 128
 // sortsByVectors reports whether quickSort sorts keys of type K on this processor.
 func sortsByVectors[K key]() bool { return vectorAVX512 && unsafe.Sizeof(K(0)) >= 4 }
 
-// quickSort sorts x with vector instructions; spare is scratch of the same length. Lengths up to networkKeys need none.
+// quickSort sorts x with vector instructions. spare is scratch of the same length. Lengths up to networkKeys need no
+// scratch.
 func quickSort[K key](x, spare []K) {
 	quickSortFrom(x, x, spare, 2*bits.Len(uint(len(x))))
 }
@@ -30,7 +31,7 @@ func quickSortFrom[K key](dst, from, other []K, depth int) {
 		}
 		pivot := middleKey(from)
 		n := partition(from, other, pivot)
-		if n == 0 { // The pivot is the least key, and all keys are in other. Those equal to it come first.
+		if n == 0 { // the pivot is the least key, and all keys are in other; those equal to it come first
 			from, other = other, from
 			if n = len(from); pivot != ^K(0) {
 				n = partition(from, other, pivot+1)

@@ -16,8 +16,8 @@ const (
 	// digitBits is the largest number of bits of a digit: more counts would not stay in the first-level cache.
 	digitBits  = 11
 	mostDigits = 1 << digitBits
-	// spareBits is how many more bits the radix sort looks at than it takes to number the keys. With so many, few keys of
-	// most distributions are left equal.
+	// The radix sort looks at spareBits more bits than are needed to number the keys. Then few keys of most
+	// distributions have equal bits.
 	spareBits = 11
 )
 
@@ -36,8 +36,8 @@ func sortKeys[K key](x, spare []K, least int) {
 	}
 }
 
-// radixSort is sortKeys by a radix sort, least significant digit first, of the upper bits in which keys differ. Runs
-// of keys with equal upper bits, which are short as a rule, are then sorted by themselves.
+// radixSort is sortKeys by a radix sort, least significant digit first, of the upper bits in which keys differ. Runs of
+// keys with equal upper bits, which are usually short, are then sorted separately.
 func radixSort[K key](x, spare []K, least int) {
 	if len(x) <= shortSort {
 		slices.Sort(x)
@@ -85,10 +85,11 @@ func radixSort[K key](x, spare []K, least int) {
 	}
 }
 
-// countingSort sorts keys that differ in their lowest digitBits bits only. It counts how often each key occurs, and overwrites x
-// with the keys in order. It returns false, and leaves x as it is, if the keys differ in other bits or are fewer than mostDigits.
+// countingSort sorts keys that differ in their lowest digitBits bits only. It counts how often each key occurs, and
+// overwrites x with the keys in order. If the keys differ in other bits, or if there are fewer than mostDigits, it
+// returns false and leaves x unchanged.
 func countingSort[K key](x []K) bool {
-	const part = 256 // keys between looks at the bits so far
+	const part = 256 // number of keys between checks of the bits so far
 	if len(x) < mostDigits {
 		return false
 	}
@@ -156,10 +157,10 @@ func insertionSort[K key](x []K) {
 	}
 }
 
-// sortPlaces sets places to the indices of keys in rising order, equal keys in the order of their indices. places and
-// spare have the length of keys.
+// sortPlaces sets places to the indices of keys in ascending order. Equal keys are in the order of their indices.
+// places and spare have the length of keys.
 //
-// A number of 64 bits holds an index and, above it, as many of the bits in which keys differ as there is room for.
+// A 64-bit number holds an index and, above it, as many as fit of the bits in which keys differ.
 func sortPlaces(keys, places, spare []uint64) {
 	if len(keys) == 0 {
 		return

@@ -13,11 +13,11 @@ import (
 // word an element, float64 and integers two. The kernels of cutlass/src/random.cuh do the
 // same arithmetic step by step, so the code here must not fuse multiplications.
 
-// Uniform fills dst, n dense elements, with random numbers, beginning with those of block
-// number block. Real types get lo + u width, where u is uniform in [0, 1) with 24 or 53
-// bits, but no number above below; p holds lo, width and below as the bits of float64.
-// Integers get lo + k with k below the range; p holds lo and the range, where 0 stands for
-// 2^64. The probabilities of any two k differ by at most 2^-64.
+// Uniform fills dst, which has n dense elements, with random numbers, beginning with those
+// of block number block. Real types get lo + u width, where u is uniform in [0, 1) with 24
+// or 53 bits, but no number above below; p holds lo, width and below as the bits of
+// float64. Integers get lo + k with k below the range; p holds lo and the range, where 0
+// stands for 2^64. The probabilities of any two k differ by at most 2^-64.
 func Uniform(t dtype.DType, n int, seed, block uint64, p [3]uint64, dst unsafe.Pointer) error {
 	switch t.ComputeType() {
 	case dtype.Float32:
@@ -60,7 +60,7 @@ func uniform32(x []float32, words []uint32, lo, width, below float32) {
 	}
 }
 
-// wordPair is the i-th pair of words, the first of them low.
+// wordPair returns the i-th pair of words as one number. The first word is the lower half.
 func wordPair(words []uint32, i int) uint64 { return uint64(words[2*i]) | uint64(words[2*i+1])<<32 }
 
 // uniform is Uniform for T.

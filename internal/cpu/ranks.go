@@ -45,8 +45,8 @@ func rankLines[K key](l lines, o order, places []int) {
 		elementsOf(o, out)
 		copySpan(p[0], l.dstep, at0(out), o.size, o.size, len(out))
 	}
-	// All goroutines search one long line together. Of many lines, each goroutine searches some alone. sortLines divides its
-	// work in the same way.
+	// If there are few long lines, all goroutines search each line together. If there are many lines, each goroutine
+	// searches some of them. sortLines divides its work in the same way.
 	if workers := runtime.GOMAXPROCS(0); l.outer.n < workers && l.n >= 2*minPart {
 		keys, spare, out := make([]K, l.n), make([]K, l.n), make([]K, len(places))
 		for i := range l.outer.n {
@@ -62,8 +62,9 @@ func rankLines[K key](l lines, o order, places []int) {
 	})
 }
 
-// A ranker finds the keys at given places of the rising order without sorting all keys. It is a radix selection that begins
-// with the most significant digit. A key is read again for the next digit only if a wanted key has the same digits so far.
+// A ranker finds the keys at given positions of the ascending order without sorting all keys. It is a radix selection
+// that begins with the most significant digit. A key is read again for the next digit only if a wanted key has the same
+// digits so far.
 type ranker[K key] struct {
 	parts int // of a line, which run in parallel
 }

@@ -56,8 +56,8 @@ type reduceArgs struct {
 	dst   unsafe.Pointer
 }
 
-// split returns the shape and the strides of the axes that are kept, and of those that are reduced. They lie
-// in room where that suffices.
+// split returns the shape and the strides of the axes that are kept, and of those that are reduced. They are
+// in room if they fit.
 func (c *reduceArgs) split(room *[2][2][8]int) (kept, reduced [2][]int) {
 	kept, reduced = [2][]int{room[0][0][:0], room[0][1][:0]}, [2][]int{room[1][0][:0], room[1][1][:0]}
 	for d, n := range c.shape {
@@ -103,7 +103,7 @@ func (ints[T]) sum(c reduceArgs) {
 	reduce(c, loadInts[T], storeBits[int64])
 }
 
-// mean is Sum with a store function that divides.
+// mean computes a sum with a store function that divides.
 func mean(c reduceArgs) {
 	n := 1.0
 	for d, m := range c.shape {

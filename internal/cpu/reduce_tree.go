@@ -255,7 +255,7 @@ func fold[A sum](x []A, width int) {
 	}
 }
 
-// accumulatorType is the type in which sums of elements of type t accumulate.
+// accumulatorType returns the type in which sums of elements of type t accumulate.
 func accumulatorType(t dtype.DType) dtype.DType { return computeType(t.SumType()) }
 
 // pairwiseSum adds terms in pairs as they arrive: level l holds a sum of 2^l terms until

@@ -6,18 +6,18 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Rotary is a rotary position embedding about to run (Su et al., arXiv 2104.09864). A line
-// is the Dim features of one head at one position p. Pair i of its first
-// 2 len(Frequencies) features is rotated by the angle a = p Frequencies[i],
+// Rotary holds the arguments of a rotary position embedding (Su et al., arXiv 2104.09864).
+// A line is the Dim features of one head at one position p. Pair i of its first 2
+// len(Frequencies) features is rotated by the angle a = p Frequencies[i],
 //
 //	out1 = x1 cos a - x2 sin a
 //	out2 = x2 cos a + x1 sin a
 //
-// and the other features are copied. Pair i is the features i and i +
-// len(Frequencies), or, if Interleaved, 2i and 2i + 1.
+// and the other features are copied. Pair i is the features i and i + len(Frequencies),
+// or, if Interleaved, 2i and 2i + 1.
 //
 // Angles, sines, cosines and products are float64. Float32 and Float64 results are rounded
-// to the type once, those of half types to float32 and from there to the type.
+// once. Results of half types are rounded to float32 and then to the type.
 type Rotary struct {
 	Type               dtype.DType // of X and Out
 	Batch, Heads, Rows int

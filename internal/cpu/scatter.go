@@ -16,10 +16,10 @@ func Put(size int, places []int64, x, dst unsafe.Pointer, n, step int) {
 	}
 }
 
-// PutAlong writes, for each index, of type it, the element of values at its place to the element of dst at the index
-// along an axis, which has n elements in dst, and at the index's own place along the others: in order along the axis, so
-// that the last of equal indices counts. shape is that of indices and values. All indices lie on the axis; negative ones
-// count from the end. Strides count elements of size bytes.
+// PutAlong writes, for each index, of type it, the element of values at the same position to the element of dst at the
+// index along an axis and at the same position along the others. The axis has n elements in dst. Elements are written
+// in order along the axis, so the last of equal indices counts. shape is that of indices and values. All indices must
+// be within the axis; negative ones count from the end. Strides count elements of size bytes.
 func PutAlong(size int, it dtype.DType, shape []int, axis, n int, indices unsafe.Pointer, is []int, values unsafe.Pointer, vs []int, dst unsafe.Pointer, ds []int) {
 	l := putLines{size: size, n: n, count: shape[axis]}
 	l.step = [3]int{ds[axis] * size, vs[axis] * size, is[axis] * it.Size()}
@@ -54,8 +54,8 @@ func putSpanOf[I int32 | int64](size int) func(l putLines, s span) {
 	return putSpan[complex128, I]
 }
 
-// putSpan writes a span of lines: one line after the other, or one element of each at a time where neighbours in memory
-// belong to different lines.
+// putSpan writes a span of lines: line by line or, if adjacent elements in memory belong to different lines, one
+// element of each line at a time.
 func putSpan[T any, I int32 | int64](l putLines, s span) {
 	if s.n > 1 && abs(s.step[2]) < abs(l.step[2]) {
 		for k := range l.count {
@@ -68,8 +68,8 @@ func putSpan[T any, I int32 | int64](l putLines, s span) {
 	}
 }
 
-// putRun writes count elements, each to the place in dst that its index says. Neighbours along the axis are scale bytes
-// apart; steps are from one element of the run to the next.
+// putRun writes count elements, each to the element of dst that its index names. Adjacent elements along the axis are
+// scale bytes apart. steps are the distances from one element of the run to the next.
 func putRun[T any, I int32 | int64](n, count, scale int, dst, values, indices unsafe.Pointer, steps [maxOperands]int) {
 	for i := range count {
 		at := place(*(*I)(unsafe.Add(indices, i*steps[2])), n)

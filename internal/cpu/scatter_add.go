@@ -56,9 +56,9 @@ const (
 	scatterRoom = 1 << 16 // sums that stay in the cache
 )
 
-// scatterOf divides the columns among goroutines, each of which reads all indices. The columns of
-// a part are as few as their sums need to stay in the cache. A function of parts returns false
-// where an index lies outside, before it has written an element.
+// scatterOf divides the columns among goroutines, each of which reads all indices. A part has so few
+// columns that their sums stay in the cache. If an index is out of range, the functions of64 and of32
+// return false before they write an element.
 func scatterOf[A any](c *ScatterCall, of32, of64 func(c *ScatterCall, sums []A, first, width int) bool) bool {
 	of := of64
 	if c.Index == dtype.Int32 {
@@ -80,8 +80,8 @@ func scatterOf[A any](c *ScatterCall, of32, of64 func(c *ScatterCall, sums []A, 
 	return !failed.Load()
 }
 
-// runs returns the contiguous runs of some columns in a dense array: all rows are one run if the
-// columns are whole rows. Loops over rows of one element would take longer than to add.
+// runs returns the contiguous runs of some columns in a dense array: all rows are one run if the columns
+// are whole rows. A loop over rows of one element would take longer than the additions.
 func (c *ScatterCall) runs(width int) (count, length int) {
 	if width == c.Width {
 		return 1, c.N * width
@@ -112,7 +112,7 @@ func scatterSums[T, A uint8 | uint16 | uint32 | uint64 | float32 | float64, I in
 	return true
 }
 
-// scatterColumns adds width columns of each row of values to the row of sums that its index says.
+// scatterColumns adds width columns of each row of values to the row of sums that its index names.
 func scatterColumns[T, A uint8 | uint16 | uint32 | uint64 | float32 | float64, I int32 | int64](sums []A, values []T, indices []I, n, pitch, first, width int) bool {
 	if pitch == 1 {
 		return scatterElements(sums, values, indices)
@@ -174,9 +174,9 @@ func (c *compensated) add(v float64) {
 	}
 }
 
-// lose is the part of add for a sum that is the largest number, infinite or NaN: the steps of
-// Knuth's sum may overflow though the result does not (Boldo, Graillat and Muller, ACM TOMS 44
-// (2017) 4), and those of Dekker's, which compares, do not.
+// lose is the part of add for a sum that is the largest number, infinite or NaN. The steps of Knuth's sum
+// may then overflow although the result does not (Boldo, Graillat and Muller, ACM TOMS 44 (2017) 4). Those
+// of Dekker's sum, which compares, do not overflow.
 func (c *compensated) lose(old, v, t float64) {
 	if math.Abs(old) >= math.Abs(v) {
 		c.lost += old - t + v

@@ -2,8 +2,8 @@ package cpu
 
 import "unsafe"
 
-// shortAxis is the length of an innermost axis below which the elements are visited along another axis: a call for a
-// few elements takes longer than gathering them from steps.
+// shortAxis is the length of an innermost axis below which the elements are visited along another axis, because a
+// call for a few elements takes longer than gathering strided ones.
 const shortAxis = 8
 
 // longAxis returns the axis along which a nest with a short innermost axis is visited.
@@ -20,8 +20,8 @@ func (t *nest) longAxis() (axis int, ok bool) {
 	return 0, false
 }
 
-// runAlong visits the nest in stretches of the axis long, and in each of them at every place of the innermost
-// axis in turn, so that a stretch of both stays in the first-level cache.
+// runAlong visits the nest in stretches of the axis long. In each stretch it visits all positions of the
+// innermost axis, so that a stretch of both axes stays in the first-level cache.
 func (t *nest) runAlong(long int, f func(s span, w *work)) {
 	inner, outer := t.axes[len(t.axes)-1], t.axes[long]
 	rest := nest{ops: t.ops, n: 1, p: t.p}
@@ -47,7 +47,7 @@ func (t *nest) runAlong(long int, f func(s span, w *work)) {
 			}
 			for k := range inner.n {
 				f(s, w)
-				if k < inner.n-1 { // a pointer must not point behind the last element
+				if k < inner.n-1 { // a pointer must not point after the last element
 					for j := range t.ops {
 						s.p[j] = unsafe.Add(s.p[j], inner.step[j])
 					}

@@ -161,7 +161,7 @@ var singleTable = func() (t [146][8]float32) {
 	return t
 }()
 
-// The assembly alone reads the table; this use keeps it.
+// Only the assembly reads the table; this use keeps it in the program.
 var _ = &singleTable
 
 func exp2_32s(dst, x unsafe.Pointer, n int) { each32(exp2_32AVX512, exp2_32AVX2, exp2F32, dst, x, n) }
@@ -200,7 +200,7 @@ func atan2_32s(dst, y, x unsafe.Pointer, n int) {
 // singleGroup is the number of elements that the functions compute at a time with AVX-512.
 const singleGroup = 32
 
-// each32 computes dst = f(x) on dense blocks. The last elements are computed in a group with ones behind them.
+// each32 computes dst = f(x) on dense blocks. The last elements are computed in a group that is padded with ones.
 func each32(wide, narrow func(dst, x *float32, n int) int, f func(x float32) float32, dst, x unsafe.Pointer, n int) {
 	vector, group := narrow, 8
 	switch {

@@ -22,7 +22,7 @@ const (
 	ln2Low  = 0x1.3de6af278ece6p-42
 )
 
-// exp64 returns e^(x + rest) with an error below 1 ulp; rest must be small beside x.
+// exp64 returns e^(x + rest) with an error below 1 ulp. rest must be small compared with x.
 func exp64(x, rest float64) float64 {
 	switch {
 	case x != x:
@@ -93,10 +93,10 @@ func gate64(x, v, rest float64) float64 {
 	return q
 }
 
-// geluF64 returns x/2 (1 + erf(x/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415).
-// Below -1/2, where the sum cancels, it is -e^(g - x^2/2 - log(2 pi)/2), where
-// g = log(sqrt(pi/2) |x| e^(x^2/2) erfc(|x|/sqrt 2)) is a polynomial in A - B/(|x| + C),
-// which is -1 at x = -1/2 and 1 at x = -40, to 2^-58.
+// geluF64 returns x/2 (1 + erf(x/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415). Below -1/2,
+// where the sum cancels, it is -e^(g - x^2/2 - log(2 pi)/2), where g = log(sqrt(pi/2) |x|
+// e^(x^2/2) erfc(|x|/sqrt 2)) is a polynomial in A - B/(|x| + C) with an error of 2^-58. The
+// argument is -1 at x = -1/2 and 1 at x = -40.
 func geluF64(x float64) float64 {
 	switch {
 	case x != x, x == 0:

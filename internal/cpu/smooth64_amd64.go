@@ -129,7 +129,7 @@ var smooth64Table = func() (t [149][4]float64) {
 	return t
 }()
 
-// The assembly alone reads the table; this use keeps it.
+// Only the assembly reads the table; this use keeps it in the program.
 var _ = &smooth64Table
 
 // smooth64AVX2 and smooth64AVX512 report whether the processor supports the functions here.

@@ -48,8 +48,8 @@ func erf32AVX512(dst, x *float32, n int) int
 //go:noescape
 func expAVX(dst, x *float32, n int) int
 
-// expAVX512 computes sixteen elements at a time. It stops at the first sixteen of which one
-// is beyond exp32Limit.
+// expAVX512 computes sixteen elements at a time. It stops at the first group of sixteen with an element beyond
+// exp32Limit.
 //
 //go:noescape
 func expAVX512(dst, x *float32, n int) int
@@ -83,7 +83,7 @@ var exp32Table = func() (t [12][8]float32) {
 	return t
 }()
 
-// The assembly alone reads the tables; this use keeps them.
+// Only the assembly reads the tables; this use keeps them in the program.
 var _, _ = &smoothTable, &exp32Table
 
 // smoothAVX and smoothAVX512 report whether the processor supports the functions here.

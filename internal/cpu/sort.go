@@ -75,7 +75,7 @@ func keysOf[K key](o order, x []K, oneZero bool) {
 	}
 }
 
-// elementsOf is the inverse of keysOf. A NaN becomes a quiet NaN.
+// elementsOf is the inverse function of keysOf. A NaN becomes a quiet NaN.
 func elementsOf[K key](o order, x []K) {
 	sign := K(o.sign)
 	switch {
@@ -164,7 +164,7 @@ func sortLines[K key](l lines, o order, descending bool) {
 	})
 }
 
-// sortInPlace sorts lines in the memory of the destination, where each is dense.
+// sortInPlace sorts lines in the memory of the destination, in which each line is dense.
 func sortInPlace[K key](l lines, o order, descending bool) {
 	Parallel(l.outer.n, max(linesPart/l.n, 1), func(lo, hi int) {
 		scratch := NewScratch[float64]((l.n*o.size + 7) / 8)
@@ -216,7 +216,7 @@ func sortParallel[K key](o order, x, spare []K) {
 	}
 }
 
-// splitRuns returns how many keys of run a are among the first n of a and b merged.
+// splitRuns returns the number of keys of run a among the first n keys of a and b merged.
 func splitRuns[K key](n int, a, b []K) int {
 	lo, hi := max(0, n-len(b)), min(n, len(a))
 	for lo < hi {

@@ -54,8 +54,8 @@ const minPart = 1 << 15
 // addition.
 const linesPart = minPart / 4
 
-// partFor is minPart for an operation. A function that takes ten times as long as an
-// addition is worth a goroutine earlier.
+// partFor returns minPart for an operation. A function that takes ten times as long as an
+// addition needs fewer elements for another goroutine.
 func partFor(op expr.Op) int {
 	if op.IsSmooth() {
 		return minPart / 8

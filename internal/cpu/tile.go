@@ -71,8 +71,8 @@ const (
 	tileSteps = 48  // of a program; runTiles has a call site for each
 )
 
-// tileOps maps operations to those on tiles. reversed has the operands exchanged. 0 means
-// that tiles do not support the operation.
+// tileOps maps operations to operations on tiles. In reversed the operands are exchanged. 0
+// means that tiles do not support the operation.
 var tileOps = [expr.Clamp + 1]struct{ op, reversed tileOp }{
 	expr.Add:     {tileAdd, tileAdd},
 	expr.Sub:     {tileSub, tileSubFrom},
@@ -153,9 +153,9 @@ func newTileCode(p *expr.Program, room []tileCodeStep) tileCode {
 	return c
 }
 
-// tileOperands returns, for each step, the index of the operand that the step before left
-// in registers, -1 for none, and whether a later step reads its result from memory. ok is
-// false if tiles do not support a step on elements of type t.
+// tileOperands returns, for each step, the index of the operand that the previous step has left
+// in registers, -1 for none, and whether a later step reads its result from memory. ok is false
+// if tiles do not support a step on elements of type t.
 func tileOperands(p *expr.Program, t dtype.DType) (from [expr.MaxSteps]int, kept [expr.MaxSteps]bool, ok bool) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -183,7 +183,7 @@ func tileOperands(p *expr.Program, t dtype.DType) (from [expr.MaxSteps]int, kept
 // takes reports whether the operation reads an operand from memory.
 func (o tileOp) takes() bool { return o < tileNeg }
 
-// index is the operation's index in the assembly's table, which lists all types.
+// index returns the operation's index in the assembly's table, which lists all types.
 func (o tileOp) index(t dtype.DType) uintptr {
 	if o >= tileAdd && t == dtype.Float64 {
 		o += tileEnd - tileAdd
@@ -259,8 +259,8 @@ func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]ar
 	}
 }
 
-// tileUnary returns the kernel of a unary operation. It computes full tiles by the
-// operation's tile code, if there is one, and all other elements by rest.
+// tileUnary returns the kernel of a unary operation. If the operation has a tile code, full
+// tiles are computed by it. rest computes all other elements.
 func tileUnary(op expr.Op, t dtype.DType, rest func(dst, x unsafe.Pointer, n int)) func(dst, x unsafe.Pointer, n int) {
 	if !vectorAVX || op < 0 || int(op) >= len(tileOps) || tileOps[op].op < tileNeg {
 		return rest
@@ -279,7 +279,7 @@ func tileUnary(op expr.Op, t dtype.DType, rest func(dst, x unsafe.Pointer, n int
 	}
 }
 
-// tileClamp returns the kernel of Clamp, as tileUnary that of a unary operation.
+// tileClamp returns the kernel of Clamp; see tileUnary.
 func tileClamp(t dtype.DType, rest func(dst, x, y, z unsafe.Pointer, n int)) func(dst, x, y, z unsafe.Pointer, n int) {
 	if !vectorAVX {
 		return rest

@@ -24,8 +24,8 @@ func (a indexedKey) compare(b indexedKey) int {
 }
 
 // TopK writes the k largest elements of each line along an axis of x, in descending order,
-// and their indices, of type Int64. NaN is the largest; of equal elements, -0 and 0 among
-// them, the first comes first. shape is x's; strides count elements.
+// and their indices, of type Int64. NaN is the largest. Equal elements, including -0 and 0,
+// are in the order of their indices. shape is x's; strides count elements.
 func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, values unsafe.Pointer, vs []int, places unsafe.Pointer, ps []int) error {
 	o, ok := orderOf(dt)
 	if !ok {
@@ -84,8 +84,8 @@ func loadKeysOf[K key](o order, to []uint64, x unsafe.Pointer, step int) {
 // may be longer than memory.
 const keyStretch = 4096
 
-// candidates returns how many of a line's n keys are kept to find the k largest. If k is not
-// much smaller than n, all are kept and sorted.
+// candidates returns the number of a line's n keys that are kept to find the k largest. If k
+// is not much smaller than n, all are kept and sorted.
 func candidates(n, k int) int {
 	if k > n/4 {
 		return n

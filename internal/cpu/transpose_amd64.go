@@ -16,8 +16,8 @@ func transpose32AVX(dst, src unsafe.Pointer, pitch, n int)
 //go:noescape
 func transpose64AVX(dst, src unsafe.Pointer, pitch, n int)
 
-// transposeLines is transposeTile for columns of one cache line each. It transposes the
-// columns that fill registers, and returns their number.
+// transposeLines is transposeTile for columns of one cache line. It transposes the columns that
+// fill registers, and returns their number.
 func transposeLines(dst, src unsafe.Pointer, pitch, size, cols int) int {
 	if !vectorAVX {
 		return 0

@@ -18,7 +18,7 @@ const (
 // truths8 returns 1 in each byte of v that is not 0.
 func truths8(v uint64) uint64 { return ((v&restBits + restBits) | v) >> 7 & lowBits }
 
-// words returns the bytes as words, and those left over.
+// words returns the bytes as 64-bit words, and the remaining bytes.
 func words(x []uint8) (w []uint64, rest []uint8) {
 	if len(x) < 8 {
 		return nil, x
@@ -77,7 +77,7 @@ func trueBytes(x []uint8) (n int64) {
 	return n
 }
 
-// clearFalse sets the elements of a to 0 where those of x are.
+// clearFalse sets the elements of a to 0 at which x is 0.
 func clearFalse(a, x []uint8) {
 	a = a[:len(x)]
 	if vectorAVX {
@@ -90,7 +90,8 @@ func clearFalse(a, x []uint8) {
 	}
 }
 
-// byteTruths is truthFold for bytes. A value of Any is the or of bytes, and a value of All is 0 or 1.
+// byteTruths is truthFold for bytes. An intermediate value of Any is the bitwise or of bytes, and one
+// of All is 0 or 1.
 func byteTruths(c reduceArgs) {
 	f := newFold[uint8, uint8](c)
 	f.width = blockLen
@@ -119,7 +120,7 @@ func byteTruths(c reduceArgs) {
 	f.run()
 }
 
-// truthCounts is Sum of Bool.
+// truthCounts computes Sum of Bool.
 func truthCounts(c reduceArgs) {
 	f := newFold[uint8, int64](c)
 	f.store = storeTo[int64](dtype.Int64, c.dst)

@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Unique moves the different ones of n elements, which Sort has put in order, to the front of sorted, and returns their
-// number. x are the elements before the sort, step elements apart. All NaNs count as one element and so do -0 and 0; of
-// both the first one in x stays.
+// Unique moves the distinct ones of n elements, which Sort has sorted, to the beginning of sorted, and returns their
+// number. x holds the elements before the sort, step elements apart. All NaNs count as one element, and so do -0 and 0.
+// Of these the first one in x remains.
 func Unique(dt dtype.DType, n int, x unsafe.Pointer, step int, sorted unsafe.Pointer) int {
 	switch dt {
 	case dtype.Float32:
@@ -54,7 +54,7 @@ func uniqueFloats[T float32 | float64](n int, x unsafe.Pointer, step int, sorted
 	return uniqueNumbers(n, x, step, sorted, func(e T) bool { return e < 0 }, func(e T) bool { return e == 0 }, func(e T) bool { return e != e })
 }
 
-// uniqueHalves is Unique of a half type, whose infinity has the given bits.
+// uniqueHalves is Unique for a half type, whose infinity has the given bits.
 func uniqueHalves(n int, x unsafe.Pointer, step int, sorted unsafe.Pointer, infinity uint16) int {
 	const sign = 1 << 15
 	return uniqueNumbers(n, x, step, sorted, func(e uint16) bool { return e > sign }, func(e uint16) bool { return e&^sign == 0 }, func(e uint16) bool { return e&^sign > infinity })

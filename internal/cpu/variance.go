@@ -176,7 +176,7 @@ func complexMeans[T complex64 | complex128](c reduceArgs) ([]complex128, float64
 	return means, n
 }
 
-// variances is Var of complex numbers, the mean of |x - mean|^2.
+// variances computes Var of complex numbers, the mean of |x - mean|^2.
 func (complexFolds[T]) variances(c reduceArgs) {
 	square := func(v complex128) float64 { return float64(real(v)*real(v)) + float64(imag(v)*imag(v)) }
 	means, n := complexMeans[T](c)

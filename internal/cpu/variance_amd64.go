@@ -4,7 +4,7 @@ package cpu
 
 import "unsafe"
 
-// Folds of rows and of columns with AVX2, bit for bit those of the loops; n is a multiple of 4.
+// Reductions of rows and of columns with AVX2, with the bits of the loops. n is a multiple of 4.
 
 // for k := range n { sums[k%4] += float64(x[k]) }
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// laneColumns computes the folds of Mean and Var of neighbouring columns side by side, in the order of run. Its sums are
-// kinds*lanes rows of pitch numbers, one a column, and row i*lanes+l is lane l of sum i. add adds the elements x of
-// columns from first on, to one lane. put stores the results of width columns from first on.
+// laneColumns computes Mean and Var of neighbouring columns together, in the order of run. Its sums are kinds*lanes
+// rows of pitch numbers, one a column, and row i*lanes+l is lane l of sum i. add adds the elements x of columns from
+// first on, to one lane. put stores the results of width columns from first on.
 func (f *folding[T, A]) laneColumns(kinds int, add func(sums []float64, pitch int, x []T, first, lane int), put func(first, width int, sums []float64, pitch int)) {
 	if f.kept.n == 0 {
 		return

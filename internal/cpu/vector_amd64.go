@@ -15,8 +15,8 @@ var (
 	vectorAVX512 = cpu.X86.HasAVX512F
 )
 
-// for i := range n { dst[i] = x[i] + y[i] }, and so on; vs: y is one number; sv: x is one
-// number.
+// for i := range n { dst[i] = x[i] + y[i] }, and so on. In the functions with vs, y is one number, and in those
+// with sv, x is.
 
 //go:noescape
 func addVV32(dst, x, y unsafe.Pointer, n int)
@@ -136,7 +136,7 @@ var (
 	neighbours64 = numbers[uint64, [16]uint64](8)
 )
 
-// The assembly alone reads them; this use keeps them.
+// Only the assembly reads the tables; this use keeps them in the program.
 var _, _ = &neighbours32, &neighbours64
 
 func numbers[T uint32 | uint64, A [32]T | [16]T](n int) (a A) {
@@ -185,7 +185,7 @@ func extremeKernels[T float32 | float64](vv, vs, rest func(dst, x, y unsafe.Poin
 		m := n &^ 15
 		vs(dst, x, y, m)
 		if m == n {
-			return // a pointer must not point behind the last element
+			return // a pointer must not point after the last element
 		}
 		var b [16]T
 		for i := range b {

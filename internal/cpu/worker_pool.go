@@ -30,7 +30,7 @@ func newWorkerPool() *workerPool { return &workerPool{jobs: make(chan *job, 64)}
 
 const (
 	pausesPerSpin = 8    // 0.2 us
-	waitSpins     = 200  // of a caller, before it blocks until the last worker has left
+	waitSpins     = 200  // spins of a caller, before it blocks until the last worker has left
 	idleSpins     = 2000 // of a worker, before it ends; suite programs run 0.97 to 1.27 times as fast as with 200 (mlp 1.27; two rounds)
 	spinsPerYield = 32   // of a worker, before it lets other goroutines run
 )
@@ -49,7 +49,7 @@ func (p *workerPool) run(j *job, n int) {
 	j.wait()
 }
 
-// work is the body of the worker with a number. It executes j, and the jobs after it.
+// work is the function of the goroutine of a worker. It executes j, and the jobs after it.
 func (p *workerPool) work(j *job, worker int) {
 	for j != nil {
 		j.work(worker)
@@ -57,12 +57,11 @@ func (p *workerPool) work(j *job, worker int) {
 	}
 }
 
-// next spins for another job. It returns nil when none has come.
+// next spins until there is another job. If none arrives in time, it returns nil.
 //
-// Only a worker that can claim itself may end. If callers have claimed all idle workers,
-// their jobs are on the way, and the worker goes on spinning. Either it receives such a
-// job, or a worker that came later does and leaves its place in the idle count to this
-// worker.
+// Only a worker that can claim itself may end. If callers have claimed all idle workers, their
+// jobs will arrive soon, and the worker continues to spin. Either it receives such a job, or a
+// later worker does and leaves its place in the idle count to this worker.
 func (p *workerPool) next() *job {
 	patience := idleSpins
 	if int(p.idle.Add(1)) >= runtime.GOMAXPROCS(0) {

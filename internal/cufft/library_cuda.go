@@ -52,11 +52,11 @@ static int gpk_cufft_version(void) {
 	return cufftGetVersion(&v) == 0 ? v : 0;
 }
 
-// Results of the driver are negative in what follows, those of cuFFT positive.
+// In the following, results of the driver are negative, and those of cuFFT positive.
 #define GPK_CUFFT_DO(call) { int e_ = (call); if (e_ != 0) return -e_; }
 
-// The current context belongs to the thread, and Go moves goroutines between threads: what
-// follows sets it first.
+// The current context belongs to the thread, and Go moves goroutines between threads. So
+// each of the following functions first sets the context.
 static int gpk_cufft_make(uintptr_t context, int* plan, int rank, long long* n, long long* inembed, long long istride, long long idist, int in,
                           long long* onembed, long long ostride, long long odist, int out, long long batch, int type, size_t* work) {
 	GPK_CUFFT_DO(cuCtxSetCurrent((void*)context));
@@ -74,11 +74,11 @@ static void gpk_cufft_destroy(uintptr_t context, int plan) {
 
 typedef struct {
 	uint64_t stream, src, dst, work;
-	uint64_t scratch;    // 0, or where src is copied to first
+	uint64_t scratch;    // the memory to which src is copied first, or 0
 	uint64_t bytes;      // of src
 	uint64_t pitch;      // bytes of a line of scratch
 	uint64_t lines;      // their number
-	uint64_t last;       // the byte of a line with the last imaginary part to be set to 0; 0: none
+	uint64_t last;       // the byte of a line with the last imaginary part that is set to 0; 0: none
 	int words;           // 32-bit words of an imaginary part; 0: none is set to 0
 	int plan, direction;
 } gpk_cufft_run;

@@ -8,7 +8,7 @@ func bind(uintptr) (version int, missing string) { return 0, "" }
 
 func bindDriver(uintptr) (missing string) { return "" }
 
-// make answers why this program opens no libraries, as exec does.
+// make returns the reason why this program opens no libraries, like exec.
 func (p *Problem) make(uintptr) (plan int, work int64, err error) { return 0, 0, cutlass.Built() }
 
 func destroy(uintptr, int) {}

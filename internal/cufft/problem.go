@@ -2,7 +2,7 @@ package cufft
 
 import "github.com/gpk-go/gpk/layout"
 
-// Kind is what a transform reads and writes.
+// Kind is the kind of a transform's input and output: real or complex.
 type Kind int
 
 // The kinds. The line along the last axis has n elements, or n/2+1 of its complex side.
@@ -15,13 +15,12 @@ const (
 // MaxRank is the largest number of axes that one transform has.
 const MaxRank = 3
 
-// Problem describes the transforms of a batch. Problems that are equal have one plan. The element
-// with the index j of transform b is at
+// Problem describes the transforms of a batch. Equal problems share a plan. The element with
+// index j of transform b is at
 //
 //	b Dist + (j[0] Embed[1] + j[1]) Stride               // of two axes, for example
 //
-// in elements from the first one; Embed[0] does not matter. The results lie side by side without
-// gaps.
+// in elements from the first one; Embed[0] does not matter. The results have no gaps.
 type Problem struct {
 	Kind         Kind
 	Double       bool
@@ -32,8 +31,8 @@ type Problem struct {
 	Stride, Dist int
 }
 
-// New returns the problem of the transforms along the last axes of l, of which n are the lengths.
-// It reports false where the places of the elements have no such form.
+// New returns the problem of the transforms along the last axes of l, whose lengths are n. It
+// reports false if the layout of the elements does not have this form.
 func New(k Kind, double bool, n []int, l layout.Layout) (p Problem, ok bool) {
 	p = Problem{Kind: k, Double: double, Rank: len(n)}
 	split := len(l.Shape) - len(n)
@@ -110,7 +109,7 @@ func (p *Problem) sides() (from, to [MaxRank]int) {
 	return from, to
 }
 
-// dense reports whether the elements lie side by side without gaps.
+// dense reports whether the elements have no gaps.
 func (p *Problem) dense() bool {
 	from, _ := p.sides()
 	n := 1

@@ -9,11 +9,12 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Kind is a function of cuSOLVER. Its comment says what A, B, C and D are, and what becomes of them.
+// Kind is a function of cuSOLVER. Its comment describes A, B, C and D, and the results that they
+// receive.
 type Kind int
 
-// The kinds. Each factors or solves Batch problems, one after the other unless it says otherwise. The
-// kinds of the second group iterate on the host and return when their work is done.
+// The kinds. Each factors or solves Batch problems, one after the other unless its comment says
+// otherwise. The kinds of the second group iterate on the host, and return when their work is done.
 const (
 	Potrf         Kind = iota // A [N, N] becomes its Cholesky factor; info is the order of a minor that is not positive
 	PotrfBatched              // the same, all matrices at once; N is small
@@ -22,11 +23,11 @@ const (
 	Getrs                     // C [N, K] becomes A^-1 C, by A and B of Getrf
 	Geqrf                     // A [M, N] becomes R and reflectors; B is their factors, min(M, N)
 	Orgqr                     // A [M, N] becomes the first N columns of Q, by K reflectors in A and B of Geqrf
-	Syevd                     // A [N, N] becomes its eigenvectors, if Vectors; B is the eigenvalues; info is positive where it does not converge
+	Syevd                     // A [N, N] is replaced by its eigenvectors, if Vectors; B receives the eigenvalues; info is positive if it does not converge
 	SyevBatched               // the same, all matrices at once; Supported reports whether the library has it
 	SyevjBatched              // the same by Jacobi's method, for N up to 32
 	Gesvd                     // B is the singular values of A [M, N], M >= N, which is overwritten; with Vectors C is U [M, N] and D is V^H [N, N]; with Full C is [M, M]
-	Gesvdj                    // the same by Jacobi's method, except that D is V and M may be less than N; info is min(M, N) + 1 where it does not converge
+	Gesvdj                    // the same by Jacobi's method, except that D is V and M may be less than N; info is min(M, N) + 1 if it does not converge
 	GesvdjBatched             // the same, all matrices at once, for M and N up to 32, with Full
 	Gesvdp                    // the same as Gesvdj by polar decomposition; Sigma is the perturbation of the singular values
 	kinds
@@ -72,7 +73,8 @@ var errCall = errors.New("invalid call of cuSOLVER")
 // types are cudaDataType of the element types: CUDA_R_32F, CUDA_R_64F, CUDA_C_32F and CUDA_C_64F.
 var types = map[dtype.DType]int{dtype.Float32: 0, dtype.Float64: 1, dtype.Complex64: 4, dtype.Complex128: 5}
 
-// check returns an error for what cuSOLVER would not accept or would read outside its memory.
+// check returns an error for arguments that cuSOLVER would reject, or with which it would access
+// memory outside its operands.
 func (c *Call) check() error {
 	_, ok := types[c.Type]
 	switch {

@@ -2,5 +2,5 @@
 // factorization, or one solution, of a stack of matrices in device memory. Run starts it on a stream.
 //
 // cuSOLVER's matrices are stored by columns: element (i, j) of a matrix is at i + j Ld. Package linalg
-// chooses the functions and turns its matrices around.
+// chooses the functions and transposes its matrices.
 package cusolver

@@ -15,7 +15,7 @@ import (
 // work of one stream at a time.
 type handle struct {
 	*session
-	last *device.Stream // whose work may still use the handle; nil: none
+	last *device.Stream // the stream whose work may still use the handle; nil: none
 }
 
 // owner is the handles of a device.
@@ -53,8 +53,8 @@ func ownerOf(d *device.Device) (*owner, error) {
 	return o, nil
 }
 
-// lend returns a handle for work on a stream: the one that was used last on it, if that is idle, or
-// another one, after whose last work the stream waits.
+// lend returns a handle for work on a stream: the one that was last used on it, if that is idle, or another one. In
+// the latter case the stream waits for the last work of the handle.
 func (o *owner) lend(s *device.Stream) (*handle, error) {
 	o.mu.Lock()
 	var h *handle
@@ -99,11 +99,10 @@ func (h *handle) follow(s *device.Stream) error {
 	return s.Wait(e)
 }
 
-// maxIdle is the number of idle handles that a device keeps. A handle has device memory of its own, of which the pool
-// does not know.
+// maxIdle is the number of idle handles that a device keeps. A handle has device memory that is not part of the pool.
 const maxIdle = 4
 
-// back takes a handle back, and ends the one that has been idle longest where there are too many.
+// back returns a handle. If there are too many idle handles, it ends the one that has been idle longest.
 func (o *owner) back(h *handle) {
 	o.mu.Lock()
 	o.idle = append(o.idle, h)
@@ -123,26 +122,25 @@ func (o *owner) release() {
 	o.end(ended)
 }
 
-// end ends handles that nobody else can use any more, after their last work.
+// end ends handles that nobody can use any more, after their last work.
 func (o *owner) end(list []*handle) {
 	for _, h := range list {
 		if h.last != nil && !deviceapi.Closed(h.last) {
-			_ = h.last.Synchronize(context.Background()) // an error of that work is known where its results are
+			_ = h.last.Synchronize(context.Background()) // an error of that work is reported where its results are used
 		}
 		h.session.end(o.ctx)
 	}
 }
 
-// request is what a run of a call is given beside the call.
+// request holds the arguments of Run other than the call.
 type request struct {
 	stream, work, pointers uint64
 	bytes, host            int64 // of the workspaces
 }
 
-// Run starts a call on a stream. It reads and writes the buffers in which the operands are, and works in
-// memory of the device's pool. It returns before the work is done, except for kinds that iterate on the
-// host. Where cuSOLVER finds no memory, idle handles are ended, the pool gives back what it caches, and the call
-// is tried once more.
+// Run starts a call on a stream. It reads and writes the buffers in which the operands are, and works in memory of
+// the device's pool. It returns before the work is done, except for kinds that iterate on the host. If cuSOLVER finds
+// no memory, Run ends idle handles, trims the pool, and tries the call once more.
 func Run(s *device.Stream, c *Call, reads, writes []*device.Buffer) error {
 	if err := c.check(); err != nil {
 		return err

@@ -14,7 +14,7 @@ func bindDriver(uintptr) (missing string) { return "" }
 // Supported reports whether the library has a function.
 func Supported(Kind) bool { return false }
 
-// newSession answers why this program opens no libraries, as do the methods.
+// newSession returns the reason why this program opens no libraries, like the methods.
 func newSession(uintptr) (*session, error) { return nil, cutlass.Built() }
 
 func (*session) end(uintptr) {}

@@ -1,8 +1,7 @@
-// Package deferred has errors that work may find on a device, and that are not known before
-// the work is done: for example an index of Take that is out of range. Such an error
-// follows the data: from the buffers that work reads to those that it writes. It is
-// resolved by a call that waits: at a copy to the host, and before work whose writes cannot
-// be undone.
+// Package deferred has errors that a device finds during its work, for example an index of
+// Take that is out of range. Such an error is not known before the work is done. It follows
+// the data from the buffers that work reads to those that it writes. Calls that wait
+// resolve it: copies to the host, and work whose writes cannot be undone.
 package deferred
 
 import (

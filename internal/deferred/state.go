@@ -7,8 +7,8 @@ import (
 )
 
 // State is the state of a buffer's contents: their error, the deferred errors that they
-// depend on, their owner, and their description in error messages. The zero value is that
-// of valid contents. Methods that change a nil State do nothing.
+// depend on, their owner, and their description in error messages. In the zero value the
+// contents are valid. Methods that change a nil State do nothing.
 type State struct {
 	failed atomic.Pointer[error]
 	list   atomic.Pointer[List]
@@ -124,7 +124,7 @@ func (s *State) Resolve() error {
 	return nil
 }
 
-// Settled is Err after resolving all deferred errors: it waits for their work.
+// Settled resolves all deferred errors, which waits for their work, and then returns Err.
 func (s *State) Settled() error {
 	if s == nil {
 		return errNone

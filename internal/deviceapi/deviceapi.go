@@ -25,19 +25,19 @@ func AllocMapped(d *device.Device, n int64) (*device.Buffer, error) { return all
 // does not keep the Buffer.
 func AllocExposed(d *device.Device, n int64) (*device.Buffer, error) { return allocExposed(d, n) }
 
-// Hold keeps the memory of a buffer from being given back until release is called, also
-// where Free is called before. release may be called once.
+// Hold keeps the memory of a buffer from being released until release is called, even if Free was called
+// before. release may be called once.
 func Hold(b *device.Buffer) (release func()) { return hold(b) }
 
-// Free is Buffer.Free except for what may wait: it returns what is left to do for foreign
-// memory, nil for nothing, which must be called without a mutex held.
+// Free is Buffer.Free without the part that may wait. For foreign memory it returns that part as a function,
+// which must be called without holding a mutex; otherwise it returns nil.
 func Free(b *device.Buffer) (handOver func()) { return free(b) }
 
 // Exposable reports whether Buffer.Expose may be called: the memory is the buffer's own.
 func Exposable(b *device.Buffer) bool { return exposable(b) }
 
-// Fresh reports whether nothing has been written to the buffer yet, so that nothing is lost
-// where work on it fails.
+// Fresh reports whether nothing has been written to the buffer yet, so that a failure of work on it destroys no
+// contents.
 func Fresh(b *device.Buffer) bool { return fresh(b) }
 
 // CheckOnce starts a check of the buffer's contents, unless one with the same key was
@@ -79,19 +79,18 @@ func Collect(d *device.Device) { collect(d) }
 // NewEvents returns n events that are allocated together.
 func NewEvents(d *device.Device, n int) ([]device.Event, error) { return newEvents(d, n) }
 
-// CopyFromHostUntil is Device.CopyFromHost, and records e (nil: nothing) behind the copy.
+// CopyFromHostUntil is Device.CopyFromHost, followed by a recording of e unless it is nil.
 func CopyFromHostUntil(d *device.Device, dst *device.Buffer, off int64, src []byte, s *device.Stream, e *device.Event) error {
 	return copyFromHostUntil(d, dst, off, src, s, e)
 }
 
-// Fetch is a copy of a few bytes from a device to the host that is on its way.
+// Fetch is a copy of a few bytes from a device to the host that may be in progress.
 type Fetch struct {
 	wait func(context.Context) ([]byte, error)
 	free func()
 }
 
-// FetchUntil starts to copy n bytes of src at offset off, and records e (nil: nothing)
-// behind the copy.
+// FetchUntil starts to copy n bytes of src at offset off, and then records e unless it is nil.
 func FetchUntil(d *device.Device, src *device.Buffer, off int64, n int, s *device.Stream, e *device.Event) (*Fetch, error) {
 	wait, free, err := fetchUntil(d, src, off, n, s, e)
 	if err != nil {
@@ -110,19 +109,19 @@ func (f *Fetch) Free() { f.free() }
 // needs the compiler but no GPU.
 func CompileImage(sm int, code device.Code) ([]byte, error) { return compileImage(sm, code) }
 
-// RuntimeCompiler returns the file and the version of NVRTC, or why there is none.
+// RuntimeCompiler returns the file and the version of NVRTC, or the reason why there is none.
 func RuntimeCompiler() (path, version string, err error) { return runtimeCompiler() }
 
 // Compilation is code that is being compiled.
 type Compilation = interface {
-	// Function returns the function without waiting: ready says whether it is there, err
-	// why it never will be.
+	// Function returns the function without waiting. ready reports whether it is available, and err why it
+	// never will be.
 	Function() (f *device.Function, ready bool, err error)
 	// Now waits for the function, or until ctx ends. Code that is still queued is compiled
 	// here.
 	Now(ctx context.Context) (*device.Function, error)
-	// Again reports that the function could not be loaded, for lack of memory say, and that
-	// it is time for another try.
+	// Again reports whether a function that could not be loaded, for example for lack of memory, should be
+	// tried again.
 	Again() bool
 }
 
@@ -137,8 +136,8 @@ func CompilerVersion(d *device.Device) (int, error) { return compilerVersion(d) 
 // A Watch records the most bytes that a device's pool has in use and holds.
 type Watch struct{ stop, held func() int64 }
 
-// WatchWithin begins a Watch. Until Stop the pool gives idle blocks back before it holds
-// more than so many bytes (0: any number) beyond those that it holds now.
+// WatchWithin begins a Watch. Until Stop the pool returns idle blocks rather than hold more than `bytes` bytes
+// beyond those that it holds now. 0 is no limit.
 func WatchWithin(d *device.Device, bytes int64) *Watch {
 	stop, held := watchWithin(d, bytes)
 	return &Watch{stop, held}

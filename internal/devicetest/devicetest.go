@@ -1,6 +1,6 @@
-// Package devicetest has what gpk's tests and benchmarks need of package device: functions
-// that device does not export, documented where they are defined, under the same name in
-// lower case, and short ways to open the CPU.
+// Package devicetest has the functions of package device that gpk's tests and benchmarks need
+// and that device does not export. They are documented where they are defined, under the same
+// name in lower case. It also has short ways to open the CPU.
 package devicetest
 
 import (
@@ -11,18 +11,18 @@ import (
 	"github.com/gpk-go/gpk/internal/hook"
 )
 
-// NewFake returns a device that claims to be what info and c say, computes nothing, and
-// keeps its memory in the host's, so that planning, ordering and accounting can be tested
-// without a GPU.
+// NewFake returns a device that has the given info and capabilities, computes nothing, and
+// has its memory on the host, so that planning, ordering and accounting can be tested without
+// a GPU.
 func NewFake(info device.Info, c device.Capabilities) *device.Device { return newFake(info, c) }
 
-// NewFakeQueued is NewFake for a device with a launch queue, through which all work goes that
-// can be queued.
+// NewFakeQueued is NewFake for a device with a launch queue. All work that can be queued goes
+// through the queue.
 func NewFakeQueued(info device.Info, c device.Capabilities) *device.Device {
 	return newFakeQueued(info, c)
 }
 
-// NewFakeWithCode is NewFake, with a run-time compiler whose answers code gives.
+// NewFakeWithCode is NewFake with a run-time compiler whose results code provides.
 func NewFakeWithCode(info device.Info, c device.Capabilities, code device.FakeCode) *device.Device {
 	return newFakeWithCode(info, c, code)
 }

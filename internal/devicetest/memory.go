@@ -9,8 +9,9 @@ import (
 )
 
 // InUse returns a device's bytes in use without those of dropped arrays, and turns the garbage
-// collector off until the test ends. What is in use beyond them later was not freed. With the collector
-// on, an array that it has found may count for a while after its scope was closed.
+// collector off until the test ends. Later, bytes in use beyond this number belong to memory that was
+// not freed. With the collector on, an array that it has found unreachable may be counted for a while
+// after its scope was closed.
 func InUse(t testing.TB, d *device.Device) int64 {
 	t.Helper()
 	percent := debug.SetGCPercent(-1)

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// AtMost fails if a figure is above a limit in every round for 10 s: what else the machine
-// does makes a round slower, never faster. Under the race detector it skips the test.
+// AtMost fails if a figure exceeds a limit in every round for 10 s. Other work on the machine
+// makes a round slower, never faster, so one round within the limit is enough. Under the race
+// detector it skips the test.
 func AtMost(t *testing.T, name string, limit time.Duration, round func() time.Duration) {
 	t.Helper()
 	if Race {

@@ -8,14 +8,14 @@ import (
 	"runtime"
 )
 
-// IsFile reports whether a regular file is at a path, or behind a link there.
+// IsFile reports whether path is a regular file or a link to one.
 func IsFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Check says why a file is no whole shared library of this machine: opening a damaged one can end
-// the process.
+// Check returns the reason why a file is not a complete shared library for this machine, or nil.
+// Opening a damaged library can terminate the process.
 func Check(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// Library says by which names a library is known, and where it is looked for.
+// Library describes a library: its file names, and the places to search.
 type Library struct {
 	Name   string   // as messages call it: cuFFT
 	Files  []string // file names; of those in one folder the first counts
@@ -21,8 +21,8 @@ type Library struct {
 	Wheels string   // the set of wheels that `gpk setup` unpacks for it
 }
 
-// Candidates lists where the library is looked for, in order: Env, beside the executable, the
-// wheels that `gpk setup` unpacked, CUDA_HOME and CUDA_PATH, /usr/local/cuda*, the system's library
+// Candidates lists the places where the library is searched for, in order: Env, beside the executable,
+// the wheels that `gpk setup` unpacked, CUDA_HOME and CUDA_PATH, /usr/local/cuda*, the system's library
 // folders. Every path is absolute.
 func (l *Library) Candidates() []cutlass.Candidate {
 	var list []cutlass.Candidate
@@ -51,7 +51,7 @@ func (l *Library) Candidates() []cutlass.Candidate {
 	if cache, err := cutlass.CacheDir(); err == nil {
 		dirs, _ := filepath.Glob(filepath.Join(cache, "wheels", l.Wheels+"-*", "nvidia", "*", "lib"))
 		if len(dirs) == 0 {
-			dirs = []string{filepath.Join(cache, "wheels", l.Wheels, "lib")} // to say where
+			dirs = []string{filepath.Join(cache, "wheels", l.Wheels, "lib")} // listed so that the error names this place
 		}
 		folder("the wheels of gpk setup", false, dirs...)
 	} else {
@@ -71,7 +71,8 @@ func (l *Library) Candidates() []cutlass.Candidate {
 	return list
 }
 
-// in returns the path of the library's first file that is in a folder, or that of its first name.
+// in returns the path of the library's first file that exists in a folder. If none exists, it returns
+// the path of the first name.
 func (l *Library) in(dir string) string {
 	for _, name := range l.Files {
 		if p := filepath.Join(dir, name); IsFile(p) {
@@ -109,7 +110,7 @@ func try(path string, load func(path string) error) error {
 	return load(resolved)
 }
 
-// Resolve returns the file behind the links of a path, if it is a whole shared library of this machine.
+// Resolve returns the path with links resolved, if it is a complete shared library for this machine.
 func Resolve(path string) (resolved string, err error) {
 	resolved, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,15 +122,14 @@ func Resolve(path string) (resolved string, err error) {
 	return resolved, Check(resolved)
 }
 
-// NotFoundError says why a library cannot be used: where it was looked for, and what was wrong
-// there.
+// NotFoundError lists the places that were searched for a library, and the error of each.
 type NotFoundError struct {
 	Library *Library
 	Tried   []cutlass.Attempt
-	Err     error // where it is not the search that failed
+	Err     error // set if the error is not that of the search
 }
 
-// Error lists the places that have the library, or says that none has.
+// Error lists the places that contain the library, or says that none does.
 func (e *NotFoundError) Error() string {
 	if e == nil {
 		return "no library"

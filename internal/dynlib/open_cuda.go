@@ -64,8 +64,7 @@ func Open(path string) (handle uintptr, err error) {
 	return uintptr(h), nil
 }
 
-// Loaded returns the handle of a library that the process has loaded already, 0 where it has not.
-// It loads nothing.
+// Loaded returns the handle of a library that the process has already loaded, or 0. It loads nothing.
 func Loaded(name string) (handle uintptr) {
 	s := C.CString(name)
 	defer C.free(unsafe.Pointer(s))

@@ -4,10 +4,10 @@ package dynlib
 
 import "github.com/gpk-go/gpk/cutlass"
 
-// Open answers why this program opens no libraries.
+// Open returns the reason why this program opens no libraries.
 func Open(string) (handle uintptr, err error) { return 0, cutlass.Built() }
 
-// Loaded answers 0: this program opens no libraries.
+// Loaded returns 0: this program opens no libraries.
 func Loaded(string) (handle uintptr) { return 0 }
 
 func retain(uintptr, int) (context uintptr, err error) { return 0, cutlass.Built() }

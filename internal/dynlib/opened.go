@@ -12,8 +12,8 @@ type Opened struct {
 	// Bind binds the library's functions. It returns the version that the library states, or 0, and the
 	// name of a function that the library lacks, or "".
 	Bind func(handle uintptr) (version int, missing string)
-	// BindDriver binds the functions of CUDA's driver that are used beside the library. It returns the name of
-	// a missing one, or "".
+	// BindDriver binds the functions of CUDA's driver that are used besides the library. It returns the name
+	// of a missing one, or "".
 	BindDriver func(driver uintptr) (missing string)
 	Major      int            // the version is Major times its first number: 1000, with 12004 for 12.0.4
 	Least      int            // the oldest version that is used; 0: any

@@ -1,5 +1,5 @@
 // Package figure has what the drawings of the benchmark and of the command line share: a
-// palette that the colour-blind can tell apart, and ticks of logarithmic axes.
+// palette that colour-blind people can distinguish, and ticks of logarithmic axes.
 package figure
 
 import (
@@ -54,8 +54,8 @@ func (LogTicks) Ticks(low, high float64) []plot.Tick {
 	return out
 }
 
-// LogRange returns the labelled numbers 1, 2 and 5 times a power of ten between which low and
-// high lie, for the ends of an axis.
+// LogRange returns the ends of an axis: numbers of the form 1, 2 or 5 times a power of ten
+// that enclose low and high.
 func LogRange(low, high float64) (from, to float64) {
 	return step(low, math.Floor), step(high, math.Ceil)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// document is docs/operations.md.
+// document returns the text of docs/operations.md.
 func document(root string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Operations

@@ -1,12 +1,12 @@
-// Command gen writes what repeats the table of operations in package ops and the
-// declarations of package internal/compose: the methods of arrays, the functions of package
-// gpk, their registration in the conformance suite, docs/operations.md and docs/numpy.md, and
-// the tables of the functions that kernels are made from. It is run by
+// Command gen writes the code and documents that repeat the table of operations in package
+// ops and the declarations of package internal/compose: the methods of arrays, the functions
+// of package gpk, their registration in the conformance suite, docs/operations.md and
+// docs/numpy.md, and the tables of the functions that kernels are made from. It is run by
 //
 //	go generate ./...
 //
-// and its test fails where a file is not what the table gives. What needs more than a
-// row says (an operation with arguments of its own) is written by hand.
+// and its test fails if a file differs from the generated text. Code that a row cannot
+// describe, such as an operation with other arguments, is written by hand.
 package main
 
 import (

@@ -54,8 +54,9 @@ func numpySections(text string) []numpySection {
 	return out
 }
 
-// gpkNames is what package gpk and its neighbours offer, with documentation where a table
-// has it. The key of a name is its lower case, with its package in front of a dot.
+// gpkNames holds the exported names of package gpk and related packages, with their
+// documentation if a table has it. The key is the name in lower case, prefixed by its
+// package and a dot.
 type gpkNames map[string]gpkName
 
 type gpkName struct{ name, doc string }
@@ -69,8 +70,8 @@ func (n gpkNames) add(pkg, name, doc string) {
 	}
 }
 
-// find returns the name that a NumPy name has in gpk, where it differs only in case,
-// underscores and the namespace.
+// find returns the name in gpk of a NumPy name that differs only in case, underscores and
+// the namespace.
 func (n gpkNames) find(numpy string) (gpkName, bool) {
 	key := strings.ReplaceAll(strings.TrimPrefix(numpy, "random."), "_", "")
 	g, ok := n[key]
@@ -123,7 +124,7 @@ func ofArrays(f *ast.FuncDecl) bool {
 	return ok && (id.Name == "Array" || id.Name == "RNG")
 }
 
-// look returns the name of an entry in gpk; false where there is none.
+// look returns the name of an entry in gpk. It reports false if there is none.
 func (n gpkNames) look(e numpyEntry) (gpkName, bool) {
 	if e.target != "" {
 		g, ok := n[strings.ToLower(e.target)]
@@ -137,7 +138,7 @@ func (n gpkNames) look(e numpyEntry) (gpkName, bool) {
 	return gpkName{}, false
 }
 
-// numpyDocument is docs/numpy.md.
+// numpyDocument returns the text of docs/numpy.md.
 func numpyDocument(root string) []byte {
 	names := gpkNamesIn(root)
 	var b bytes.Buffer
@@ -192,7 +193,7 @@ func numpyDocument(root string) []byte {
 	return b.Bytes()
 }
 
-// cell is the text of a table's cell.
+// cell returns the text of a table's cell.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, `\|`, "|"), "|", `\|`)
 }

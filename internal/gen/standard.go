@@ -85,7 +85,7 @@ func tested(root string) map[string]string {
 
 var argument = regexp.MustCompile(`\bp\.(\w)(\w*)`)
 
-// shown returns an expression of a table as the document shows it, with variables in place of a
+// shown returns an expression of a test as the document shows it, with variables in place of the
 // test's arguments.
 func shown(code string) string {
 	code = strings.ReplaceAll(code, "p.Dt.DType", "p.Dt")

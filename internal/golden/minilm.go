@@ -19,8 +19,8 @@ type Text struct {
 //go:embed minilm.json
 var minilm []byte
 
-// MiniLM returns texts with what all-MiniLM-L6-v2 makes of them, by a forward pass in
-// float64: the mean of the tokens' vectors, divided by its length.
+// MiniLM returns texts with the embeddings that all-MiniLM-L6-v2 computes for them, by a
+// forward pass in float64: the mean of the tokens' vectors, divided by its length.
 var MiniLM = sync.OnceValues(func() ([]Text, error) {
 	var f struct {
 		Cases []Text `json:"cases"`

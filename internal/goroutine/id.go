@@ -1,6 +1,7 @@
-// Package goroutine tells goroutines apart by the numbers that the runtime prints in stack traces.
+// Package goroutine identifies goroutines by the numbers that the runtime prints in stack traces.
 //
-// What belongs here: finding the number of the calling goroutine. What does not: what is kept by goroutine.
+// What belongs here: finding the number of the calling goroutine. What does not: data that is kept for each
+// goroutine.
 package goroutine
 
 import "runtime"

@@ -7,12 +7,13 @@ import "sync"
 // word returns the 8 bytes at an offset of the runtime's record of the calling goroutine.
 func word(offset uintptr) uint64
 
-// recordBytes is how much of the record is searched. It is shorter than the record of
-// every Go version so far.
+// recordBytes is the number of bytes of the record that are searched. The record is
+// longer in every Go version so far.
 const recordBytes = 384
 
-// offset finds where the record has the number: the only offset at which each of several
-// goroutines has the number that its stack trace prints. 0 stands for none.
+// offset finds the position of the number in the record: the only offset at which the
+// record of each of several goroutines has the number that its stack trace prints. 0
+// means that there is none.
 var offset = sync.OnceValue(func() uintptr {
 	var count [recordBytes / 8]int
 	const goroutines = 8

@@ -1,5 +1,5 @@
-// Package indextest computes with shapes and indices. Tests build their references from it, so it calls
-// nothing that they test.
+// Package indextest computes with shapes and indices. Tests build their references on it, so it calls
+// none of the code that they test.
 package indextest
 
 // Size returns the number of elements of a shape.
@@ -20,7 +20,7 @@ func Unravel(shape []int, i int) []int {
 	return ix
 }
 
-// Number is the inverse of Unravel.
+// Number is the inverse function of Unravel.
 func Number(shape, ix []int) int {
 	n := 0
 	for d, i := range ix {

@@ -25,9 +25,9 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// Options says what Write makes a module of.
+// Options are the inputs from which Write makes a module.
 type Options struct {
-	Library string    // the file libgpk.so with its description beside it, for one target
+	Library string    // the file libgpk.so for one target, with its description beside it
 	License string    // the text of the licence
 	GPK     string    // the version of gpk that the module requires: v1.2.3
 	Time    time.Time // of the release
@@ -146,7 +146,7 @@ func (m *Module) write(proxy string, files map[string][]byte, at time.Time) erro
 	return nil
 }
 
-// sum is the checksum "h1" of go.sum: Hash1 of golang.org/x/mod/sumdb/dirhash.
+// sum returns the checksum "h1" of go.sum: Hash1 of golang.org/x/mod/sumdb/dirhash.
 func sum(files map[string][]byte) string {
 	h := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(files)) {

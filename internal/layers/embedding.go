@@ -6,18 +6,19 @@ import (
 	"github.com/gpk-go/gpk/fused"
 )
 
-// EmbeddingNorm returns LayerNorm(tables[0][ids[0]] + tables[1][ids[1]] + …, gamma, beta, eps),
-// [..., width], with the bits of Take, Add, in this order, and LayerNorm. Tables, one to four, are
-// [rows, width] of one real floating-point type. ids are Int32 or Int64 [...], all of one shape, and
-// count from the end where they are negative; a nil one, but not all of them, stands for row 0
-// everywhere. gamma and beta, [width] and of the tables' type, may be nil.
+// EmbeddingNorm returns LayerNorm(tables[0][ids[0]] + tables[1][ids[1]] + …, gamma, beta, eps), [...,
+// width], with the bits of Take, Add, in this order, and LayerNorm. There are one to four tables, [rows,
+// width] of one real floating-point type. ids are Int32 or Int64 [...], all of one shape. Negative ids
+// count from the end. Nil ids select row 0 everywhere, but not all ids may be nil. gamma and beta, [width]
+// and of the tables' type, may be nil.
 //
-// It is one pass on the CPU, and one kernel on a GPU for rows of whole vectors of 16 bytes, of 64 KiB
-// at most; others are composed of the operations there, as Explain says.
+// The CPU makes one pass. A GPU runs one kernel if the bytes of a row are a multiple of 16 and at most 64
+// KiB; otherwise it runs the separate operations, as Explain says.
 //
-// Shapes that do not fit are ErrShape, and types ErrDType. An id outside its table is ErrShape: a GPU
-// finds it as it works, and it is named at the first boundary. In a captured sequence a GPU does
-// not check ids: one outside reads row 0. What is composed cannot be captured there: ErrUnsupported.
+// Shapes that do not fit are ErrShape, and other types are ErrDType. An id outside its table is ErrShape.
+// A GPU finds it when the operation runs, and the first boundary returns the error. In a captured sequence
+// a GPU does not check ids: one outside the table reads row 0. If a GPU runs the separate operations, they
+// cannot be captured: ErrUnsupported.
 func EmbeddingNorm(tables, ids []*array.Array, gamma, beta *array.Array, eps float64) *array.Array {
 	given := present(ids...)
 	operands := append(append([]*array.Array{}, tables...), given...)
@@ -93,7 +94,7 @@ func adjacent(op *array.Operation, a *array.Array) *array.Array {
 	return op.On(a).Contiguous()
 }
 
-// dense is a, or a dense copy, likewise.
+// dense returns a if it is dense, else a dense copy.
 func dense(op *array.Operation, a *array.Array) *array.Array {
 	if array.Shown(a).Layout.IsDense() {
 		return a
@@ -104,18 +105,18 @@ func dense(op *array.Operation, a *array.Array) *array.Array {
 // RaggedPoolOptions are the options of RaggedPool. The zero value has the mean of each sequence.
 type RaggedPoolOptions struct {
 	First     bool // the first row of each sequence instead of the mean
-	Normalize bool // divides each result by its length, or by 1e-12 where that is larger
+	Normalize bool // divides each result by its Euclidean length, or by 1e-12 if that is larger
 }
 
-// RaggedPool returns a line for each sequence of a ragged batch, Float32 [batch, width], or Float64
-// of Float64: the mean of its rows. x is [total, width] of a real floating-point type, and offsets
-// Int32 [batch+1]: sequence i is the rows offsets[i] to offsets[i+1]. Offsets begin at 0, do not fall
-// and end at total. A sequence without rows gives zeros. Sums are float64, and the result is rounded
-// once. A line depends on its own rows alone.
+// RaggedPool returns one row for each sequence of a ragged batch, [batch, width]: the mean of its rows. It
+// is Float64 if x is, else Float32. x is [total, width] of a real floating-point type, and offsets is
+// Int32 [batch+1]: sequence i is the rows offsets[i] to offsets[i+1]. Offsets begin at 0, do not decrease
+// and end at total. A sequence without rows gives zeros. Sums are float64, and the result is rounded once.
+// A row of the result depends only on the rows of its sequence.
 //
-// Shapes that do not fit are ErrShape, and types ErrDType. Offsets that divide no rows are ErrShape,
-// found when the operation runs, and named at the first boundary. In a captured sequence a GPU does not
-// check them, and clamps them to the rows.
+// Shapes that do not fit are ErrShape, and other types are ErrDType. Offsets that do not partition the
+// rows are ErrShape. This error is found when the operation runs, and returned at the first boundary. In a
+// captured sequence a GPU does not check the offsets, and clamps them to the rows.
 func RaggedPool(x, offsets *array.Array, opts RaggedPoolOptions) *array.Array {
 	op := array.NewOperation("RaggedPool", []*array.Array{x, offsets})
 	if err := op.Check(); err != nil {

@@ -6,8 +6,8 @@ import (
 )
 
 // SwiGLU returns SiLU(gate) up, broadcast, for real floating-point types (Shazeer, arXiv
-// 2002.05202). SiLU is rounded to the type, as in the two operations that it consists of;
-// both are one kernel where gate is not broadcast.
+// 2002.05202). SiLU is rounded to the type, as with two separate operations. If gate is
+// not broadcast, both are one kernel.
 func SwiGLU(gate, up *array.Array) *array.Array { return gated("SwiGLU", expr.SiLU, gate, up) }
 
 // GEGLU returns GELU(gate) up, with GELU in the erf form, and is otherwise as SwiGLU.

@@ -8,10 +8,11 @@ import (
 	"github.com/gpk-go/gpk/internal/compose"
 )
 
-// RMSNormResidual returns sum = x + residual, of one type and shape and rounded to the
-// type, and normed = RMSNorm(sum, gamma, eps), with the bits of the two operations; gamma may
-// be nil. The work starts on this line. On the CPU it is one pass over the lines. On a GPU it is one
-// kernel for lines of whole vectors of 16 bytes, of 64 KiB at most, and otherwise Add and RMSNorm.
+// RMSNormResidual returns sum = x + residual, of one type and shape and rounded to the type, and
+// normed = RMSNorm(sum, gamma, eps). The results have the same bits as with the two separate
+// operations. gamma may be nil. The work starts immediately. The CPU makes one pass over the lines.
+// A GPU runs one kernel if the bytes of a line are a multiple of 16 and at most 64 KiB, and
+// otherwise Add and RMSNorm.
 func RMSNormResidual(x, residual, gamma *array.Array, eps float64) (sum, normed *array.Array) {
 	op := array.NewOperation("RMSNormResidual", []*array.Array{x, residual}, gamma)
 	plan := fused.NormResidual{X: array.Shown(x), Residual: array.Shown(residual), Gamma: array.Shown(gamma), Eps: eps}
@@ -30,7 +31,7 @@ func RMSNormResidual(x, residual, gamma *array.Array, eps float64) (sum, normed 
 		return op.Failed(err), op.Failed(err)
 	}
 	if gamma != nil && !plan.Gamma.Layout.IsDense() {
-		reads[2] = op.On(gamma).Contiguous() // it is read as it lies in memory
+		reads[2] = op.On(gamma).Contiguous() // read with the layout in memory
 		defer reads[2].Free()
 	}
 	dt := x.DType()

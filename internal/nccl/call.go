@@ -2,7 +2,7 @@ package nccl
 
 import "math/bits"
 
-// Kind is a kind of call: a collective one, or one side of a message.
+// Kind is the kind of a call: collective, or one side of a message.
 type Kind int
 
 // The kinds of calls. Their numbers are those of gpk_nccl_run.
@@ -88,8 +88,8 @@ type Call struct {
 	Stream     uint64
 }
 
-// Class is a class of calls. The first of a class may connect ranks, and wait for them; the others seldom do, because NCCL
-// chooses its algorithm mostly by what the class has.
+// Class is a class of calls. The first call of a class may connect ranks, and then waits for them. Later calls seldom
+// do, because NCCL chooses its algorithm mostly by the fields of the class.
 type Class struct {
 	kind   Kind
 	typ    Type

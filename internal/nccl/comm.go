@@ -12,8 +12,8 @@ import (
 // ID identifies a communicator that is being made.
 type ID [128]byte
 
-// Context is the primary context of a GPU, by which NCCL finds its device. 0 leaves the thread's
-// context as it is, for tests.
+// Context is the primary context of a GPU, by which NCCL finds its device. With 0 the thread's context is not changed;
+// this is for tests.
 type Context uintptr
 
 // ContextOf returns the context of a device.
@@ -37,7 +37,7 @@ type Comm struct {
 	idle    chan struct{} // closed by the last of them, if Abort waits
 
 	queued  queuedCalls
-	failure error // that of queued, once the communicator has ended
+	failure error // the failure of queued, once the communicator has ended
 }
 
 func newComm(context Context, handle uintptr) *Comm {
@@ -78,20 +78,20 @@ func (c *Comm) Run(k *Call) error {
 	return c.run(k)
 }
 
-// errSkipped is the failure of a communicator of which the queue left out a call.
+// errSkipped is the failure of a communicator if the queue has skipped one of its calls.
 var errSkipped = errors.New("a call was not made, because work before it could not be started")
 
-// Enqueue is Run in the thread of a launch queue, and returns before the call is made. The caller is the one that may
-// write to the queue. It reports false, and does nothing, if that is not possible. A call that fails, or that the queue
-// leaves out, gives the Comm a Failure; calls after it are not made. The call should not wait for other ranks, which it
-// does where it has to connect them: meanwhile the queue makes no other call.
+// Enqueue makes the thread of a launch queue execute Run, and returns before that. The caller must be allowed to write
+// to the queue. If the call cannot be queued, Enqueue does nothing and reports false. If a call fails, or if the queue
+// skips it, the Comm has a Failure, and later calls are not made. The call should not wait for other ranks, as it does
+// if it has to connect them, because meanwhile the queue makes no other call.
 func (c *Comm) Enqueue(q *submit.Queue, k *Call) bool {
 	r := q.Next() // may wait
 	c.mu.Lock()
 	written := !c.ended && c.queued.write(r, k)
 	c.mu.Unlock()
 	if written {
-		q.Push() // without the mutex: where no thread can be started, Push makes the call
+		q.Push() // without the mutex, because Push makes the call itself if no thread can be started
 	}
 	return written
 }
@@ -129,8 +129,8 @@ func (c *Comm) leave() {
 // callTime is longer than a call of NCCL that does not wait for another rank.
 const callTime = 50 * time.Millisecond
 
-// awaitCalls waits up to callTime for running calls to return, because an abort frees what they use. A call that
-// takes longer waits for another rank, and only the abort ends it.
+// awaitCalls waits up to callTime for running calls to return, because an abort frees the memory that they use. A call
+// that takes longer waits for another rank, and only the abort ends it.
 func (c *Comm) awaitCalls() {
 	limit := time.After(callTime)
 	for begun := time.Now(); c.queued.running() && time.Since(begun) < callTime; {
@@ -186,7 +186,8 @@ func (c *Comm) Abort() error {
 	return c.abort()
 }
 
-// Destroy ends a communicator whose work is done and of which the queue has no call. All ranks call it, at the same time.
+// Destroy ends a communicator whose work is done and of which the queue has no call. All ranks must call it at the same
+// time.
 func (c *Comm) Destroy() error {
 	if !c.end() {
 		return nil

@@ -84,9 +84,9 @@ static int gpk_nccl_version(void) {
 	return ncclGetVersion(&v) == 0 ? v : 0;
 }
 
-// Go moves goroutines between threads, and NCCL has one last error for the process. So every function
-// below sets the context of its thread, makes all of its calls, and copies the text of a failure.
-// Results of the driver are negative, those of NCCL positive.
+// Go moves goroutines between threads, and NCCL stores one last error for the whole process. So every function below
+// sets the context of its thread, makes all of its calls, and copies the text of a failure. Results of the driver are
+// negative, those of NCCL positive.
 #define GPK_NCCL_WHY 1024
 
 static int gpk_nccl_current(uintptr_t context) {
@@ -213,7 +213,7 @@ type text [C.GPK_NCCL_WHY]C.char
 // failure turns a result into an error; nil for success.
 func (t *text) failure(call string, code C.int) error {
 	if code == 0 {
-		return nil // without the text, which would be a string of its own for each call
+		return nil // without the text, which would be a new string for each call
 	}
 	return library.Failure(call, int(code), t.String())
 }
@@ -290,8 +290,8 @@ func (c *Comm) destroy() error {
 	return why.failure("ncclCommDestroy", C.gpk_nccl_destroy(C.uintptr_t(c.context), C.uintptr_t(c.handle), &why[0]))
 }
 
-// queuedCalls are the calls of a Comm that a launch queue makes. They are in C's memory, which the last of the Comm and
-// the queue's records frees.
+// queuedCalls are the calls of a Comm that a launch queue makes. They are in memory of C, which is freed by the Comm or
+// by the last record of the queue, whichever comes last.
 type queuedCalls struct{ c *C.gpk_nccl_calls }
 
 var queuedFunction, skippedFunction = uintptr(C.gpk_nccl_queued_at()), uintptr(C.gpk_nccl_skipped_at())

@@ -21,8 +21,8 @@ import (
 // Package lists the exported API of a package under test.
 type Package struct {
 	// Values has, for every exported type with exported methods, a function that makes a
-	// valid value: a pointer if the methods have pointer receivers. A typed nil stands for
-	// a value that cannot be made in this environment.
+	// valid value: a pointer if the methods have pointer receivers. If a value cannot be
+	// made in this environment, the function returns a typed nil.
 	Values []func() any
 	// Functions are the exported functions, by name.
 	Functions map[string]any
@@ -145,7 +145,7 @@ func call(t *testing.T, name string, f reflect.Value, in []reflect.Value) {
 	}
 }
 
-// kind is a way to choose arguments.
+// kind is a choice of arguments.
 type kind struct {
 	name    string
 	pointer func(reflect.Type) reflect.Value

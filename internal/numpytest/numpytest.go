@@ -37,8 +37,8 @@ func Python(t *testing.T) string {
 	return python
 }
 
-// Run runs a script with a random seed and the number of cases as arguments. read reads what the
-// script prints.
+// Run runs a script with a random seed and the number of cases as arguments. read reads the
+// output of the script.
 func Run(t *testing.T, script string, cases int, read func(out io.Reader)) {
 	t.Helper()
 	python, seed := Python(t), rand.Uint32()

@@ -9,11 +9,11 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Error says why CUDA C++ cannot be compiled on this machine: where the library was looked
-// for, and what was wrong there. It is an expr.ErrUnsupported.
+// Error is the reason why CUDA C++ cannot be compiled on this machine: the places that
+// were searched for the library, and the error of each. It is an expr.ErrUnsupported.
 type Error struct {
 	Tried []cutlass.Attempt
-	Err   error // where it is not the search that failed
+	Err   error // set if the error is not that of the search
 }
 
 func (e *Error) Error() string {

@@ -1,5 +1,6 @@
-// Package observe tells one Observer what a program computes and what the devices do
-// meanwhile: package profile is one. Without an Observer an operation costs one load more.
+// Package observe reports operations, and the work of the devices for them, to one
+// Observer, such as package profile. Without an Observer an operation costs one additional
+// load.
 package observe
 
 import (
@@ -12,14 +13,14 @@ import (
 	"github.com/gpk-go/gpk/internal/hook"
 )
 
-// Observer is told what happens while it is registered. Many goroutines call its methods
-// at once; see device.Observer.
+// Observer is notified of events while it is registered. Many goroutines call its methods
+// at the same time; see device.Observer.
 type Observer interface {
 	device.Observer
 	// BeginOperation and EndOperation surround an operation, in its goroutine.
 	BeginOperation(op *Operation)
 	EndOperation(op *Operation)
-	// KernelFound tells that a chain found its kernel compiled.
+	// KernelFound reports that a chain found its kernel compiled.
 	KernelFound(d *device.Device)
 }
 
@@ -29,7 +30,7 @@ var current atomic.Pointer[Observer]
 var observe = hook.Observe.(func(device.Observer) (stop func(), err error))
 
 // Start registers o until stop is called. A second Start before that is an error. stop
-// waits for the measured work and fills in the measurements; calls under way may still
+// waits for the measured work and fills in the measurements; calls in progress may still
 // reach o. A second stop does nothing.
 func Start(o Observer) (stop func(), err error) {
 	end, err := observe(o)
@@ -58,16 +59,15 @@ type Operation struct {
 	DType  string
 	Bytes  int64         // read and written
 	Flops  int64         // of products
-	Kernel func() string // what computed it, as Explain prints it; for EndOperation alone
+	Kernel func() string // returns the kernel, as in Explain; only for EndOperation
 	Whole  bool          // its time is all of the call: it computes in goroutines of the host
 	Err    error
 
 	by Observer
 }
 
-// Begin tells the observer that an operation begins on a stream; nil, which
-// nobody has to end, where there is none. Work that the goroutine starts until Done belongs
-// to it.
+// Begin reports that an operation begins on a stream. Work that the goroutine starts until
+// Done belongs to it. Without an observer it returns nil, and Done need not be called.
 func Begin[S fmt.Stringer](s *device.Stream, name string, site S) *Operation {
 	x := current.Load()
 	if x == nil || s == nil {
@@ -96,7 +96,7 @@ func (op *Operation) Writes(dt dtype.DType, shape []int) {
 	op.Bytes += n
 }
 
-// Then adds the name of an operation of a chain, and what it reads.
+// Then adds the name of an operation of a chain, and the operands that it reads.
 func (op *Operation) Then(name string, operands ...device.View) {
 	if op == nil {
 		return
@@ -128,7 +128,7 @@ func (op *Operation) Reads(operands ...device.View) {
 	}
 }
 
-// Done tells the observer that the operation has ended, with an error or nil.
+// Done reports that the operation has ended, with an error or nil.
 func (op *Operation) Done(err error) {
 	if op == nil || op.by == nil {
 		return
@@ -137,7 +137,7 @@ func (op *Operation) Done(err error) {
 	op.by.EndOperation(op)
 }
 
-// KernelFound tells the observer that a chain found its kernel compiled.
+// KernelFound reports that a chain found its kernel compiled.
 func KernelFound(d *device.Device) {
 	if x := current.Load(); x != nil {
 		(*x).KernelFound(d)

@@ -24,7 +24,7 @@ type Product struct {
 }
 
 // New returns the product of operands of type dt with shapes a and b on dev, with a bias
-// and an activation, or the reason why there is none.
+// and an activation, or the reason why there is no such product.
 func New(dev *device.Device, dt dtype.DType, a, b []int, bias bool, act matmul.Activation, o *matmul.Options) (*Product, error) {
 	p := &Product{Device: dev}
 	var err error
@@ -80,7 +80,7 @@ func (p *Product) Place(dst device.View) {
 	p.D.Layout = p.Shapes.Result(dst.Layout)
 }
 
-// Detach drops the operands. What is left describes the product for Explain.
+// Detach drops the operands. The remaining fields describe the product for Explain.
 func (p *Product) Detach() { p.Product = p.Detached() }
 
 // Explain describes the plan: the kernel, and the reason for its choice.

@@ -20,8 +20,8 @@ type Scope interface {
 	Ended() bool
 }
 
-// Count is an upper bound of the number of readers of some elements, and the parts that they
-// read. Readers of a scope that has ended do not count. The zero value counts none.
+// Count holds an upper bound of the number of readers of some elements, and the parts that
+// they read. Readers of a scope that has ended do not count. The zero value has no readers.
 type Count[S Scope] struct {
 	n      int // in no scope
 	scoped []scoped[S]

@@ -24,8 +24,8 @@ func Parse(text string) (on bool, err error) {
 	return on, nil
 }
 
-// On reports whether an environment variable turns on what it names. A text
-// that is no switch is off here; device.Open returns its error.
+// On reports whether an environment variable is set to on. An invalid text counts as off;
+// device.Open returns its error.
 func On(variable string) bool {
 	on, _ := Parse(os.Getenv(variable))
 	return on

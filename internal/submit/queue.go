@@ -24,7 +24,7 @@ type Record struct {
 	Args        [Words]uint64
 }
 
-// Mode says which calls go through a queue.
+// Mode determines which calls go through a queue.
 type Mode uint8
 
 // The modes.
@@ -34,9 +34,8 @@ const (
 	Direct             // no calls
 )
 
-// ModeOf returns the mode that GPK_SUBMIT names: direct, always, or nothing. If it names
-// nothing, the mode is Direct on a machine without a processor to spare for the
-// thread.
+// ModeOf returns the mode that GPK_SUBMIT selects: direct or always. If it is not set, the
+// mode is Direct on a machine without a processor to spare for the thread.
 func ModeOf() Mode {
 	switch os.Getenv("GPK_SUBMIT") {
 	case "direct":

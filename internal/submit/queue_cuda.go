@@ -33,7 +33,7 @@ typedef struct {
 	_Alignas(128) uint64_t done; // records made or skipped, by the thread
 	_Alignas(128) uint32_t state;
 	uint32_t stop;
-	uint32_t code; // of the first call that failed; 0: none
+	uint32_t code; // of the first call that failed; 0 if none has
 	uint32_t joined; // whether the last thread was joined
 	uint64_t failed; // the number of that call
 	pthread_t thread;
@@ -202,17 +202,17 @@ type Queue struct {
 	row     row
 	waits   atomic.Uint64
 
-	failure *Failure // the failure so far, until Take
+	failure *Failure // the first failure since the last Take
 	known   uint64   // records before this number are accounted for in failure
 
-	// Stream and Seq are those of the next records.
+	// Stream and Seq are the stream and the sequence number of the next records.
 	Stream, Seq uint64
 }
 
 // Record and a record of the ring have the same layout.
 var _ = [1]struct{}{}[unsafe.Sizeof(Record{})-C.GPK_SUBMIT_WORDS*8]
 
-// New makes a queue. It returns nil in the mode Direct and if there is no memory.
+// New makes a queue. In the mode Direct, and if there is no memory, it returns nil.
 func New(mode Mode) *Queue {
 	if mode == Direct {
 		return nil
@@ -301,7 +301,7 @@ func (q *Queue) Drain() {
 	}
 }
 
-// Flush is Drain before a call that bypasses the queue. It does not end a row.
+// Flush is Drain before a call that bypasses the queue. Unlike Drain, it does not end a row.
 func (q *Queue) Flush() {
 	if q == nil {
 		return

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// maxFraction is how many digits after the point are printed at most. It is NumPy's default
-// precision.
+// maxFraction is the maximum number of digits after the point, NumPy's default precision.
 const maxFraction = 8
 
 // floats returns one text a number, all of the same width and with the points in one
@@ -20,9 +19,10 @@ func (k kind) floats(values []float64, plus bool) []string {
 	return k.positional(values, plus)
 }
 
-// needsExponent reports whether the numbers are printed with an exponent: where one is
-// large, one is small, or the largest is above 1000 times the smallest. Zeros, infinities
-// and NaN do not count. The comparisons are made in the numbers' own type.
+// needsExponent reports whether the numbers are printed with an exponent, which is the
+// case if a number is large or small, or if the largest is more than 1000 times the
+// smallest. Zeros, infinities and NaN do not count. The comparisons are made in the
+// numbers' own type.
 func (k kind) needsExponent(values []float64) bool {
 	lo, hi := math.Inf(1), 0.0
 	for _, x := range values {
@@ -116,7 +116,7 @@ func parts(s string) (whole, fraction, exponent string) {
 	return whole, fraction, exponent
 }
 
-// nonFinite is the text of NaN or an infinity.
+// nonFinite returns the text of NaN or an infinity.
 func nonFinite(x float64, plus bool) string {
 	switch {
 	case math.IsNaN(x):

@@ -52,7 +52,7 @@ func JSON(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
 	return json.Marshal(document{dt.String(), append([]int{}, shape...), append(b, ']')})
 }
 
-// FromJSON reads what JSON wrote. What it returns is at most eight times as long as the
+// FromJSON reads the text that JSON wrote. The result is at most eight times as long as the
 // text.
 func FromJSON(text []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
 	var d document
@@ -155,7 +155,7 @@ func (c cell) float(bits int) (float64, error) {
 	return strconv.ParseFloat(string(c), bits)
 }
 
-// overflow is err, or that a number became infinite.
+// overflow returns err, or an error if a number became infinite.
 func (c cell) overflow(err error, infinite bool) error {
 	if err == nil && infinite && c[0] != '"' {
 		return strconv.ErrRange

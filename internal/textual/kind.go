@@ -37,8 +37,8 @@ func (k kind) shortest(x float64, verb byte) string {
 		return strconv.FormatFloat(x, verb, -1, 64)
 	case single.fraction:
 		if math.Abs(x) == 0x1p-12 {
-			// Both 2.4414062e-04 and 2.4414063e-04 are as near. strconv takes the odd one,
-			// for this one number of all powers of two.
+			// Both 2.4414062e-04 and 2.4414063e-04 are equally near. Of all powers of two,
+			// this is the only one for which strconv takes the odd one.
 			x = math.Copysign(2.4414062e-04, x)
 			return strconv.FormatFloat(x, verb, -1, 64)
 		}
@@ -78,13 +78,14 @@ func (k kind) interval(x float64) func(float64) bool {
 	ulp := math.Ldexp(1, exponent-k.fraction)
 	low, high := x-ulp/2, x+ulp/2
 	if fraction == 0.5 && exponent > k.minimum {
-		low = x - ulp/4 // below a power of two the numbers lie twice as close
+		low = x - ulp/4 // below a power of two the distance of numbers is half as large
 	}
 	even := math.Mod(x/ulp, 2) == 0 // ties round to an even significand
 	return func(y float64) bool { return low < y && y < high || even && (y == low || y == high) }
 }
 
-// shifted is x times ten to the power of n. It is correctly rounded for n from -22 to 22.
+// shifted returns x times ten to the power of n. It is correctly rounded for n from -22 to
+// 22.
 func shifted(x float64, n int) float64 {
 	if n < 0 {
 		return x / math.Pow10(-n)

@@ -6,12 +6,12 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Edge is how many elements are kept at either end of an axis of which not all is
-// printed.
+// Edge is the number of elements that are printed at each end of an axis that is not
+// printed completely.
 const Edge = 3
 
 // SummaryOver is the size of an array above which only the edges of each axis are printed,
-// as NumPy does. Where the edges have more than maxPrinted elements, nothing is.
+// as in NumPy. If the edges have more than maxPrinted elements, no elements are printed.
 const (
 	SummaryOver = 1000
 	maxPrinted  = 1 << 20
@@ -32,9 +32,9 @@ func EdgesFit(shape []int) bool {
 const lineWidth = 75
 
 // Array returns the text of an array: its elements in nested brackets, as NumPy's str
-// writes them. raw holds the elements of shape in row-major order, as memory does. An axis
-// that is longer in full, the shape of the whole array, shows its ends. format is as Verb
-// returns it.
+// writes them. raw holds the elements of shape in row-major order, with the bytes of
+// memory. full is the shape of the whole array. If an axis is longer in full than in
+// shape, only its ends are printed. format is a result of Verb.
 func Array(dt dtype.DType, raw []byte, format string, shape, full []int) string {
 	if len(raw) == 0 { // whatever the axes, which may be long
 		return "[]"
@@ -54,7 +54,7 @@ func nested(cells []string, shape, full []int) string {
 
 type printer struct {
 	text  strings.Builder
-	shape []int // of what is printed
+	shape []int // shape of the printed elements
 	full  []int // of the array
 }
 
@@ -109,5 +109,5 @@ func (p *printer) row(d int, cells []string) {
 	p.text.WriteString(line + "]")
 }
 
-// omits reports whether elements of axis d are left out before element i.
+// omits reports whether elements of axis d are omitted before element i.
 func (p *printer) omits(d, i int) bool { return i == Edge && p.full[d] != p.shape[d] }

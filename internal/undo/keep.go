@@ -11,7 +11,7 @@ type Keep struct {
 	Buffer *device.Buffer // where the elements are saved; the caller allocates it
 }
 
-// Keep returns what a write to a part must save. whole is the whole memory.
+// Keep returns the elements that a write to a part must save. whole is the whole memory.
 func (l *Log) Keep(p, whole Part, memory *device.Buffer) *Keep {
 	k := &Keep{Part: p, Whole: l.NBytes+p.NBytes() > whole.NBytes(), Memory: memory}
 	if k.Whole {

@@ -22,7 +22,7 @@ type Log struct {
 	NBytes int64 // of all saved elements
 }
 
-// Save starts a copy of the elements of p from memory to the buffer to, where they are
+// Save starts a copy of the elements of p from memory to the buffer to, in which they are
 // dense.
 func (p *Part) Save(s *device.Stream, to, memory *device.Buffer) error {
 	return ops.Cast(s, p.dense(to), p.In(memory))

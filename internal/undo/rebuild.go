@@ -15,7 +15,7 @@ type Rebuilding struct {
 	saved     []Saved
 }
 
-// alignment is the alignment of rebuilt elements in bytes. It is as good as that of the
+// alignment is the alignment of rebuilt elements in bytes. It is at least that of the
 // original, so that the same kernels are chosen.
 const alignment = 256
 

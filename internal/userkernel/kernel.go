@@ -1,8 +1,8 @@
-// Package userkernel has kernels of the program's own, in CUDA C++: compiling them, their arguments, and
+// Package userkernel has kernels that a program supplies as CUDA C++: compiling them, their arguments, and
 // launching them on arrays. Users import package gpk, which re-exports everything here.
 //
 // What belongs here: the rules of a launch. What does not: compiling and loading code (package device), and
-// what a write in place does to an array's readers (package array).
+// the effect of a write in place on an array's readers (package array).
 package userkernel
 
 import (
@@ -24,23 +24,23 @@ type UserKernel struct {
 	devices sync.Map // *device.Device -> *device.Function
 }
 
-// LaunchOptions says how a kernel starts. The zero value takes the block size with the
-// highest occupancy, and one thread for each element of the largest array.
+// LaunchOptions are the options of a launch. The zero value selects the block size with the highest
+// occupancy, and one thread for each element of the largest array.
 type LaunchOptions struct {
 	Grid, Block [3]int         // all 0: as above; otherwise 0 means 1
 	SharedBytes int            // of dynamic shared memory
-	Stream      *device.Stream // nil: that of the first array
+	Stream      *device.Stream // nil: the stream of the first array
 	Written     []int          // the arguments that the kernel writes, counted from 0; nil: every array
 }
 
-// Kernel compiles CUDA C++ for the default device (or, if that is the CPU, for the first
-// GPU that works) and returns its __global__ function of that name: extern "C", or a C++
-// name as in "scale<float>". The source can include CUDA's own headers if the compiler's
-// folder has them, but no headers of the host.
+// Kernel compiles CUDA C++ for the default device (or, if that is the CPU, for the first GPU that works)
+// and returns its __global__ function with the given name: an extern "C" name, or a C++ name such as
+// "scale<float>". The source can include CUDA's own headers if the compiler's folder has them, but no
+// headers of the host.
 //
-// Errors: *device.CompileError with the compiler's log and the first line that it names, if
-// the source does not compile; ErrNoGPU if there is no GPU; ErrUnsupported if there is no
-// run-time compiler. The last two give the reasons.
+// Errors: *device.CompileError with the compiler's log and the first line that it names, if the source does
+// not compile; ErrNoGPU if there is no GPU; ErrUnsupported if there is no run-time compiler. The last two
+// give the reasons.
 func Kernel(source, name string) (*UserKernel, error) {
 	op := array.NewOperation("Kernel", nil)
 	d := device.Default()
@@ -72,18 +72,17 @@ func (k *UserKernel) on(d *device.Device) (*device.Function, error) {
 	return f, err
 }
 
-// Launch starts the kernel on args, in the order of its parameters, and does not wait. An
-// *Array stands for the address of its first element. Its elements must be dense in memory
-// (Contiguous makes them so), else Launch returns ErrShape. A number must have the exact
-// type of its parameter, which is one of gpk.Elem: complex64 is CUDA's float2 and complex128
-// its double2. An int is ErrDType, because C's int is shorter than Go's. Drivers from 550 on report a
-// kernel's parameters; Launch then checks the number and the sizes of args.
+// Launch starts the kernel on args, in the order of its parameters, and does not wait. An *Array stands for
+// the address of its first element. Its elements must be dense in memory (Contiguous makes them so), else
+// Launch returns ErrShape. A number must have the exact type of its parameter, which is one of gpk.Elem:
+// complex64 is CUDA's float2 and complex128 its double2. An int is ErrDType, because C's int is shorter
+// than Go's. Drivers from 550 on report a kernel's parameters; Launch then checks the number and the sizes
+// of args.
 //
-// The kernel writes the arrays that Written names; nil stands for every array. Arrays that
-// were computed from these before keep their values, and views of these show the new
-// elements. If Launch returns an error, nothing was started. An error of the kernel on the
-// device, such as writing outside an array, is returned by the next call that waits, and
-// may leave the device unusable.
+// The kernel may write the arrays that Written lists; nil means all arrays. Arrays that were computed from
+// these earlier keep their values, and views of these show the new elements. If Launch returns an error,
+// nothing was started. An error of the kernel on the device, such as writing outside an array, is returned
+// by the next call that waits, and may leave the device unusable.
 func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 	var arrays []*array.Array
 	for _, a := range args {
@@ -98,7 +97,7 @@ func (k *UserKernel) Launch(o LaunchOptions, args ...any) error {
 	return op.Wrap(k.launch(op, o, args, arrays))
 }
 
-// launch is Launch as an operation. arrays are the arrays among args.
+// launch runs Launch as an operation. arrays are the arrays among args.
 func (k *UserKernel) launch(op *array.Operation, o LaunchOptions, args []any, arrays []*array.Array) error {
 	s, err := op.Stream()
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package weaklist has lists that do not keep their items alive.
 //
-// What belongs here: lists of weak pointers, and the order of what waits. What does not: when
-// an item has ended, and locking (package array).
+// What belongs here: lists of weak pointers, and the order of waiting items. What does not:
+// the decision whether an item has ended, and locking (package array).
 package weaklist
 
 import (

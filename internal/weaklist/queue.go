@@ -2,7 +2,7 @@ package weaklist
 
 import "slices"
 
-// Item is a piece of work that waits until somebody needs it.
+// Item is a piece of work that waits until its result is needed.
 type Item[T any] interface {
 	*T
 	// Waits reports whether the item must still be started.
@@ -27,8 +27,8 @@ type Queue[T any, P Item[T]] struct {
 	room     int // deferred is pruned once it is longer
 }
 
-// Add lists an item. If there are too many, it returns the oldest, which should be started,
-// else nil.
+// Add adds an item. If there are too many, it returns the oldest, which the caller should
+// start, else nil.
 func (q *Queue[T, P]) Add(x P) (oldest P) {
 	q.Loosen()
 	q.newest = x

@@ -1,4 +1,4 @@
-// Command release makes the modules of prebuilt kernels: what .ci/release calls.
+// Command release makes the modules of prebuilt kernels; .ci/release calls it.
 //
 // What belongs here: flags. What does not: everything else (kernelmodule).
 package main
