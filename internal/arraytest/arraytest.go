@@ -1,4 +1,4 @@
-// Package arraytest makes and reads arrays whose element type a test chooses when it runs. A
+// Package arraytest makes and reads arrays whose element type is known only at run time. A
 // function that reads ends the test if it fails.
 package arraytest
 
@@ -49,12 +49,12 @@ func of[T gpk.Elem]() element {
 	}
 }
 
-// FromBytes returns an array of the elements that data holds as memory does. No shape is 0-d.
+// FromBytes returns an array whose elements have the bytes of data. No shape makes it 0-d.
 func FromBytes(dt gpk.DType, data []byte, shape ...int) *gpk.Array {
 	return byType[dt].array(data, shape)
 }
 
-// Bytes returns an array's elements, in row-major order, as memory holds them.
+// Bytes returns the bytes of an array's elements, in row-major order.
 func Bytes(t testing.TB, a *gpk.Array) []byte {
 	t.Helper()
 	_, data := read(t, a)

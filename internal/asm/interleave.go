@@ -5,8 +5,9 @@ import (
 	"github.com/mmcloughlin/avo/ir"
 )
 
-// Interleave writes n sequences of instructions and takes one instruction of each in turn, so that the processor finds independent
-// instructions near each other. The sequences have no branches, and none reads or overwrites what another one writes.
+// Interleave writes n sequences of instructions, one instruction of each in turn, so that independent instructions are
+// near each other. The sequences must have no branches, and none may read or overwrite the registers and memory that
+// another one writes.
 func Interleave(c *build.Context, n int, sequence func(i int)) {
 	var sequences [][]ir.Node
 	f := function(c)

@@ -15,8 +15,8 @@ func FirstLanes(c *build.Context) operand.Mem {
 	return Constant(c, "lanes", 1, ones, ones, ones, ones, zero, zero, zero, zero)
 }
 
-// FirstBytes sets a vector of 32 bytes to ones in the first bytes, whose number is in a register, and zeros after them. The
-// first argument is what FirstLanes returns.
+// FirstBytes sets a vector of 32 bytes to ones in the first bytes, whose number is in a register, and zeros after them.
+// lanes is a result of FirstLanes.
 func FirstBytes(c *build.Context, lanes operand.Mem, number, mask reg.Register) {
 	begin := c.GP64()
 	c.LEAQ(lanes.Offset(32), begin)

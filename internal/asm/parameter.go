@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Parameter returns the place of a parameter.
+// Parameter returns the memory of a parameter.
 func Parameter(c *build.Context, name string) operand.Mem {
 	p, err := c.Param(name).Resolve()
 	if err != nil {
@@ -15,7 +15,7 @@ func Parameter(c *build.Context, name string) operand.Mem {
 	return p.Addr
 }
 
-// Result returns the place of the function's only result.
+// Result returns the memory of the function's only result.
 func Result(c *build.Context) operand.Mem {
 	p, err := c.ReturnIndex(0).Resolve()
 	if err != nil {

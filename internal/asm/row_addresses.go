@@ -5,7 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// RowAddresses returns the addresses of n rows that lie a pitch in bytes apart: the first one's register and new ones.
+// RowAddresses returns the addresses of n rows at a distance of pitch bytes: the register of the first one and new
+// ones.
 func RowAddresses(c *build.Context, first, pitch reg.Register, n int) []reg.Register {
 	rows := []reg.Register{first}
 	for len(rows) < n {

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Rows are up to four rows that lie one pitch apart.
+// Rows are up to four rows at a distance of one pitch.
 type Rows struct {
 	Base, pitch, triple reg.Register // the address of row 0, the pitch in bytes, and three times that
 }
@@ -18,12 +18,12 @@ func NewRows(c *build.Context, base, pitch reg.Register) Rows {
 	return Rows{base, pitch, triple}
 }
 
-// From returns rows of the same pitch at base.
+// From returns rows of the same pitch that begin at base.
 func (r Rows) From(base reg.Register) Rows {
 	return Rows{base, r.pitch, r.triple}
 }
 
-// At is the memory that begins offset bytes after the beginning of row i.
+// At returns the memory offset bytes after the beginning of row i.
 func (r Rows) At(i, offset int) operand.Mem {
 	m := operand.Mem{Base: r.Base, Disp: offset}
 	switch i {
@@ -35,7 +35,7 @@ func (r Rows) At(i, offset int) operand.Mem {
 	return m
 }
 
-// Next is the beginning of row n, which is 1, 2, 4 or 8.
+// Next returns the beginning of row n, which is 1, 2, 4 or 8.
 func (r Rows) Next(n int) operand.Mem {
 	return operand.Mem{Base: r.Base, Index: r.pitch, Scale: uint8(n)}
 }

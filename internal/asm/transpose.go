@@ -5,7 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// interleave interleaves vectors with those a distance after them: low gives the first and high the second of two results.
+// interleave interleaves each vector with the vector at a distance after it: low writes the first and high the second
+// of two results.
 func interleave(c *build.Context, low, high Instruction, distance int, from, to []reg.VecPhysical) {
 	for i := range from {
 		if i&distance == 0 {

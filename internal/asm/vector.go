@@ -5,7 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Vectors are the vector registers [from, to) of a width of 16, 32 or 64 bytes: X, Y or Z registers.
+// Vectors returns the vector registers [from, to) of a width of 16, 32 or 64 bytes: X, Y or Z
+// registers.
 func Vectors(width, from, to int) []reg.VecPhysical {
 	spec := map[int]reg.Spec{16: reg.S128, 32: reg.S256, 64: reg.S512}[width]
 	var registers []reg.VecPhysical

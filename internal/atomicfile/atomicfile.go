@@ -1,5 +1,5 @@
-// Package atomicfile replaces files as a whole: a name refers to the old file or to the new
-// one, never to a part of it, also after a crash. Read reads a file of bounded size.
+// Package atomicfile replaces files atomically: a name refers to the old file or to the
+// complete new one, even after a crash. Read reads a file of bounded size.
 //
 // What belongs here: how a file gets its name. What does not: its contents.
 package atomicfile
@@ -17,15 +17,13 @@ import (
 	"strconv"
 )
 
-// Write creates the file path with what fill writes. It writes a temporary file beside path,
-// which gets its name when everything is on the disk. If there is an error, or fill panics,
-// the temporary file is removed.
-// An existing file is replaced with its mode, and a link is followed to the file that it
-// names, existing or not. A new file has the mode of os.Create.
+// Write creates the file path with the data that fill writes. It writes a temporary file in
+// path's folder, and renames it when all data are on the disk. If there is an error, or fill
+// panics, it removes the temporary file. If path exists, the new file gets its mode; if it
+// is a link, the file that it names is replaced. A new file has the mode of os.Create.
 func Write(path string, fill func(io.Writer) error) error { return write(path, 0, fill) }
 
-// WritePrivate is Write of a file with the mode 0600, whatever the mode of an existing one
-// is.
+// WritePrivate is Write with the mode 0600, even if the file exists with another mode.
 func WritePrivate(path string, fill func(io.Writer) error) error { return write(path, 0o600, fill) }
 
 // Read returns the text of a regular file of at most `most` bytes.
@@ -46,7 +44,7 @@ func Read(path string, most int) ([]byte, error) {
 	return text, err
 }
 
-// write is Write of a file with a mode; 0 is that of an existing file or of os.Create.
+// write is Write with a mode; 0 stands for that of an existing file or of os.Create.
 func write(path string, mode fs.FileMode, fill func(io.Writer) error) (err error) {
 	target, err := follow(path)
 	if err != nil {
@@ -57,7 +55,7 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error) (err error
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return err
-	case !old.Mode().IsRegular(): // it would be gone
+	case !old.Mode().IsRegular(): // it would be removed
 		return fmt.Errorf("%s: %w: it is not a regular file", path, fs.ErrInvalid)
 	}
 	f, err := create(target, cmp.Or(mode, 0o666))
@@ -90,10 +88,10 @@ func write(path string, mode fs.FileMode, fill func(io.Writer) error) (err error
 	return err
 }
 
-// maxLinks is how many links in a row are followed, as on Linux.
+// maxLinks is the maximum number of consecutive links that are followed, as on Linux.
 const maxLinks = 40
 
-// follow returns the file that path names, by way of links.
+// follow returns the file that path names, with links followed.
 func follow(path string) (string, error) {
 	for at, links := path, 0; ; links++ {
 		info, err := os.Lstat(at)
@@ -111,15 +109,15 @@ func follow(path string) (string, error) {
 			return "", err
 		}
 		if !filepath.IsAbs(to) {
-			// Not Join, which takes away a/.. though a may be a link.
+			// Not Join, which removes a/.. although a may be a link.
 			to = filepath.Dir(at) + string(filepath.Separator) + to
 		}
 		at = to
 	}
 }
 
-// create makes a file beside path. os.CreateTemp will not do: its files have the mode
-// 0600, whatever the umask allows.
+// create makes a file in path's folder. It does not use os.CreateTemp, whose files have the
+// mode 0600, whatever the umask allows.
 func create(path string, mode fs.FileMode) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := ".new-" + strconv.FormatUint(rand.Uint64(), 36)
@@ -129,7 +127,7 @@ func create(path string, mode fs.FileMode) (*os.File, error) {
 		}
 		var at *fs.PathError
 		if errors.As(err, &at) {
-			at.Path = path // that the caller knows
+			at.Path = path // the caller knows this path
 		}
 		return f, err
 	}

@@ -29,7 +29,7 @@ func Mul(a, b *big.Float) *big.Float { return New().Mul(a, b) }
 // Quo returns a / b.
 func Quo(a, b *big.Float) *big.Float { return New().Quo(a, b) }
 
-// tiny reports whether b is negligible beside a.
+// tiny reports whether b is negligible compared with a.
 func tiny(a, b *big.Float) bool {
 	return b.Sign() == 0 || a.Sign() != 0 && b.MantExp(nil) < a.MantExp(nil)-bits
 }

@@ -15,14 +15,14 @@ func (x Complex) Round() complex128 {
 	return complex(re, im)
 }
 
-// ComplexExp returns e^x of a finite x.
+// ComplexExp returns e^x. x must be finite.
 func ComplexExp(x complex128) Complex {
 	e, b := Exp(Of(real(x))), Of(imag(x))
 	return Complex{Mul(e, Sin(b, 1)), Mul(e, Sin(b, 0))}
 }
 
-// ComplexSqrt returns the square root with a positive real part of a finite x other than 0. Its
-// part sqrt((|x| + |a|)/2) does not cancel, and the other part is b over twice that.
+// ComplexSqrt returns the square root with a positive real part. x must be finite and not 0.
+// The part sqrt((|x| + |a|)/2) does not cancel, and the other part is b divided by twice that.
 func ComplexSqrt(x complex128) Complex {
 	a, b := Of(math.Abs(real(x))), Of(imag(x))
 	h := New().Sqrt(Add(Mul(a, a), Mul(b, b)))

@@ -57,8 +57,8 @@ func geluTanh(x *big.Float) *big.Float {
 	return Mul(x, Logistic(Mul(outer, Add(x, Mul(inner, Mul(x, Mul(x, x)))))))
 }
 
-// sin is math.Sin where that is accurate, and math/big elsewhere: math.Sin cancels from 2^25
-// on, and near multiples of pi.
+// sin is math.Sin if that is accurate, and otherwise uses math/big: math.Sin loses accuracy
+// from 2^25 on, and near multiples of pi.
 func sin(x float64) float64 {
 	if s := math.Sin(x); math.Abs(x) < 1<<15 && math.Abs(s) > 0x1p-10 || math.Abs(x) < 1 || x-x != 0 {
 		return s

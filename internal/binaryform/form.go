@@ -1,5 +1,4 @@
-// Package binaryform writes an array as bytes and reads it again: the form in which package
-// encoding/gob has arrays.
+// Package binaryform encodes arrays as bytes for package encoding/gob.
 //
 // What belongs here: this form. What does not: formats that other programs read (packages
 // interop/npy and interop/safetensors, and internal/textual for JSON).
@@ -17,9 +16,9 @@ import (
 // version is the first byte.
 const version = 1
 
-// Encode returns an array of a type and shape as bytes: the version, the length of the name of
-// the type and the name, the number of axes and their lengths, each as an unsigned varint, and
-// raw, the elements in row-major order, little-endian.
+// Encode returns the encoding of an array: the version, the length of the name of the type and
+// the name, the number of axes and their lengths, each as an unsigned varint, and raw, the
+// elements in row-major order, little-endian.
 func Encode(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
 	name := dt.String()
 	out := make([]byte, 0, 2+len(name)+10*(len(shape)+1)+len(raw))
@@ -32,8 +31,8 @@ func Encode(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
 	return append(out, raw...), nil
 }
 
-// Decode is the inverse of Encode. Bytes that it has not written are ErrDType, and a shape that
-// the elements do not fill is ErrShape.
+// Decode decodes the result of Encode. Other bytes are ErrDType. A shape that does not match
+// the number of elements is ErrShape.
 func Decode(data []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
 	bad := func(what string) (dtype.DType, []int, []byte, error) {
 		return dtype.Invalid, nil, nil, notAnArray(what)
@@ -85,7 +84,7 @@ func decodeShape(data []byte) (shape []int, rest []byte, err error) {
 	return shape, rest, nil
 }
 
-// notAnArray returns the error for bytes that Encode has not written.
+// notAnArray returns the error for bytes that are not a result of Encode.
 func notAnArray(what string) error {
 	return fmt.Errorf("%w: the bytes are not an array: %s", dtype.ErrDType, what)
 }

@@ -12,7 +12,7 @@ var units = []struct {
 	name  string
 	bytes float64
 }{
-	// Longer names first: each is tried as a suffix.
+	// Longer names come first, because each is tried as a suffix.
 	{"kib", 1 << 10},
 	{"mib", 1 << 20},
 	{"gib", 1 << 30},

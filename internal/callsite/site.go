@@ -15,24 +15,21 @@ import (
 	"strings"
 )
 
-// Site is a place in the user's program. It holds return addresses: the first lies
-// in an exported function of the library, and each next one lies in the caller of
-// the one before. Unused entries are 0.
+// Site is a place in the user's program. It holds return addresses: the first is in an exported function
+// of the library, and each further one is in the caller of the previous one. Unused entries are 0.
 //
-// A few entries are enough. Between the exported function and the user stand at
-// most the function of package gpk with the same name and the wrapper that the
-// compiler makes for a method value.
+// A few entries are enough. Between the exported function and the user's frame there are at most the
+// function of package gpk with the same name and the wrapper that the compiler makes for a method value.
 type Site [depth]uintptr
 
 const module = "github.com/gpk-go/gpk"
 
-// String returns dir/file.go:line of the first frame outside packages gpk and
-// array, or "" for the zero Site. A test file is the user's even inside these
-// packages.
+// String returns dir/file.go:line of the first frame outside packages gpk and array, or "" for the zero
+// Site. Test files count as the user's, even those of these packages.
 func (s Site) String() string { return s.Outside() }
 
-// Outside is String for a library package above gpk, such as quantum. The import
-// paths in packages name packages whose frames are skipped too.
+// Outside is String for a library package above gpk, such as quantum. Frames of the packages with the
+// given import paths are skipped too.
 func (s Site) Outside(packages ...string) string {
 	n := slices.Index(s[:], 0)
 	if n < 0 {
@@ -41,8 +38,8 @@ func (s Site) Outside(packages ...string) string {
 	if n == 0 {
 		return ""
 	}
-	// The last address is given twice. CallersFrames reports the functions that
-	// were inlined around an address only if another address follows it.
+	// The last address is passed twice, because CallersFrames reports the functions that were inlined
+	// around an address only if another address follows it.
 	frames := runtime.CallersFrames(append(s[:n:n], s[n-1]))
 	var at runtime.Frame
 	for more := true; more; {

@@ -15,12 +15,12 @@ const depth = 4
 //go:noescape
 func callers(s *Site)
 
-// Here records the callers of the function that calls it; the first entry lies in
-// that function itself. An exported function of the library calls it directly, or
-// through few frames: a Site has room for the user's frame and a few others.
+// Here records the callers of the function that calls it; the first entry lies in that
+// function itself. An exported function of the library must call it directly or through
+// few frames: a Site has room for the user's frame and a few others.
 //
-// Here must not be inlined: callers takes its frame for the first one and stores its
-// return address.
+// Here must not be inlined: callers expects the frame of Here as the first one, and
+// stores its return address.
 //
 //go:noinline
 func Here() (s Site) {
@@ -42,7 +42,7 @@ func probe() bool {
 	return got[0] != 0 && got == want
 }
 
-// probed walks a stack without inlined functions in both ways.
+// probed walks a stack without inlined functions by both methods.
 //
 //go:noinline
 func probed() (got, want [2]uintptr) {

@@ -1,5 +1,5 @@
-// Package chain computes chains: operations that one kernel does, and the product with which they
-// may begin.
+// Package chain computes chains: operations that one kernel computes, and the product with which
+// they may begin.
 //
 // What belongs here: which kernels compute a chain and its product, in which memory, and how
 // Explain describes them. What does not: programs and their kernels (package fused), products
@@ -19,7 +19,7 @@ import (
 	"github.com/gpk-go/gpk/internal/operror"
 )
 
-// Call is the name of an operation, and its place in the program.
+// Call is the name of an operation, and the line of the program that called it.
 type Call struct {
 	Name string
 	Site callsite.Site
@@ -58,7 +58,7 @@ func (c *Chain) Begin(shape []int, by Caller) {
 	c.Builder.Begin(shape, &c.plan.program)
 }
 
-// Caller returns the call that computes the whole chain, behind its product, into dst.
+// Caller returns the call that computes the whole chain, after its product, into dst.
 type Caller interface {
 	FusedCall(dst device.View) *fused.Call
 }
@@ -82,8 +82,8 @@ func (c *Chain) Run(s *device.Stream, dst device.View) error {
 	return err
 }
 
-// Observe adds the operations of the chain, which may end with the operation last, and what
-// they read.
+// Observe adds the operations of the chain and the operands that they read. The chain may end with
+// the operation last.
 func (c *Chain) Observe(op *observe.Operation, last string) {
 	op.Name = ""
 	if h := c.Head; h != nil {

@@ -31,17 +31,17 @@ type Head struct {
 
 // headLeaf is a leaf of the program that reads the product.
 type headLeaf struct {
-	n      uint8 // of the leaf
-	offset int   // of its first element in the product
+	n      uint8 // number of the leaf
+	offset int   // index of its first element in the product
 }
 
 // epiloguePlace says which kernel computes the chain behind a product.
 type epiloguePlace uint8
 
 const (
-	behind      epiloguePlace = iota // a second kernel, which reads the stored product
-	overwriting                      // a second kernel, which overwrites the product with the result
-	epilogue                         // the product's kernel
+	behind      epiloguePlace = iota // a second kernel reads the stored product
+	overwriting                      // a second kernel overwrites the product with the result
+	epilogue                         // the product's kernel computes the chain
 )
 
 // HeadLeaf adds the chain's product, viewed through lay, as a leaf of the program.

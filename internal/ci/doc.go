@@ -1,2 +1,2 @@
-// Package ci has the tests of .ci/run that are not those of a package.
+// Package ci has the tests of .ci/run that do not belong to a package.
 package ci

@@ -10,7 +10,7 @@ import (
 // in the same order. The results therefore have the same bits.
 type angle struct{ fused }
 
-// angleConstants are those of angleTable, polynomials highest coefficient first.
+// angleConstants are the names of the constants in angleTable, polynomials highest coefficient first.
 var angleConstants = constantsOf(`zero one minusOne abs sign nan pi atanLow atanHigh
 	halfPi atanRest quarterPi quarterRest atanP*5 atanQ*5`)
 
@@ -47,7 +47,7 @@ func (v angle) acos(x vector) vector {
 	return v.choose(condition{unordered, "zero"}, y, v.load(v.k("nan")), y)
 }
 
-// atan2 jumps to "out" where y/x is NaN.
+// atan2 jumps to "out" if y/x is NaN in an element.
 func (v angle) atan2(y, x vector) vector {
 	q := v.and(v.div(y, x), v.k("abs"))
 	v.outUnless(condition{greaterEqual, "zero"}, q)
@@ -65,8 +65,8 @@ func (v angle) turn(a, x vector) vector {
 	return v.blend(v.signs(x), v.sub(v.load(v.k("pi")), a), a)
 }
 
-// atanOf returns the arctangent of a, which is not negative. The three ranges of a differ in the argument of the polynomial,
-// which is a quotient, and in what the Go function adds: here 0 is added in the first one.
+// atanOf returns the arctangent of a, which is not negative. The three ranges of a differ in the argument of the
+// polynomial, which is a quotient, and in the number that the Go function adds. In the first range 0 is added here.
 func (v angle) atanOf(a vector) vector {
 	one := v.load(v.k("one"))
 	high := v.compare(condition{greater, "atanHigh"}, a)

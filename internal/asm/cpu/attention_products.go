@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// prefetched is the address sixteen rows after row.
+// prefetched returns the address sixteen rows after row.
 func prefetched(c *build.Context, row, ld reg.Register) reg.GPVirtual {
 	ahead := c.GP64()
 	c.LEAQ(asm.At(row, 0).Idx(ld, 8), ahead)

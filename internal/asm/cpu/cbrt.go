@@ -2,7 +2,7 @@ package cpu
 
 import "github.com/mmcloughlin/avo/operand"
 
-// cbrt is for zeros and finite normal numbers.
+// cbrt supports zeros and finite normal numbers.
 func (v smooth64) cbrt(x vector) vector {
 	a := v.and(x, v.k("abs"))
 	b := v.choose(condition{equal, "zero"}, a, v.load(v.k("one")), a)
@@ -21,8 +21,9 @@ func (v smooth64) cbrt(x vector) vector {
 	return v.copySign(v.choose(condition{equal, "zero"}, a, a, t), x)
 }
 
-// third returns the bits of x, which is not negative, divided by 3 as an integer. With bits of h 2^31 + l and h = 3q + r that is
-// q 2^31 + r (2^31 - 2)/3 + (2r + l)/3. A quotient of 32 bits is a product with (2^33 + 1)/3, shifted.
+// third returns the bits of x, which is not negative, divided by 3 as an integer. With bits of h 2^31 + l and h = 3q +
+// r that is q 2^31 + r (2^31 - 2)/3 + (2r + l)/3. A 32-bit quotient is computed as a product with (2^33 + 1)/3 and a
+// shift.
 func (v smooth64) third(x vector) vector {
 	high := v.shiftRight(x, 31)
 	q := v.thirdOf(high)

@@ -10,7 +10,7 @@ import (
 // normalCDF and nearExp, and so the bits are the same.
 type activation struct{ fused }
 
-// epilogueConstants are those of epilogueTable, polynomials lowest coefficient first.
+// epilogueConstants are the names of the constants in epilogueTable, polynomials lowest coefficient first.
 var epilogueConstants = constantsOf(`limit rootHalf center one zero log2e shift ln2 unbias abs cdf*12 exp*8
 	siluLimit gate cubic`)
 

@@ -164,7 +164,7 @@ func expAVX512(c *build.Context) {
 	c.RET()
 }
 
-// advance goes on by a number of float32.
+// advance advances the addresses by a number of float32.
 func advance(c *build.Context, elements int, x, dst, done reg.Register) {
 	c.ADDQ(asm.Number(4*elements), x)
 	c.ADDQ(asm.Number(4*elements), dst)

@@ -10,7 +10,7 @@ import (
 // performs the operations of the Go function of its name in the same order. The results therefore have the same bits.
 type single struct{ fused }
 
-// singleConstants are those of singleTable, polynomials highest coefficient first.
+// singleConstants are the names of the constants in singleTable, polynomials highest coefficient first.
 var singleConstants = constantsOf(`abs sign zero half one two inf minusInf nan minusOne bias126 bias190 scale64
 	log2e shifter ln2High ln2Low exp2High exp2Low exp2Normal exp2*6 expm1High expm1Low expm1Tiny expm1*6
 	tanhNear tanhHigh tanh*6
@@ -67,7 +67,7 @@ func singleFunctions(c *build.Context, wide bool, suffix string) {
 	}
 }
 
-// group is the number of vectors that are computed at once. Their instructions are interleaved.
+// group returns the number of vectors that are computed together. Their instructions are interleaved.
 func (v single) group() int {
 	if v.wide {
 		return 2

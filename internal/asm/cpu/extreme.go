@@ -16,9 +16,9 @@ func largerOf(f asm.Float) extreme { return extremeFrom(f, f.Max, (*build.Contex
 // smallerOf returns an extreme that is NaN if one of a and b is NaN, and -0 if they are 0 and -0.
 func smallerOf(f asm.Float) extreme { return extremeFrom(f, f.Min, (*build.Context).VORPS) }
 
-// extremeFrom returns an extreme that uses the instruction pick, such as VMAXPS. Where one operand is NaN or both are zeros,
-// pick returns its second operand. The extreme therefore picks in both orders: join combines two zeros of different signs
-// into the right one, and where an operand is NaN all bits are set, which is NaN.
+// extremeFrom returns an extreme that uses the instruction pick, such as VMAXPS. If one operand is NaN or both are
+// zeros, pick returns its second operand. So the extreme picks in both orders, and join combines the results: two zeros
+// of different signs become the right zero. If an operand is NaN, all bits are set, which is NaN.
 func extremeFrom(f asm.Float, pick, join asm.Instruction) extreme {
 	return func(c *build.Context, a, b, d reg.Register) {
 		nan, swapped := c.YMM(), c.YMM()

@@ -25,11 +25,11 @@ type floats struct {
 	constants constants
 }
 
-// constants are the places of named constants in a table.
+// constants maps names to the positions of constants in a table.
 type constants map[string]int
 
-// constantsOf returns the places of constants from their names, in the table's order and apart by spaces. With name*n the
-// name is that of n constants, which k returns by their numbers.
+// constantsOf returns the positions of constants from a list of their names, which are separated by spaces and in the
+// table's order. The name in name*n stands for n constants, which ki returns by their index.
 func constantsOf(names string) constants {
 	places, next := constants{}, 0
 	for _, name := range strings.Fields(names) {
@@ -50,10 +50,10 @@ func constantsOf(names string) constants {
 // constant is an operand: one number for all elements of a vector.
 type constant struct{ operand.Mem }
 
-// k returns a constant.
+// k returns the constant with a name.
 func (v floats) k(name string) constant { return v.ki(name, 0) }
 
-// ki returns constant i of those with that name.
+// ki returns constant i of those with a name.
 func (v floats) ki(name string, i int) constant {
 	place, ok := v.constants[name]
 	if !ok {
@@ -88,10 +88,11 @@ func (v floats) register() vector {
 	return v.c.YMM()
 }
 
-// instruction has the method of build.Context that writes an instruction, and the one for an operand that is broadcast.
+// instruction holds the method of build.Context that writes an instruction, and the method for the form with a
+// broadcast operand.
 type instruction struct{ plain, broadcast func(operands ...operand.Op) }
 
-// write writes an instruction. A Z register takes a constant by broadcast of the table's first copy.
+// write writes an instruction. If vectors are Z registers, a constant is broadcast from its first copy in the table.
 func (v floats) write(i instruction, operands ...operand.Op) {
 	method := i.plain
 	for j, o := range operands {
@@ -105,7 +106,7 @@ func (v floats) write(i instruction, operands ...operand.Op) {
 	method(operands...)
 }
 
-// mapping is a function of the elements of x, by its name.
+// mapping is a function of the elements of x, with its name.
 type mapping[V any] struct {
 	name string
 	of   func(v V, x vector) vector
@@ -126,7 +127,7 @@ func (v floats) ofType(double, single instruction) instruction {
 	return double
 }
 
-// narrow is an instruction with three operands in Y registers only.
+// narrow returns an instruction with three operands that exists only for Y registers.
 func narrow(method func(b, a, d operand.Op)) func(operands ...operand.Op) {
 	return func(operands ...operand.Op) { method(operands[0], operands[1], operands[2]) }
 }
@@ -248,7 +249,7 @@ func (v floats) loadFloats(x operand.Mem) vector {
 	return d
 }
 
-// storeFloats rounds x to float32 in its own registers, and stores the result to memory.
+// storeFloats rounds x to float32 in other registers, and stores the result.
 func (v floats) storeFloats(x vector, to operand.Mem) { v.c.VMOVUPS(v.toFloats(x), to) }
 
 // toFloats rounds x to float32 in the lower half of its register.

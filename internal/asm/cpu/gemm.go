@@ -31,7 +31,7 @@ type microKernel struct {
 	asm.Float
 	width  int // bytes of a vector: 32 with AVX2, 64 with AVX-512
 	rows   int
-	panels int // vector registers that elements of A go to in turn
+	panels int // number of vector registers that hold elements of A in turn
 	ahead  int // bytes from a step's elements of A to those that it prefetches
 }
 
@@ -128,7 +128,8 @@ func (m microKernel) writeHalf(c *build.Context) {
 	m.store(c, p, sums, 1)
 }
 
-// store writes the sums, several vectors a row, to C or adds them to it, as parameter add says, and ends the function.
+// store writes the sums, several vectors a row, to C or, if parameter add is set, adds them to C, and ends the
+// function.
 func (m microKernel) store(c *build.Context, p microOperands, sums []reg.VecPhysical, vectors int) {
 	rows := func(add bool) {
 		for ; len(sums) > 0; sums = sums[vectors:] {

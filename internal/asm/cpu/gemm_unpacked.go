@@ -56,7 +56,7 @@ func (u *unpacked) write(ones operand.Mem) {
 	u.m, u.panel, u.ars, u.acs, u.brs, u.c, u.ldc = p[0], p[1], p[2], p[3], p[4], p[5], p[6]
 	asm.Bytes(u.Context, u.Log, u.ars, u.acs, u.brs, u.ldc)
 	u.elements = asm.NewRows(u.Context, u.first, u.ars)
-	u.count = reg.RCX // which a shift by a register needs
+	u.count = reg.RCX // shifts need the count in this register
 	u.MOVQ(asm.Parameter(u.Context, "n"), u.count)
 	u.CMPQ(u.count, asm.Number(u.width/u.Size))
 	u.JGT(operand.LabelRef("two"))
@@ -91,7 +91,7 @@ func (u *unpacked) panels(name string, vectors int) {
 	}
 }
 
-// share sets the rows of the next panel: as many as it may have, or half of the rows left, or all of them.
+// share sets the number of rows of the next panel: the maximum, half of the remaining rows, or all of them.
 func (u *unpacked) share(label string) {
 	u.MOVQ(u.m, u.count)
 	u.CMPQ(u.count, asm.Number(u.most))
@@ -132,7 +132,7 @@ func (u *unpacked) compute(loop string, rows, vectors int) {
 	}
 }
 
-// element is where the step's element of A in a row of the panel lies.
+// element returns the memory of the step's element of A in a row of the panel.
 func (u *unpacked) element(row int) operand.Mem {
 	if row < 4 {
 		return u.elements.At(row, 0)

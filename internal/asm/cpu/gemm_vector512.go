@@ -50,17 +50,17 @@ type fourDots struct {
 	elements     []reg.VecPhysical // of x
 }
 
-// at is the memory of a row or of x, bytes after the next element.
+// at returns the memory of a row or of x, bytes after the next element.
 func (d fourDots) at(row reg.Register, bytes int) operand.Mem {
 	return asm.At(row, bytes).Idx(d.offset, 1)
 }
 
-// sum is the register whose first element becomes a row's result.
+// sum returns the register whose first element becomes a row's result.
 func (d fourDots) sum(row int) reg.Register { return d.sums[2*row].AsX() }
 
 // addVectors adds the products of all pairs of vectors, and then all lanes of the sums.
 func (d fourDots) addVectors() {
-	asm.Zero(d.Context, asm.Vectors(32, 0, len(d.sums))...) // and so all 64 bytes
+	asm.Zero(d.Context, asm.Vectors(32, 0, len(d.sums))...) // this clears all 64 bytes
 	d.Label("loop")
 	d.CMPQ(d.left, asm.Number(128/d.Size))
 	d.JLT(operand.LabelRef("rest"))

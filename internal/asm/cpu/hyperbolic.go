@@ -2,7 +2,7 @@ package cpu
 
 import "github.com/mmcloughlin/avo/operand"
 
-// sinh is for numbers up to expMax.
+// sinh supports numbers up to expMax.
 func (v smooth64) sinh(x vector) vector {
 	a := v.and(x, v.k("abs"))
 	v.outUnless(condition{lessEqual, "expMax"}, a)
@@ -11,7 +11,7 @@ func (v smooth64) sinh(x vector) vector {
 	return v.unlessTiny(v.copySign(y, x), x)
 }
 
-// cosh is for numbers up to expMax.
+// cosh supports numbers up to expMax.
 func (v smooth64) cosh(x vector) vector {
 	a := v.and(x, v.k("abs"))
 	v.outUnless(condition{lessEqual, "expMax"}, a)
@@ -19,7 +19,7 @@ func (v smooth64) cosh(x vector) vector {
 	return v.add(v.mul(e, v.k("half")), v.div(v.load(v.k("half")), e))
 }
 
-// asinh is for numbers up to hyperbolicFar.
+// asinh supports numbers up to hyperbolicFar.
 func (v smooth64) asinh(x vector) vector {
 	a := v.and(x, v.k("abs"))
 	v.outUnless(condition{lessEqual, "hyperbolicFar"}, a)
@@ -34,7 +34,7 @@ func (v smooth64) asinh(x vector) vector {
 	return v.unlessTiny(v.copySign(y, x), x)
 }
 
-// acosh is for numbers from 1 to hyperbolicFar.
+// acosh supports numbers from 1 to hyperbolicFar.
 func (v smooth64) acosh(x vector) vector {
 	v.outUnlessBoth(condition{greaterEqual, "one"}, condition{lessEqual, "hyperbolicFar"}, x)
 	near := v.compare(condition{lessEqual, "two"}, x)
@@ -48,7 +48,7 @@ func (v smooth64) acosh(x vector) vector {
 	return v.logOrLog1p(v.blend(near, v.add(t, root), far), near)
 }
 
-// atanh is for numbers between -1 and 1.
+// atanh supports numbers between -1 and 1.
 func (v smooth64) atanh(x vector) vector {
 	a := v.and(x, v.k("abs"))
 	v.outUnless(condition{less, "one"}, a)
@@ -59,7 +59,7 @@ func (v smooth64) atanh(x vector) vector {
 	return v.unlessTiny(v.copySign(v.mul(y, v.k("half")), x), x)
 }
 
-// unlessTiny returns y, or x where it is tiny.
+// unlessTiny returns y, or x in elements in which x is tiny.
 func (v smooth64) unlessTiny(y, x vector) vector {
 	return v.choose(condition{less, "tiny"}, v.and(x, v.k("abs")), x, y)
 }

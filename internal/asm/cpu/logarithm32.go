@@ -5,7 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// logarithm is a function of the numbers for which both conditions hold, or, if rare, of all numbers.
+// logarithm is a function that supports the numbers for which both conditions hold or, if rare is set, all
+// numbers.
 type logarithm struct {
 	name      string
 	low, high condition

@@ -28,7 +28,7 @@ func pack(c *build.Context) {
 // rowPacker reads rows of k contiguous elements and writes a column of the rows for each step of k.
 type rowPacker struct {
 	*build.Context
-	rows    []reg.Register // where the current step's element of each row lies
+	rows    []reg.Register // address of the current step's element in each row
 	dst     reg.Register   // the current step's column
 	columns asm.Rows       // the columns of the current step and of three steps after it
 	ld      reg.Register   // bytes from one row to the next

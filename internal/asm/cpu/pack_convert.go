@@ -50,7 +50,7 @@ func converters(c *build.Context) {
 	toBF16(c).rows(c)
 }
 
-// converter is the converter that loads the elements as float32.
+// converter returns the converter that loads the elements as float32.
 func (e elements) converter(c *build.Context) converter {
 	return converter{e.log, 2, func(from, to operand.Mem) {
 		y := c.YMM()
@@ -59,7 +59,7 @@ func (e elements) converter(c *build.Context) converter {
 	}}
 }
 
-// toF16 is the converter that rounds float32 to float16.
+// toF16 returns the converter that rounds float32 to float16.
 func toF16(c *build.Context) converter {
 	return converter{2, 1, func(from, to operand.Mem) {
 		y := c.YMM()
@@ -68,7 +68,7 @@ func toF16(c *build.Context) converter {
 	}}
 }
 
-// addI32 is the converter that adds float32, truncated, to int32.
+// addI32 returns the converter that adds truncated float32 to int32.
 func addI32(c *build.Context) converter {
 	return converter{2, 2, func(from, to operand.Mem) {
 		y := c.YMM()
@@ -95,7 +95,7 @@ func (v converter) elements(c *build.Context) {
 	asm.Return(c)
 }
 
-// loop converts a number of elements, of which the last argument is an eighth.
+// loop converts 8 eighth elements.
 func (v converter) loop(c *build.Context, dst, src, eighth reg.Register) {
 	asm.Loop(c, "loop", eighth, func() {
 		v.eight(asm.At(src, 0), asm.At(dst, 0))
@@ -123,7 +123,7 @@ func (v converter) rows(c *build.Context) {
 	asm.Return(c)
 }
 
-// toBF16 is the converter that rounds float32 to bfloat16, for the active function.
+// toBF16 returns the converter that rounds float32 to bfloat16, for the active function.
 func toBF16(c *build.Context) converter {
 	r := newBFloat16Rounder(c)
 	return converter{2, 1, func(from, to operand.Mem) {

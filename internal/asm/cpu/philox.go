@@ -147,7 +147,7 @@ func normalAVX2(c *build.Context) {
 	one, half, lower := broadcastBits(c, 1), broadcastBits(c, 0x47800000), broadcastBits(c, 0xffff) // 2^16
 	firstInterval, mantissa := broadcastBits(c, 127<<3), broadcastBits(c, 0xfffff)
 	exponent, center, sign := broadcastBits(c, 0x3f800000), broadcastBits(c, 0x3fc00000), broadcastBits(c, 0x80000000) // 1, 1.5, -0
-	x, coefficient := c.YMM(), c.YMM()                                                                                 // here, because a gather also reads its destination
+	x, coefficient := c.YMM(), c.YMM()                                                                                 // declared here, because a gather also reads its destination
 	eachWord(c, func(word vector) vector {
 		odd := oddNumber(c, word, one, half, lower)
 		interval, t := c.YMM(), c.YMM()

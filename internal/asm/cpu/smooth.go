@@ -10,7 +10,7 @@ import (
 // function of its name in the same order, and so gives the same bits.
 type smooth32 struct{ floats }
 
-// smoothConstants are those of smoothTable, polynomials highest coefficient first.
+// smoothConstants are the names of the constants in smoothTable, polynomials highest coefficient first.
 var smoothConstants = constantsOf(`low high log2e shifter ln2 exp*7 bias one abs sign
 	erf*9 erfcMax three erfc*14 sqrt1_2 outer inner zero`)
 
@@ -39,8 +39,8 @@ func smooth32Functions(c *build.Context, wide bool, suffix string) {
 	}
 }
 
-// prefix writes the rest of a function (dst, x pointer, n int) int that computes some vectors of elements of that size at a time
-// until fewer are left, or f jumps to "out". It returns the number of elements computed.
+// prefix writes the rest of a function (dst, x pointer, n int) int. It computes some vectors of elements of the given
+// size at a time, until fewer are left or f jumps to "out", and returns the number of computed elements.
 func prefix(v floats, size, vectors int, f func(dst, x operand.Mem)) {
 	c, lanes := v.c, vectors*v.lanes()
 	p := asm.Load(c, "dst", "x", "n")
@@ -57,7 +57,7 @@ func prefix(v floats, size, vectors int, f func(dst, x operand.Mem)) {
 	c.RET()
 }
 
-// prefix2 is prefix of a function of the elements of x and y.
+// prefix2 is prefix for a function of the elements of x and y.
 func prefix2(v floats, size int, f func(dst, x, y operand.Mem)) {
 	y := asm.Load(v.c, "y")[0]
 	prefix(v, size, 1, func(dst, x operand.Mem) {

@@ -10,7 +10,7 @@ import (
 // function of the same name in the same order, so the results have the same bits.
 type smooth64 struct{ fused }
 
-// smooth64Constants are those of smooth64Table, polynomials highest coefficient first.
+// smooth64Constants are the names of the constants in smooth64Table, polynomials highest coefficient first.
 var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e shifter ln2High ln2Low exp*10
 	expMax expm1Low expm1High tanhHigh normal split two52 unbias log*7 minusOne log1pUp scales inverse*3
 	mantissa erfMax logErfc logErfcRest erfR*11 erfG*19 erfMid
@@ -82,7 +82,7 @@ func (v smooth64) cubic(r vector) (p, z vector) {
 	return v.alternate("exp", 10, r, z), z
 }
 
-// expParts returns e^(x + rest), and overwrites its arguments.
+// expParts computes e^(x + rest) in parts, and overwrites its arguments.
 func (v smooth64) expParts(x, rest vector) vector {
 	t, r, low := v.reduceExp(x, rest)
 	v.fma213(low, r, low)
@@ -174,14 +174,14 @@ func (v smooth64) log64(n, f, d vector, rest func(low vector)) vector {
 	return v.add(sum, low)
 }
 
-// log is for positive finite normal numbers.
+// log supports positive finite normal numbers.
 func (v smooth64) log(x vector) vector {
 	v.outUnlessBoth(condition{greaterEqual, "normal"}, condition{less, "inf"}, x)
 	n, f, d, _ := v.logParts(x)
 	return v.log64(n, f, d, func(vector) {})
 }
 
-// log1p is for numbers between -1 and log1pUp.
+// log1p supports numbers between -1 and log1pUp.
 func (v smooth64) log1p(x vector) vector {
 	v.outUnlessBoth(condition{greater, "minusOne"}, condition{less, "log1pUp"}, x)
 	return v.copySign(v.log1pOf(x), x)

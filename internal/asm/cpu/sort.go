@@ -20,7 +20,7 @@ type sortedKeys struct {
 	compare, compareSigned   func(...operand.Op)
 	permute, permuteTwo      func(...operand.Op)
 	broadcast                func(...operand.Op)
-	compress                 func(from, lanes, to operand.Op) // and clears the other lanes
+	compress                 func(from, lanes, to operand.Op) // it also clears the other lanes
 }
 
 // sortLoops writes the partition, the sorting networks and the conversions of keys.
@@ -51,7 +51,7 @@ const (
 	greaterInteger = 6
 )
 
-// numbers is the constant 0, 1, ... of a vector's lanes, and with xor the constant of each of these numbers xor it.
+// numbers returns the constant 0, 1, … of a vector's lanes. With xor it returns each of these numbers xor that.
 func (k sortedKeys) numbers(c *build.Context, name string, xor int) operand.Mem {
 	var values []operand.Constant
 	for i := range k.lanes {
@@ -64,8 +64,9 @@ func (k sortedKeys) numbers(c *build.Context, name string, xor int) operand.Mem 
 	return asm.Constant(c, name+k.name, 1, values...)
 }
 
-// partition writes the keys below the pivot from src on, in order, and the others up to the end of high. A whole vector is stored
-// at both places each time: its surplus lanes fall on keys of src that are read already, and on keys of high that are written later.
+// partition writes the keys below the pivot from src on, in order, and the others up to the end of high. Each time a
+// whole vector is stored at both places: its surplus lanes overwrite keys of src that have already been read, and keys
+// of high that are written later.
 func (k sortedKeys) partition(c *build.Context) {
 	var table operand.Mem
 	if k.lanes == 8 {
@@ -169,10 +170,11 @@ func partitionOrders(c *build.Context) operand.Mem {
 	return asm.Constant(c, "partitionOrders", 1, orders...)
 }
 
-// network writes a sorting network of a number of keys, a power of two and at least two vectors. Key i lies in lane i/R of vector
-// i%R, where R is the number of vectors, so that most comparisons are of whole vectors. Lanes are sorted first, by odd-even merges,
-// and then merged bitonically (Batcher, 1968). Each bitonic merge begins with a comparison of every key with its mirror image, so
-// that all comparisons are in the same direction. Fewer keys are filled up with the largest one.
+// network writes a sorting network of a number of keys, a power of two and at least two vectors. Key i lies in lane i/R
+// of vector i%R, where R is the number of vectors, so that most comparisons are of whole vectors. Lanes are sorted
+// first, by odd-even merges, and then merged bitonically (Batcher, 1968). Each bitonic merge begins with a comparison
+// of every key with its mirror image, so that all comparisons are in the same direction. Missing keys are replaced by
+// the largest key.
 func (k sortedKeys) network(c *build.Context, keys int) {
 	name := fmt.Sprintf("%sx%d", k.name, keys)
 	numbers, mirror := k.numbers(c, "numbers"+name, 0), k.numbers(c, "mirror"+name, k.lanes-1)
@@ -235,7 +237,8 @@ func (k sortedKeys) network(c *build.Context, keys int) {
 	asm.Return(c)
 }
 
-// interleaved is the constant from, lanes + from, from + 1, lanes + from + 1, ...: it interleaves lanes of two vectors.
+// interleaved returns the constant from, lanes + from, from + 1, lanes + from + 1, …, which interleaves lanes of two
+// vectors.
 func (k sortedKeys) interleaved(c *build.Context, name string, from int) operand.Mem {
 	var values []operand.Constant
 	for i := range k.lanes {
@@ -252,8 +255,8 @@ func (k sortedKeys) interleaved(c *build.Context, name string, from int) operand
 // upperLanes are opmasks of the lanes i with a bit of i set.
 var upperLanes = map[int]reg.Register{1: reg.K2, 2: reg.K3, 4: reg.K4, 8: reg.K5}
 
-// network is the state of a sorting network while it is written. Results go to a free register, which then changes places with the
-// register of an operand.
+// network is the state of a sorting network while it is written. A result is written to a free register, which then
+// replaces the register of an operand.
 type network struct {
 	sortedKeys
 	c             *build.Context
@@ -269,7 +272,7 @@ func (n *network) order(a, b int) {
 	n.vectors[b], n.free[0] = n.free[0], y
 }
 
-// sortLanes sorts each lane by itself, over all vectors.
+// sortLanes sorts each lane separately, over all vectors.
 func (n *network) sortLanes() {
 	count := len(n.vectors)
 	for width := 1; width < count; width *= 2 {
@@ -285,7 +288,7 @@ func (n *network) sortLanes() {
 	}
 }
 
-// swapped sets the lanes i of a vector to the lanes i^xor of another.
+// swapped sets lane i of the vector `to` to lane i^xor of the vector from, for all i.
 func (n *network) swapped(xor int, from, to reg.VecPhysical) {
 	switch bytes := xor * n.size; {
 	case bytes == 4:
@@ -335,7 +338,8 @@ func (n *network) within(apart int) {
 	}
 }
 
-// transpose brings the keys into the order of memory: each round interleaves the first half of the vectors with the second one.
+// transpose arranges the keys in the order of memory: each round interleaves the first half of the vectors with the
+// second one.
 func (n *network) transpose(lows, highs reg.Register) {
 	count := len(n.vectors)
 	for range bits.TrailingZeros(uint(count)) {

@@ -34,7 +34,7 @@ func tile(c *build.Context) {
 	}
 }
 
-// functionAddress is the address of a function of this file, as data.
+// functionAddress is the address of a function of this file as data.
 type functionAddress struct {
 	operand.U64
 	name string
@@ -43,11 +43,11 @@ type functionAddress struct {
 // Asm returns the address in the syntax of assembly.
 func (f functionAddress) Asm() string { return "$·" + f.name + "<>(SB)" }
 
-// tileOperand is where an operation finds its operand of the current tile in memory.
+// tileOperand is the address of an operation's memory operand for the current tile.
 var tileOperand = reg.RDI
 
-// runTiles writes the loop over tiles and steps. Each step of a program has a call of its own, which calls the same operation
-// in every tile. That makes the branches predictable.
+// runTiles writes the loop over tiles and steps. Each step of a program has a separate call instruction, which calls
+// the same operation in every tile. That makes the branches predictable.
 func runTiles(c *build.Context, table operand.Mem) {
 	const steps = 48 // tileSteps in Go
 	asm.Function(c, "runTiles")
@@ -90,7 +90,7 @@ func tileOperands() []operand.Op {
 	return operands
 }
 
-// tileOperation is an operation on a tile, which fills registers Y0 to Y7. It may use the other vector registers.
+// tileOperation is an operation on a tile, which is in registers Y0 to Y7. It may use the other vector registers.
 type tileOperation struct {
 	name  string
 	write func()

@@ -1,6 +1,6 @@
 package cpu
 
-// sin, cos and tan are for numbers up to trigLimit that are not too near a multiple of pi/2 other than 0.
+// sin, cos and tan support numbers up to trigLimit that are not too near a multiple of pi/2 other than 0.
 
 func (v smooth64) sin(x vector) vector {
 	sin, cos, quarter := v.sinAndCos(x)
@@ -40,7 +40,7 @@ func (v floats) inQuarter(sin, cos, quarter vector) vector {
 	return v.xor(y, v.shiftLeft(v.shiftRight(quarter, 1), v.signBit()))
 }
 
-// reduceHalfPi jumps to "out" where the Go function needs more bits of pi/2.
+// reduceHalfPi jumps to "out" if the Go function needs more bits of pi/2 for an element.
 func (v smooth64) reduceHalfPi(x vector) (high, low, quarter vector) {
 	a := v.and(x, v.k("abs"))
 	v.outUnless(condition{lessEqual, "trigLimit"}, a)

@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// variance writes the folds of Mean's and Var's rows, where four lanes of float64 are the elements of one vector, and
-// those of their columns, where the elements of a vector belong to four folds.
+// variance writes Mean and Var of rows, in which the four lanes of float64 are elements of one vector, and of
+// columns, in which the elements of a vector belong to four results.
 func variance(c *build.Context) {
 	for _, f := range asm.Floats {
 		addLanes(c, f)

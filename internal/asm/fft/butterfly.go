@@ -7,7 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// butterfly is where butterflies of p numbers read and write, as many at a time as a register of 32 bytes has.
+// butterfly describes the inputs and outputs of butterflies of p numbers. As many are computed at a time as complex
+// numbers fit a register of 32 bytes.
 type butterfly struct {
 	complexFloat
 	p       int

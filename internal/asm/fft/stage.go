@@ -19,7 +19,7 @@ func stage(c *build.Context) {
 	}
 }
 
-// multiples are the rows 0 to 6 that lie one pitch apart.
+// multiples are rows 0 to 6 at a distance of one pitch.
 type multiples struct{ pitch, triple, quintuple reg.Register }
 
 func newMultiples(c *build.Context, pitch reg.Register, p int) multiples {
@@ -35,7 +35,7 @@ func newMultiples(c *build.Context, pitch reg.Register, p int) multiples {
 	return m
 }
 
-// at is the beginning of row j.
+// at returns the beginning of row j.
 func (m multiples) at(base reg.Register, j int) operand.Mem {
 	at := operand.Mem{Base: base}
 	switch j {
@@ -49,7 +49,7 @@ func (m multiples) at(base reg.Register, j int) operand.Mem {
 	return at
 }
 
-// steps runs body for the offsets 0, 32, 64, ... and the last one, from which a register reaches the end.
+// steps runs body for the offsets 0, 32, 64, … and finally for `last`, from which a register reaches the end.
 func steps(c *build.Context, last reg.Register, body func(offset reg.Register)) {
 	offset := c.GP64()
 	c.XORQ(offset, offset)
@@ -80,7 +80,7 @@ func rows(c *build.Context, f complexFloat, p int) {
 	}
 	asm.Loop(c, "row", count, func() {
 		var kept []factor
-		if p <= 3 { // there are registers for them
+		if p <= 3 { // only then are there enough registers
 			for t := 1; t < p; t++ {
 				kept = append(kept, broadcast(t))
 			}

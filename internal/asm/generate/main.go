@@ -17,7 +17,7 @@ import (
 )
 
 func main() {
-	flags := flag.NewFlagSet("generate", flag.ExitOnError) // flag.CommandLine has avo's flags
+	flags := flag.NewFlagSet("generate", flag.ExitOnError) // flag.CommandLine contains avo's flags
 	out := flags.String("out", ".", "the absolute path of a folder to write to instead of the repository's root")
 	_ = flags.Parse(os.Args[1:])                                // exits on an error
 	if err := os.Chdir(filepath.Join("..", "..")); err != nil { // to the module whose packages declare the functions

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// checkRegisters refuses a function without AVX-512 that uses a vector register above the 16th: processors with AVX2
-// do not have it, and avo allocates it when a program needs more than 16.
+// checkRegisters returns an error for a function without AVX-512 that uses a vector register above the 16th.
+// Processors with AVX2 do not have these registers, but avo allocates them if a program needs more than 16.
 func checkRegisters(f *ir.Function) error {
 	for _, isa := range f.ISA {
 		if strings.HasPrefix(isa, "AVX512") {

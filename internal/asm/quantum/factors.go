@@ -101,8 +101,8 @@ func (l *factorLoop) load(m operand.Mem) reg.VecVirtual {
 	return v
 }
 
-// wire multiplies the products by 1 - the squared distance in a wire's coordinates, two or three, or writes that for
-// the first wire, and goes on to the next wire.
+// wire multiplies the products by 1 - the squared distance in a wire's coordinates, two or three, and advances to the
+// next wire. For the first wire it writes that instead.
 func (l *factorLoop) wire(coordinates int, first bool) {
 	if l.width == 64 {
 		l.wire64(coordinates, first)
@@ -159,8 +159,8 @@ func (l *factorLoop) wire64(coordinates int, first bool) {
 	}
 }
 
-// multiply multiplies two products by 1 - the squared distances, or writes that. differences returns the differences in
-// a coordinate.
+// multiply multiplies two products by 1 - the squared distances, or writes that for the first wire. differences returns
+// the differences in a coordinate.
 func (l *factorLoop) multiply(products [2]reg.VecVirtual, coordinates int, first bool, differences func(k int) [2]reg.VecVirtual) {
 	var squares [2]reg.VecVirtual
 	for k := range coordinates {
@@ -179,7 +179,7 @@ func (l *factorLoop) multiply(products [2]reg.VecVirtual, coordinates int, first
 	}
 	for i, p := range products {
 		if first {
-			l.Sub(l.Context, squares[i], ones, p) // no product by 1, because multiplications are the bottleneck
+			l.Sub(l.Context, squares[i], ones, p) // no multiplication by 1, because multiplications are the bottleneck
 			continue
 		}
 		l.multiplyNegative(l.Context, squares[i], p, p)

@@ -44,15 +44,15 @@ func mirror(c *build.Context, f asm.Float, k constants) {
 }
 
 // loadBlock loads the rows of a block of 8 by 8 float32 or 4 by 4 float64. The lower half of a register has half of a
-// row, the upper half the same columns of the row that is 4 or 2 below it: so transposes need no exchange of halves.
-// The left halves of rows come first.
+// row, the upper half the same columns of the row that is 4 or 2 below it: so the transposes need no exchange of
+// halves. The left halves of rows come first.
 func loadBlock(c *build.Context, f asm.Float, row func(row, offset int) operand.Mem) []reg.VecVirtual {
 	half := 16 / f.Size
 	v := make([]reg.VecVirtual, 2*half)
 	for i := range v {
 		v[i] = c.YMM()
 		m := row(i%half, 16*(i/half))
-		c.Instruction(&ir.Instruction{ // it clears the upper half too, which c.VMOVUPS(m, v[i].AsX()) does not tell
+		c.Instruction(&ir.Instruction{ // it also clears the upper half, which avo does not know of c.VMOVUPS(m, v[i].AsX())
 			Opcode: "VMOVUPS", Operands: []operand.Op{m, v[i].AsX()}, Inputs: []operand.Op{m}, Outputs: []operand.Op{v[i]},
 		})
 	}

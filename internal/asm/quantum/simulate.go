@@ -82,7 +82,7 @@ func pairs(c *build.Context, f asm.Float) {
 	asm.Return(c)
 }
 
-// planes are the addresses of real and imaginary parts.
+// planes holds the addresses of real and imaginary parts.
 type planes struct{ re, im reg.Register }
 
 func (p planes) load(c *build.Context, i reg.Register) amplitude {
@@ -100,7 +100,7 @@ func (p planes) store(c *build.Context, i reg.Register, a amplitude) {
 // amplitude is a vector of complex numbers.
 type amplitude struct{ re, im reg.VecVirtual }
 
-// coefficients are n complex numbers of the memory at p, each in all lanes.
+// coefficients returns n complex numbers of the memory at p, each in all lanes.
 func coefficients(c *build.Context, f asm.Float, p reg.Register, n int) []amplitude {
 	e := make([]amplitude, n)
 	for k := range e {
@@ -111,12 +111,12 @@ func coefficients(c *build.Context, f asm.Float, p reg.Register, n int) []amplit
 	return e
 }
 
-// product is a e.
+// product returns a e.
 func (a amplitude) product(c *build.Context, f asm.Float, e amplitude) amplitude {
 	return amplitude{a.real(c, f, e), a.imaginary(c, f, e)}
 }
 
-// real is the real part of a e.
+// real returns the real part of a e.
 func (a amplitude) real(c *build.Context, f asm.Float, e amplitude) reg.VecVirtual {
 	x, y := c.YMM(), c.YMM()
 	f.Mul(c, e.re, a.re, x)
@@ -125,7 +125,7 @@ func (a amplitude) real(c *build.Context, f asm.Float, e amplitude) reg.VecVirtu
 	return x
 }
 
-// imaginary is the imaginary part of a e.
+// imaginary returns the imaginary part of a e.
 func (a amplitude) imaginary(c *build.Context, f asm.Float, e amplitude) reg.VecVirtual {
 	x, y := c.YMM(), c.YMM()
 	f.Mul(c, e.im, a.re, x)

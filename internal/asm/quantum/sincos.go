@@ -9,12 +9,12 @@ import (
 
 // The rows of sincosTable, each of which has a number in four lanes.
 const (
-	absolute   = iota // the mask of all bits but the sign
-	limit             // of |x|
+	absolute   = iota // the mask of all bits except the sign
+	limit             // the limit of |x|
 	inverse           // 2/pi
 	integer           // 1.5 2^52: a sum with it is rounded to an integer, in the lowest bits
 	halfPi            // pi/2 as a float64
-	halfPiRest        // pi/2 less that
+	halfPiRest        // pi/2 minus that float64
 	half              // 0.5
 	one               // 1
 	sineTerms         // seven coefficients of 1, z, ... with z = r^2: (sin r - r) / (r z)

@@ -26,7 +26,7 @@ func tile(c *build.Context) {
 	}
 }
 
-// constants are the places of the file's constants.
+// constants holds the memory operands of the file's constants.
 type constants struct {
 	large        operand.Mem // 2^56 in 8 float32
 	small        operand.Mem // 2^-56, a float64
@@ -88,7 +88,7 @@ func moments(c *build.Context, f asm.Float, k constants) {
 			v[i] = c.YMM()
 			widen(c, f, asm.At(from, 4*f.Size*i), v[i])
 		}
-		for i := range v { // the units for multiplications are free, unlike those for conversions and sums
+		for i := range v { // the multiplication units are idle, unlike those for conversions and sums
 			c.VFMSUB132PD(one, shift, v[i])
 		}
 		for i := range v {
