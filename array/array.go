@@ -235,7 +235,7 @@ func (a *Array) On(s *device.Stream) *Array {
 	c := call{"On", here()}
 	err := a.check()
 	if err == nil && (s == nil || s.Device() != a.on()) {
-		err = fmt.Errorf("%w: a stream of another device", device.ErrDevice)
+		err = fmt.Errorf("%w: the stream belongs to another device", device.ErrDevice)
 	}
 	if err != nil {
 		return c.failed(err, a)
@@ -276,7 +276,7 @@ func open(s *device.Stream) *device.Stream {
 func Synchronize(ctx context.Context) error {
 	if ctx == nil {
 		c := call{"Synchronize", here()}
-		return c.fail(fmt.Errorf("%w: a nil Context; context.Background() has no end", expr.ErrUnsupported))
+		return c.fail(fmt.Errorf("%w: a nil Context; use context.Background() for no deadline", expr.ErrUnsupported))
 	}
 	var first error
 	schedulers.Range(func(k, _ any) bool {

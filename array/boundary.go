@@ -38,7 +38,7 @@ func ToSliceInto[T dtype.HostElem](dst []T, a *Array) error {
 		return err
 	}
 	if len(dst) != a.Size() {
-		return c.fail(layout.Errorf("a slice of %d for %d elements", len(dst), a.Size()), a)
+		return c.fail(layout.Errorf("a slice of length %d for %d elements", len(dst), a.Size()), a)
 	}
 	return readTo(&c, dst, a)
 }
@@ -160,7 +160,7 @@ func FromSliceInto[T dtype.HostElem](dst *Array, data []T) error {
 	case err != nil:
 		return err
 	case len(data) != dst.Size():
-		return c.fail(layout.Errorf("%d elements into %v", len(data), dst.lay.Shape), dst)
+		return c.fail(layout.Errorf("%d elements for an array of shape %v", len(data), dst.lay.Shape), dst)
 	}
 	if !dst.lay.IsDense() {
 		tmp := c.uploaded(open(dst.stream), dst.dt, dtype.HostBytes(data), slices.Clone(dst.lay.Shape), fromGo)

@@ -48,7 +48,7 @@ func (j *job) chain() (*planner, error) {
 		j.pins, j.steps = j.pins[:pins], nil
 		half := j.node.stepAtHalf()
 		if half == nil {
-			return nil, fmt.Errorf("%w: a step of its own does not fit a program", expr.ErrUnsupported)
+			return nil, fmt.Errorf("%w: the step does not fit into a program", expr.ErrUnsupported)
 		}
 		return nil, &unready{node: half}
 	case err != nil:

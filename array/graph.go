@@ -49,7 +49,7 @@ func (c *call) capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error
 		return nil, err
 	}
 	if f == nil {
-		return nil, fmt.Errorf("%w: no function to record", expr.ErrUnsupported)
+		return nil, fmt.Errorf("%w: the function to record is nil", expr.ErrUnsupported)
 	}
 	onto := device.Default().DefaultStream()
 	if len(in) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// random is an array of random elements of a type.
+// random returns an array of random elements of a type.
 func random(rng *rand.Rand, dt dtype.DType, shape ...int) *Array {
 	n := 1
 	for _, d := range shape {

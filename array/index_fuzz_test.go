@@ -200,8 +200,8 @@ func FuzzIndexing(f *testing.F) {
 	})
 }
 
-// sliced is the places that a slice of an axis keeps, and whether its bounds lie
-// on the axis.
+// sliced returns the places that a slice of an axis keeps, and whether its bounds lie on
+// the axis.
 func sliced(n, start, stop, step int) (keep []int, ok bool) {
 	anywhere := n == 0 && step < 0 // where a slice of nothing begins does not matter
 	if step == 0 || (start < -n || start > n) && !anywhere || stop < -n-1 || stop > n {

@@ -103,7 +103,7 @@ func into(c *call, dst, src *Array) error {
 	}
 	switch {
 	case !slices.Equal(dst.lay.Shape, src.lay.Shape):
-		return c.fail(layout.Errorf("%v into %v", src.lay.Shape, dst.lay.Shape), dst, src)
+		return c.fail(layout.Errorf("a result of shape %v for a destination of shape %v", src.lay.Shape, dst.lay.Shape), dst, src)
 	case dst.dt != src.dt:
 		return c.fail(sameType(dst, src), dst, src)
 	case dst.on() != src.on():

@@ -53,7 +53,7 @@ func (a *Array) GobDecode(data []byte) error {
 // decode replaces *a by the array that form decodes from data.
 func (a *Array) decode(c call, data []byte, form func([]byte) (dtype.DType, []int, []byte, error)) error {
 	if a == nil {
-		return c.fail(fmt.Errorf("%w: %s into nil", dtype.ErrDType, c.name))
+		return c.fail(fmt.Errorf("%w: %s into a nil *Array", dtype.ErrDType, c.name))
 	}
 	dt, shape, raw, err := form(data)
 	dev := device.Default()

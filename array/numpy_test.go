@@ -63,7 +63,7 @@ func compareWithNumPy(t *testing.T, lines io.Reader) map[string]int {
 	return count
 }
 
-// firstDifference is the first line that differs, of either text.
+// firstDifference returns the first line that differs, of either text.
 func firstDifference(got, want string) string {
 	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(g), len(w)) {

@@ -58,7 +58,7 @@ func (r *recording) refuse(err error) error {
 }
 
 // errWaits is the cause of the error of a call that needs elements during a capture.
-var errWaits = fmt.Errorf("%w: moving elements between the host and devices while a sequence is captured, which computes nothing before Replay", expr.ErrUnsupported)
+var errWaits = fmt.Errorf("%w: elements cannot be copied between the host and a device during Capture, which computes nothing before Replay", expr.ErrUnsupported)
 
 // unwaited refuses a call that would wait for elements of an array on a stream that is being captured.
 func unwaited(c *call, a *Array) error {
@@ -83,7 +83,7 @@ func streamOf(as ...*Array) *device.Stream {
 
 // errIntermediate is the cause of the error of reading an intermediate result of a
 // captured sequence outside of the sequence.
-var errIntermediate = fmt.Errorf("%w: an intermediate result of a captured sequence outside of it; return it from the function to have it as an output", expr.ErrUnsupported)
+var errIntermediate = fmt.Errorf("%w: an intermediate result of a captured sequence cannot be used outside of it; return it from the function to make it an output", expr.ErrUnsupported)
 
 // contents returns the contents that a storage from outside shows in the sequence, and fixes its memory. Contents
 // that are not stored yet are returned unchanged. The mutex is held.
@@ -190,7 +190,7 @@ func (r *recording) graph(run *device.Graph, outs []*Array, onto *device.Stream)
 		m.scope, m.log, m.olds, m.rec = nil, undo.Log{}, nil, nil
 		g.written = append(g.written, &place{to: &Array{st: st, stream: onto, dt: m.DType, lay: m.Layout}, Part: m.Part})
 		g.unset = append(g.unset, m.buf)
-		m.buf.State().Fail(fmt.Errorf("%w: an output of a captured sequence before its first Replay", expr.ErrUnsupported))
+		m.buf.State().Fail(fmt.Errorf("%w: an output of a captured sequence has no elements before its first Replay", expr.ErrUnsupported))
 	}
 	return g
 }

@@ -11,7 +11,7 @@ import (
 // tallRows and tallColumns are the shape of the arrays that these tests write row by row.
 const tallRows, tallColumns = 4096, 64
 
-// tall is a stored array of tallRows rows; row i is full of i.
+// tall returns a stored array of tallRows rows; row i is full of i.
 func tall(columns int) *Array {
 	data := make([]float32, tallRows*columns)
 	for i := range data {

@@ -13,7 +13,7 @@ func (s *script) pick(n int) int {
 	return int(b) % n
 }
 
-// flip is a choice between two.
+// flip returns a choice between two.
 func (s *script) flip() bool { return s.pick(2) == 1 }
 
 func (s *script) shape() []int {

@@ -263,7 +263,7 @@ func FromOwnBuffer(buf *device.Buffer, dt dtype.DType, shape ...int) *Array {
 	case err == nil && n != buf.Size():
 		err = layout.Errorf("%v %v takes %d bytes, the buffer has %d", shape, dt, n, buf.Size())
 	case err == nil && buf.State().Owner() != nil:
-		err = fmt.Errorf("%w: an array has the buffer already", expr.ErrUnsupported)
+		err = fmt.Errorf("%w: another array already uses the buffer", expr.ErrUnsupported)
 	}
 	if err != nil {
 		return c.failed(err, shaped(dt, slices.Clone(shape)))

@@ -66,7 +66,7 @@ func (a *Array) Slice(axis, start, stop int, step ...int) *Array {
 		case 1:
 			return l.Slice(axis, start, stop, step[0])
 		}
-		return l, layout.Errorf("%d steps for one axis", len(step))
+		return l, layout.Errorf("%d steps; an axis has at most one", len(step))
 	})
 }
 

@@ -18,7 +18,7 @@ func cube(n int) shape { return shape{n, n, n} }
 
 func (s shape) square() bool { return s.m == s.k && s.k == s.n }
 
-// volume is the number of multiply-adds.
+// volume returns the number of multiply-adds.
 func (s shape) volume() float64 { return float64(s.m) * float64(s.k) * float64(s.n) }
 
 // String returns the shape as a case's name has it, its inverse being in

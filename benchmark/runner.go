@@ -229,5 +229,5 @@ func sampledRows(out *gpk.Array, n int, rows []int) (values, error) {
 	return v, nil
 }
 
-// bytesOf is the size of n elements.
+// bytesOf returns the size of n elements.
 func bytesOf(dt dtype.DType, n int) int { return n * dt.Size() }

@@ -20,8 +20,8 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// countedP is the two-sided p-value by going through every way to choose
-// len(x) of the values: slow and plain.
+// countedP returns the two-sided p-value by going through every way to choose len(x) of
+// the values: slow and plain.
 func countedP(x, y []float64) float64 {
 	all := append(append([]float64{}, x...), y...)
 	// u counts the pairs in which the chosen value is greater, ties as half.

@@ -212,7 +212,7 @@ func wall(calls int, call func() error) (float64, error) {
 	return times[len(times)/2], nil
 }
 
-// gramBound is the largest |K - exact| that a precision allows.
+// gramBound returns the largest |K - exact| that a precision allows.
 func gramBound(p quantum.Precision) float64 { return [...]float64{5e-6, 2e-3, 1e-12}[p] }
 
 func (r *runner) gram(c gramCase, o quantum.Options) ([]result, error) {

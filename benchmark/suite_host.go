@@ -59,7 +59,7 @@ func (r *runner) hostRounds(bound float64, call func() error, check func() (devi
 	return out, nil
 }
 
-// exactly is the deviation of an array all of whose elements should be v.
+// exactly returns the deviation of an array all of whose elements should be v.
 func exactly(a *gpk.Array, v float64) (deviation, error) {
 	got, err := download(a)
 	want := values{re: make([]float64, len(got.re))}

@@ -52,7 +52,7 @@ func loadKernelLibrary(path string) (*KernelLibrary, error) {
 		return nil, err
 	}
 	if v := int(C.gpk_call_version(C.uintptr_t(version.at))); v != KernelsABI {
-		return nil, &LibraryError{path, fmt.Sprintf("built for version %d of the interface of kernel libraries, this program speaks %d; build the library again", v, KernelsABI), ErrABI}
+		return nil, &LibraryError{path, fmt.Sprintf("built for version %d of the interface of kernel libraries, this program needs %d; build the library again", v, KernelsABI), ErrABI}
 	}
 	if e, err := k.Entry("gpk_kernels_error_string"); err == nil {
 		k.message = e.at

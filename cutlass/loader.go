@@ -47,7 +47,7 @@ func (a Attempt) String() string {
 	return fmt.Sprintf("%s (%s): %s", a.Path, a.From, what)
 }
 
-// reason is an attempt's error without the path, which is printed beside it.
+// reason returns an attempt's error without the path, which is printed beside it.
 func reason(err error) string {
 	if e, ok := errors.AsType[*LibraryError](err); ok {
 		return e.Reason
@@ -268,7 +268,7 @@ func check(path string, d described) (resolved string, s Sidecar, err error) {
 	}
 	sidecar = filepath.Base(sidecar)
 	if s.ABI != d.abi {
-		return fail(ErrABI, "built for version %d of the kernel ABI, this program speaks %d; %s of this version", s.ABI, d.abi, d.remedy)
+		return fail(ErrABI, "built for version %d of the kernel ABI, this program needs %d; %s of this version", s.ABI, d.abi, d.remedy)
 	}
 	if info.Size() != s.Size {
 		return fail(ErrDamaged, "%d bytes long where %s says %d: incomplete or replaced; %s", info.Size(), sidecar, s.Size, d.remedy)

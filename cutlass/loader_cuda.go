@@ -258,7 +258,7 @@ func load(path string) (*Library, error) {
 		}
 		if entry.at == &e.abiVersion {
 			if v := int(C.gpk_call_int(e.abiVersion)); v != ABI {
-				return nil, &LibraryError{path, fmt.Sprintf("built for version %d of the kernel ABI, this program speaks %d; run `gpk setup` of this version", v, ABI), ErrABI}
+				return nil, &LibraryError{path, fmt.Sprintf("built for version %d of the kernel ABI, this program needs %d; run `gpk setup` of this version", v, ABI), ErrABI}
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// header is a file that begins as a shared library for this machine does; Check
+// header returns a file that begins as a shared library for this machine does; Check
 // looks no further than that, size and SHA-256.
 func header() []byte {
 	b := make([]byte, 256)

@@ -95,7 +95,7 @@ func Kernels() []Kernel {
 	return ks
 }
 
-// families is the manifest: the kernels that are compiled, and why.
+// families returns the manifest: the kernels that are compiled, and why.
 func families() []family {
 	var fs []family
 

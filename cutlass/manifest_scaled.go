@@ -51,8 +51,8 @@ func scaledFamilies() []family {
 	return fs
 }
 
-// fewFamilies is the kernel of src/gemm_few.cuh: few unprepared rows times the plane of a
-// packed operand.
+// fewFamilies returns the kernel of src/gemm_few.cuh: few unprepared rows times the plane
+// of a packed operand.
 func fewFamilies() []family {
 	return []family{{0, Kernel{
 		Unit: "gemm_plain", SM: 90, A: dtype.Float16, B: dtype.Float16,

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// packedFake is the fake library as a kernel module holds it.
+// packedFake returns the fake library as a kernel module holds it.
 func packedFake(t *testing.T, change func(*Sidecar)) Prebuilt {
 	t.Helper()
 	path := fake(t, `-UFAKE_SET`, `-DFAKE_SET="`+KernelSetHash()+`"`)

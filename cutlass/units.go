@@ -168,8 +168,8 @@ func (k Kernel) instance() string {
 		k.Tile[0], k.Tile[1], k.Tile[2], k.Warp[0], k.Warp[1], k.Stages)
 }
 
-// planes is the number of float16 planes per operand that a scaled or split kernel reads; 0
-// for other kernels.
+// planes returns the number of float16 planes per operand that a scaled or split kernel
+// reads; 0 for other kernels.
 func (k Kernel) planes() int {
 	switch {
 	case k.Split:

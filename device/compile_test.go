@@ -267,7 +267,7 @@ func TestCompilerSearch(t *testing.T) {
 	if !errors.As(err, &missing) || !errors.Is(err, expr.ErrUnsupported) || len(missing.Tried) != 4 {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"none.so (nowhere): not there", "(GPK_NVRTC): no shared library", "(a folder): not a file", "the cache: no home", "GPK_NVRTC names"} {
+	for _, want := range []string{"none.so (nowhere): not there", "(GPK_NVRTC): not a shared library", "(a folder): not a file", "the cache: no home", "GPK_NVRTC names"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q lacks %q", err, want)
 		}

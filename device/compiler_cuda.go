@@ -51,7 +51,7 @@ static gpk_nvrtc* gpk_nvrtc_load(const char* path, char* why, size_t n) {
 	}
 	GPK_NVRTC_FUNCTIONS(GPK_NVRTC_BIND)
 	if (missing != NULL) {
-		snprintf(why, n, "lacks %s: CUDA 11.2's is the first that will do", missing);
+		snprintf(why, n, "lacks %s: NVRTC of CUDA 11.2 or newer is needed", missing);
 		free(r);
 		dlclose(handle);
 		return NULL;

@@ -24,7 +24,7 @@ func (d *Device) NewDeferredError(s *Stream, judge func(flags [2]int64) error) (
 		return nil, nil, err
 	}
 	if judge == nil {
-		return nil, nil, errorf("a deferred error that nobody judges")
+		return nil, nil, errorf("a deferred error that no function checks")
 	}
 	buf, err := d.Alloc(int64(unsafe.Sizeof([2]int64{})), s)
 	if err != nil {

@@ -338,7 +338,7 @@ func loadDriverFrom(library string) (driver, error) {
 	case -1:
 		return nil, fmt.Errorf("the NVIDIA driver's %s was not found: %s (no driver is installed, or this is a container that was started without GPUs)", library, C.GoString(&why[0]))
 	case -2:
-		return nil, fmt.Errorf("the NVIDIA driver is too old, 525 is the first that will do: %s", C.GoString(&why[0]))
+		return nil, fmt.Errorf("the NVIDIA driver is too old, version 525 or newer is needed: %s", C.GoString(&why[0]))
 	}
 	var version, count C.int
 	if code := C.gpk_cu_init(&version, &count); code != 0 {

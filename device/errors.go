@@ -15,16 +15,16 @@ var (
 
 // The errors for nil and zero values of the package's types.
 var (
-	errNoDevice      = errorf("a nil Device, or one that Open has not made")
-	errNoStream      = errorf("a nil Stream, or one that NewStream has not made")
-	errNoEvent       = errorf("a nil Event, or one that NewEvent has not made")
-	errNoBuffer      = errorf("a nil Buffer, or one that Alloc has not made")
-	errNoGraph       = errorf("a nil Graph, or one that EndCapture has not made")
-	errNoFetch       = errorf("a copy to the host that nothing has started")
-	errNoCompilation = errorf("a nil compilation, or one that compileLater has not made")
-	errNoFunction    = errorf("a nil Function, or one that Compile has not made")
-	errNoWork        = errorf("no work: a nil function or Work")
-	errNoContext     = errorf("a nil Context; context.Background() has no end")
+	errNoDevice      = errorf("a nil or zero Device; Open returns one")
+	errNoStream      = errorf("a nil or zero Stream; NewStream returns one")
+	errNoEvent       = errorf("a nil or zero Event; NewEvent returns one")
+	errNoBuffer      = errorf("a nil or zero Buffer; Alloc returns one")
+	errNoGraph       = errorf("a nil or zero Graph; EndCapture returns one")
+	errNoFetch       = errorf("a nil or zero copy to the host; Fetch starts one")
+	errNoCompilation = errorf("a nil or zero compilation; compileLater starts one")
+	errNoFunction    = errorf("a nil or zero Function; Compile returns one")
+	errNoWork        = errorf("a nil function or Work")
+	errNoContext     = errorf("a nil Context; use context.Background() for no deadline")
 )
 
 func errorf(format string, args ...any) error {

@@ -279,8 +279,8 @@ func (d *testDriver) open(i int) (backend, error) {
 	return newTestBackend(), nil
 }
 
-// machine is a system with the given GPUs and environment; with a nil driver,
-// one without.
+// machine returns a system with the given GPUs and environment; with a nil driver, one
+// without.
 func machine(d driver, env map[string]string) *system {
 	s := newSystem()
 	s.getenv = func(name string) string { return env[name] }

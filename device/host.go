@@ -43,7 +43,7 @@ func hostRoom(n int64) error {
 		total = maxHost
 	}
 	if n < 0 || n > total {
-		return fmt.Errorf("%w: %d bytes of the host's memory, which has %d", ErrOutOfMemory, n, total)
+		return fmt.Errorf("%w: %d bytes of host memory; the machine has %d", ErrOutOfMemory, n, total)
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (*hostBackend) free(m memory) error {
 func heapMemory(n int64) (m memory, err error) {
 	defer func() {
 		if recover() != nil { // exceeds the address space
-			err = fmt.Errorf("%w: %d bytes of the host's memory", ErrOutOfMemory, n)
+			err = fmt.Errorf("%w: %d bytes of host memory", ErrOutOfMemory, n)
 		}
 	}()
 	b := make([]byte, n+hostAlign-1)

@@ -21,11 +21,11 @@ func mapMemory(n int64) (memory, error) {
 		slack = pageBytes
 	}
 	if int64(int(size+slack)) != size+slack {
-		return memory{}, fmt.Errorf("%w: %d bytes of the host's memory", ErrOutOfMemory, n)
+		return memory{}, fmt.Errorf("%w: %d bytes of host memory", ErrOutOfMemory, n)
 	}
 	p, err := unix.MmapPtr(-1, 0, nil, uintptr(size+slack), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	if err != nil {
-		return memory{}, fmt.Errorf("%w: the system's answer to mmap: %w", ErrOutOfMemory, err)
+		return memory{}, fmt.Errorf("%w: mmap: %w", ErrOutOfMemory, err)
 	}
 	if slack > 0 {
 		head := -uintptr(p) % max(pageBytes, 1)

@@ -12,11 +12,11 @@ const canMap = true
 // mapMemory requests n bytes of zeros from the system.
 func mapMemory(n int64) (memory, error) {
 	if int64(int(n)) != n {
-		return memory{}, fmt.Errorf("%w: %d bytes of the host's memory", ErrOutOfMemory, n)
+		return memory{}, fmt.Errorf("%w: %d bytes of host memory", ErrOutOfMemory, n)
 	}
 	addr, err := windows.VirtualAlloc(0, uintptr(n), windows.MEM_RESERVE|windows.MEM_COMMIT, windows.PAGE_READWRITE)
 	if err != nil {
-		return memory{}, fmt.Errorf("%w: the system's answer to VirtualAlloc: %w", ErrOutOfMemory, err)
+		return memory{}, fmt.Errorf("%w: VirtualAlloc: %w", ErrOutOfMemory, err)
 	}
 	// The conversion through a pointer tells vet that addr is not a Go pointer, which might
 	// move.

@@ -23,7 +23,7 @@ func (e *OutOfMemoryError) Error() string {
 		return ErrOutOfMemory.Error()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: %s asked of %s, where %s are in use of a limit of %s",
+	fmt.Fprintf(&b, "%v: cannot allocate %s on %s: %s of its limit of %s are in use",
 		ErrOutOfMemory, bytesize.Format(e.Bytes), e.Device, bytesize.Format(e.Pool.InUse), bytesize.Format(e.Pool.Limit))
 	if e.Err != nil && e.Err != ErrOutOfMemory {
 		fmt.Fprintf(&b, " (%v)", e.Err)

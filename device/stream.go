@@ -159,7 +159,7 @@ func (s *Stream) Wait(e *Event) error {
 	case !e.recorded:
 		return errorf("Wait: the event was never recorded")
 	case e.capture != s.capture:
-		return errorf("Wait: of stream and event, only one belongs to a capture, or they belong to different captures")
+		return errorf("Wait: the stream and the event do not belong to the same capture")
 	}
 	return d.backend.wait(s.handle, e.handle)
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/gpk-go/gpk/internal/submit/submittest"
 )
 
-// queuedDevice is a GPU of the test's driver whose launches all go through its
-// queue, and a function of it, which makes thirty-one times the word at its
-// first parameter and adds its handle.
+// queuedDevice returns a GPU of the test's driver whose launches all go through its queue, and a function of it,
+// which makes thirty-one times the word at its first parameter and adds its handle.
 func queuedDevice(t *testing.T, mode string) *Device {
 	t.Helper()
 	t.Setenv("GPK_SUBMIT", mode)

@@ -131,7 +131,7 @@ func (k *call) along(axis int) {
 	}
 	n := k.a.NDim()
 	if axis < -n || axis >= n {
-		k.err = fmt.Errorf("%w: axis %d of %d axes", gpk.ErrShape, axis, n)
+		k.err = fmt.Errorf("%w: axis %d of an array with %d axes", gpk.ErrShape, axis, n)
 		return
 	}
 	if axis < 0 {
@@ -142,7 +142,7 @@ func (k *call) along(axis int) {
 
 func (k *call) divisible() error {
 	if n, p := k.a.Shape()[k.axis], len(k.c.members); n%p != 0 {
-		return fmt.Errorf("%w: %v: %d ranks do not divide axis %d", gpk.ErrShape, k.a.Shape(), p, k.axis)
+		return fmt.Errorf("%w: %v: the number of ranks, %d, does not divide the length of axis %d", gpk.ErrShape, k.a.Shape(), p, k.axis)
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func (p place) check() error {
 	}
 	if p.address != "" {
 		if _, port, err := net.SplitHostPort(p.address); err != nil || port == "" || port == "0" {
-			return fmt.Errorf("%q is no host:port", p.address)
+			return fmt.Errorf("%q is not host:port", p.address)
 		}
 	}
 	return nil
@@ -122,7 +122,7 @@ func (e *variables) number(name string) int {
 	s := e.text(name)
 	n, err := strconv.Atoi(s)
 	if e.err == nil && (err != nil || n < 0) {
-		e.err = fmt.Errorf("%s is %q, which is no rank or number of ranks", name, s)
+		e.err = fmt.Errorf("%s is %q, which is not a rank or a number of ranks", name, s)
 	}
 	return n
 }
@@ -148,18 +148,18 @@ func firstHost(list string) (string, error) {
 			first, _, _ := strings.Cut(list[i+1:max(i+end, i+1)], ",")
 			first, _, _ = strings.Cut(first, "-")
 			if end < 0 || first == "" || strings.Trim(first, "0123456789") != "" {
-				return "", fmt.Errorf("%q is no list of hosts", list)
+				return "", fmt.Errorf("%q is not a list of hosts", list)
 			}
 			host.WriteString(first)
 			i += end
 		case ']':
-			return "", fmt.Errorf("%q is no list of hosts", list)
+			return "", fmt.Errorf("%q is not a list of hosts", list)
 		default:
 			host.WriteByte(list[i])
 		}
 	}
 	if host.Len() == 0 {
-		return "", fmt.Errorf("%q is no list of hosts", list)
+		return "", fmt.Errorf("%q is not a list of hosts", list)
 	}
 	return host.String(), nil
 }

@@ -33,7 +33,7 @@ func TestEnvironment(t *testing.T) {
 		},
 		"own without a size":     {"GPK_RANK=0 GPK_ADDR=a:7", place{}, "GPK_SIZE is not set"},
 		"own without an address": {"GPK_RANK=0 GPK_SIZE=2", place{}, "GPK_ADDR is not set"},
-		"own without a port":     {"GPK_RANK=0 GPK_SIZE=2 GPK_ADDR=a", place{}, `"a" is no host:port`},
+		"own without a port":     {"GPK_RANK=0 GPK_SIZE=2 GPK_ADDR=a", place{}, `"a" is not host:port`},
 		"own beyond the size":    {"GPK_RANK=2 GPK_SIZE=2 GPK_ADDR=a:7", place{}, "rank 2 of 2"},
 		"no number":              {"GPK_RANK=x GPK_SIZE=2 GPK_ADDR=a:7", place{}, `GPK_RANK is "x"`},
 		"negative":               {"GPK_RANK=-1 GPK_SIZE=2 GPK_ADDR=a:7", place{}, `GPK_RANK is "-1"`},

@@ -103,7 +103,7 @@ func (g *Group) Explain() string {
 }
 
 // errClosed is the error of a closed, nil or zero group.
-var errClosed = fmt.Errorf("%w: the group was closed or is not one", gpk.ErrUnsupported)
+var errClosed = fmt.Errorf("%w: the group is closed, nil or zero", gpk.ErrUnsupported)
 
 // Run calls f once for each rank of this process, each in a goroutine, and waits until all ranks
 // of the job are done. Every rank's Run returns the same: nil, or the first error of any rank, as

@@ -53,7 +53,7 @@ func (m *meetings) of(name string, n int) *meeting {
 	return &o.meeting
 }
 
-var errTwice = fmt.Errorf("%w: two goroutines make calls of one Comm", gpk.ErrUnsupported)
+var errTwice = fmt.Errorf("%w: two goroutines use one Comm at the same time", gpk.ErrUnsupported)
 
 // arrive registers the call of a rank, and returns the number of the gathering. place is the rank's index among those
 // of the process. difference returns the error of calls that differ.

@@ -88,7 +88,7 @@ func (c *Comm) ready(ctx context.Context, peer int) error {
 		return errClosed
 	}
 	if peer == c.me {
-		return fmt.Errorf("%w: a message of rank %d to itself", gpk.ErrUnsupported, peer)
+		return fmt.Errorf("%w: rank %d cannot send a message to itself or receive one", gpk.ErrUnsupported, peer)
 	}
 	return c.within(peer)
 }

@@ -99,7 +99,7 @@ func Engine(name EngineName) Option {
 func Environment(get func(string) string) Option {
 	return func(o *options) error {
 		if get == nil {
-			return fmt.Errorf("%w: Environment of a nil function", gpk.ErrUnsupported)
+			return fmt.Errorf("%w: Environment with a nil function", gpk.ErrUnsupported)
 		}
 		o.get = get
 		return nil

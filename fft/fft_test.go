@@ -33,7 +33,7 @@ func eps(dt gpk.DType) float64 {
 	return 0x1p-53
 }
 
-// definition is the transform by its formula, with compensated sums (Kahan) and angles reduced
+// definition returns the transform by its formula, with compensated sums (Kahan) and angles reduced
 // in integers.
 func definition(x []complex128, sign float64) []complex128 {
 	n := len(x)
@@ -93,10 +93,10 @@ func elements(t *testing.T, a *gpk.Array) []complex128 {
 	return x
 }
 
-// limit is the bound of the error relative to the norm of the result: Higham 2002, theorem 24.2,
-// gives log2(n) eta for powers of two with eta about 7 eps; Bluestein's algorithm has three
-// transforms of up to 4 n elements, and products between them. The error of the definition
-// is added.
+// limit returns the bound of the error relative to the norm of the result: Higham 2002, theorem
+// 24.2, gives log2(n) eta for powers of two with eta about 7 eps; Bluestein's algorithm has three
+// transforms of up to 4 n elements, and products between them. The error of the definition is
+// added.
 func limit(dt gpk.DType, n int) float64 {
 	stages := math.Log2(float64(n)) + 1
 	for _, p := range []int{2, 3, 5, 7, 11, 13} {

@@ -134,7 +134,7 @@ type gpuWork struct {
 func (t *gpuWork) plan(d *device.Device, dt dtype.DType, l layout.Layout) (*cufft.Plan, error) {
 	p, ok := cufft.New(t.kind, dt.Real() == dtype.Float64, t.lengths, l)
 	if !ok {
-		return nil, fmt.Errorf("%w: a transform of elements under strides %v", gpk.ErrUnsupported, l.Strides)
+		return nil, fmt.Errorf("%w: no transform of elements with strides %v", gpk.ErrUnsupported, l.Strides)
 	}
 	return cufft.PlanOf(d, p)
 }

@@ -39,7 +39,7 @@ func newStage[C number](p, s, m int) stage[C] {
 	return g
 }
 
-// lanes is the number of elements in 32 bytes.
+// lanes returns the number of elements in 32 bytes.
 func lanes[C number]() int {
 	if _, double := any(C(0)).(complex128); double {
 		return 2

@@ -40,7 +40,7 @@ func begin(name string, a *gpk.Array, few int, k kind, given []Option) (op *oper
 	}
 	switch dt := a.DType(); {
 	case dt.IsComplex() && k == realToComplex:
-		return op, fmt.Errorf("%w: %v; a transform of real numbers: FFT has complex ones", gpk.ErrDType, dt)
+		return op, fmt.Errorf("%w: %v; the transform takes real numbers, FFT complex ones", gpk.ErrDType, dt)
 	case dt.Real() != dtype.Float32 && dt.Real() != dtype.Float64:
 		return op, fmt.Errorf("%w: %v; transforms are of float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, dt)
 	}
@@ -100,7 +100,7 @@ func (op *operation) resolveAxes(shape []int, few int) error {
 			return err
 		}
 		if seen[d] {
-			return layout.Errorf("axis %d twice", axis)
+			return layout.Errorf("axis %d is named twice", axis)
 		}
 		seen[d] = true
 		op.axes[i] = d

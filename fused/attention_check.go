@@ -54,7 +54,7 @@ func checkAgreement(q, k, v []int) error {
 	case kv != v[lead]:
 		return layout.Errorf("k has %d heads, and v has %d", kv, v[lead])
 	case kv == 0 && heads != 0 || kv > 0 && heads%kv != 0:
-		return layout.Errorf("%d query heads are no multiple of %d KV heads", heads, kv)
+		return layout.Errorf("%d query heads are not a multiple of %d KV heads", heads, kv)
 	case k[rows] != v[rows]:
 		return layout.Errorf("%d keys and %d values", k[rows], v[rows])
 	case q[dim] != k[dim]:

@@ -25,7 +25,7 @@ func checkOffsets(offsets []int32, rows int) error {
 	}
 	for i, at := range offsets[1:] {
 		if at < offsets[i] {
-			return layout.Errorf("offset %d is %d, less than the one before it: offsets do not fall", i+1, at)
+			return layout.Errorf("offset %d is %d, less than the previous one: offsets must not decrease", i+1, at)
 		}
 	}
 	if last := offsets[len(offsets)-1]; int(last) != rows {
@@ -44,9 +44,9 @@ func flaggedOffsets(flags [2]int64, rows int) error {
 	case cutlass.OffsetsBegin:
 		return layout.Errorf("the offsets begin at %d, not at 0", at)
 	case cutlass.OffsetsFall:
-		return layout.Errorf("offset %d is %d, less than the one before it: offsets do not fall", i, at)
+		return layout.Errorf("offset %d is %d, less than the previous one: offsets must not decrease", i, at)
 	case cutlass.OffsetsEnd:
 		return layout.Errorf("the offsets end at %d, and there are %d rows", at, rows)
 	}
-	return fmt.Errorf("the kernel answers %d for the check of the offsets: rebuild the library with `gpk setup`", flags[0])
+	return fmt.Errorf("the kernel returns %d for the check of the offsets: rebuild the library with `gpk setup`", flags[0])
 }

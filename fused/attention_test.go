@@ -16,7 +16,7 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// hostOf is a view of new memory of the CPU, with elements of a Go type.
+// hostOf returns a view of new memory of the CPU, with elements of a Go type.
 func hostOf[T any](t *testing.T, dt dtype.DType, data []T, shape ...int) device.View {
 	t.Helper()
 	dev := devicetest.CPU(t)

@@ -34,7 +34,7 @@ type EmbedNorm struct {
 // layout.ErrShape or dtype.ErrDType. It looks only at types and layouts, and not at Dst.
 func (e *EmbedNorm) Check() ([]int, error) {
 	if n := len(e.Tables); n == 0 || n > EmbedTables || n != len(e.IDs) {
-		return nil, layout.Errorf("%d tables and %d arrays of ids; one of each at least, and at most %d", n, len(e.IDs), EmbedTables)
+		return nil, layout.Errorf("%d tables and %d arrays of ids; want one array of ids for each table, and from 1 to %d tables", n, len(e.IDs), EmbedTables)
 	}
 	lines, err := e.checkTables()
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *EmbedNorm) checkTables() (lines []int, err error) {
 		case id.DType != dtype.Int32 && id.DType != dtype.Int64:
 			return nil, fmt.Errorf("%w: the ids of table %d are %v, not int32 or int64; Cast(gpk.Int32) them", dtype.ErrDType, i, id.DType)
 		case found && !slices.Equal(id.Layout.Shape, lines):
-			return nil, layout.Errorf("the ids of table %d are %v, and those before them %v", i, id.Layout.Shape, lines)
+			return nil, layout.Errorf("the ids of table %d have shape %v, those of the table before it %v", i, id.Layout.Shape, lines)
 		case s[0] == 0 && id.Layout.Size() > 0:
 			return nil, layout.Errorf("table %d has no rows", i)
 		}
@@ -100,7 +100,7 @@ func PlanEmbedNorm(kind device.Kind, dt dtype.DType, n int) string {
 // needsWholeVectors returns the reason why no kernel that holds a line in registers accepts
 // lines of n elements.
 func needsWholeVectors(dt dtype.DType, n int) string {
-	return fmt.Sprintf("the kernel takes lines of whole vectors of 16 bytes, at most %d bytes, and not %d elements of %v", heldBytes, n, dt)
+	return fmt.Sprintf("the kernel takes lines of whole vectors of 16 bytes, at most %d bytes, not %d elements of %v", heldBytes, n, dt)
 }
 
 // heldBytes is the length in bytes of the longest line that a kernel can hold in registers:

@@ -30,7 +30,7 @@ func (r *NormResidual) Check() error {
 	}
 	x := r.X.Layout.Shape
 	if !slices.Equal(x, r.Residual.Layout.Shape) {
-		return layout.Errorf("x is %v, and the residual %v", x, r.Residual.Layout.Shape)
+		return layout.Errorf("x has shape %v, the residual %v", x, r.Residual.Layout.Shape)
 	}
 	if r.Gamma.DType == dtype.Invalid {
 		return ops.CheckNorm(x)

@@ -60,7 +60,7 @@ func PlanRoPE(kind device.Kind, turned int) RoPEPlan {
 	case turned <= 2*cutlass.RoPEPairs:
 		return RoPEPlan{RoPEKernel, "angles and products in float64"}
 	}
-	return RoPEPlan{RoPEComposed, fmt.Sprintf("the kernel turns at most %d features, and not %d: tables of cosines and sines from float64 angles, then a chain for each half of the pairs", 2*cutlass.RoPEPairs, turned)}
+	return RoPEPlan{RoPEComposed, fmt.Sprintf("the kernel rotates at most %d features, not %d: tables of cosines and sines from float64 angles, then a chain for each half of the pairs", 2*cutlass.RoPEPairs, turned)}
 }
 
 // Plan chooses the path of the embedding on a kind of device.

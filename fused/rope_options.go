@@ -42,7 +42,7 @@ type RoPEScaling struct {
 	OriginalPositions int     // original_max_position_embeddings, positive
 }
 
-// base is the base of the frequencies.
+// base returns the base of the frequencies.
 func (o *RoPEOptions) base() float64 {
 	if o.Base == 0 {
 		return 10000
@@ -65,9 +65,9 @@ func (o *RoPEOptions) check(dim int) error {
 	case !(b > 0) || math.IsInf(b, 1):
 		return fmt.Errorf("%w: a base of %v, which is not positive and finite", expr.ErrUnsupported, b)
 	case n < 0 || n > dim:
-		return layout.Errorf("%d features to turn, and x has %d", n, dim)
+		return layout.Errorf("Dim is %d features, and x has %d", n, dim)
 	case n%2 != 0:
-		return layout.Errorf("%d features do not divide into pairs; set Dim to an even number to turn only so many", n)
+		return layout.Errorf("%d features do not form pairs; set Dim to an even number to rotate only the first Dim features", n)
 	}
 	if o.Scaling == nil {
 		return nil

@@ -52,8 +52,8 @@ func (v variety) rounding(kind device.Kind) rounding {
 	return r
 }
 
-// factor is the largest |d| / (|A||B|) of a product of depth k before it is
-// stored, what the float64 reference loses itself included.
+// factor returns the largest |d| / (|A||B|) of a product of depth k before it is stored,
+// what the float64 reference loses itself included.
 func (r rounding) factor(k int, complex bool) float64 {
 	n, times := float64(k), 1.0
 	if complex {
@@ -68,7 +68,7 @@ func (r rounding) factor(k int, complex bool) float64 {
 	return times * (in + (1+in)*g(cuts, r.unit) + g(n, 0x1p-53))
 }
 
-// spacing is the distance of neighbours in a type at the magnitude |x|.
+// spacing returns the distance of neighbours in a type at the magnitude |x|.
 func spacing(dt gpk.DType, x float64) float64 {
 	p, lowest := 53, -1022
 	switch dt {
@@ -92,7 +92,7 @@ type epilogue struct {
 	op   expr.Op      // None: no activation
 }
 
-// before is the activation's argument.
+// before returns the activation's argument.
 func (e epilogue) before(v complex128, j int) complex128 {
 	if e.bias != nil {
 		v += e.bias[j]

@@ -215,7 +215,7 @@ func values[T gpk.Elem, R any](a *gpk.Array, f func(T) R) ([]R, error) {
 	return out, err
 }
 
-// poison is an array of a value that no test computes.
+// poison returns an array of a value that no test computes.
 func poison(dt gpk.DType, shape ...int) *gpk.Array {
 	if exact(dt) {
 		if dt == gpk.Bool {
@@ -301,7 +301,7 @@ func index(shape []int, f func(ix []int)) {
 	}
 }
 
-// at is the position of an index in a dense shape, broadcast axes at 0.
+// at returns the position of an index in a dense shape, broadcast axes at 0.
 func at(shape, ix []int) int {
 	p := 0
 	skip := len(ix) - len(shape)

@@ -235,7 +235,7 @@ func (s *suite) near(t *testing.T, what string, row *ops.Row, got, a, b tensor, 
 	})
 }
 
-// smallest is half the spacing of subnormals, the error of rounding there.
+// smallest returns half the spacing of subnormals, the error of rounding there.
 func smallest(dt gpk.DType) float64 {
 	switch dt {
 	case gpk.Float16:
@@ -248,8 +248,8 @@ func smallest(dt gpk.DType) float64 {
 	return 0x1p-1074
 }
 
-// integerResult is the exact result of a row on integers or Bool, as the result
-// type holds it.
+// integerResult returns the exact result of a row on integers or Bool, as the result type
+// holds it.
 func integerResult(row *ops.Row, dt gpk.DType, x, y int64) int64 {
 	width := int64(8 * dt.Size())
 	truth := func(b bool) int64 {

@@ -339,7 +339,7 @@ func testSpread(t *testing.T, s *suite) {
 	})
 }
 
-// fallback is the kernel that a plan names for data that do not fit.
+// fallback returns the kernel that a plan names for data that do not fit.
 func fallback(plan string) string {
 	for line := range strings.Lines(plan) {
 		if before, ok := strings.CutSuffix(strings.TrimSpace(line), ", where it does not"); ok {
@@ -350,7 +350,7 @@ func fallback(plan string) string {
 	return ""
 }
 
-// precisionOf is the precision of a kernel of float32 or complex64.
+// precisionOf returns the precision of a kernel of float32 or complex64.
 func precisionOf(kernel string) matmul.Precision {
 	for _, k := range cutlass.Kernels() {
 		if k.Name == kernel && k.Math == "tf32" {

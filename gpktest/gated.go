@@ -99,7 +99,8 @@ func testGated(t *testing.T, s *suite) {
 	}
 }
 
-// broadcastAt is the place of an index in an array of a shape that is broadcast to it.
+// broadcastAt returns the place of an index in an array of a shape that is broadcast to
+// it.
 func broadcastAt(shape, ix []int) int {
 	ix = slices.Clone(ix[len(ix)-len(shape):])
 	for d, n := range shape {

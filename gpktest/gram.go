@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// conjugate is the conjugate of the values.
+// conjugate returns the conjugate of the values.
 func conjugate(x tensor) tensor {
 	if exact(x.dt) {
 		return x

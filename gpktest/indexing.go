@@ -41,7 +41,7 @@ func (s *suite) indicesInto(dt gpk.DType, length int, shape ...int) tensor {
 	return x
 }
 
-// taken is the reference of Take.
+// taken returns the reference of Take.
 func taken(x, ix tensor, axis int) tensor {
 	span := len(ix.shape)
 	shape := slices.Concat(x.shape[:axis], ix.shape, x.shape[axis+1:])

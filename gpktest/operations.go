@@ -228,7 +228,8 @@ func (s *suite) reduced(t *testing.T, what string, op expr.Op, got, x tensor, ax
 	}
 }
 
-// reducedInts is the reduction of some elements of an integer type or Bool. v has the bits of those of Uint64.
+// reducedInts returns the reduction of some elements of an integer type or Bool. v has the bits of those of
+// Uint64.
 func reducedInts(op expr.Op, dt gpk.DType, v []int64, list []int) int64 {
 	var r, sign int64
 	if dt == gpk.Uint64 {

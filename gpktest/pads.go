@@ -181,7 +181,7 @@ func (s *suite) padsRecorded(t *testing.T, dt gpk.DType) {
 	}
 }
 
-// firstOf is the first variety of a type.
+// firstOf returns the first variety of a type.
 func firstOf(t *testing.T, dt gpk.DType) variety {
 	t.Helper()
 	for _, v := range varieties {

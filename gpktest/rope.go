@@ -157,7 +157,7 @@ func exactFrequency(base float64, n, i int) float64 {
 	return f
 }
 
-// pair is the features of pair i.
+// pair returns the features of pair i.
 func (c *ropeCase) pair(i int) (first, second int) {
 	if turned, _ := c.dims(); !c.Interleaved {
 		return i, i + turned/2
@@ -333,7 +333,7 @@ func testRoPEForms(t *testing.T, s *suite) {
 	})
 }
 
-// scaledDim is the even number of features of x.
+// scaledDim returns the even number of features of x.
 func scaledDim(x *gpk.Array) int { return x.Shape()[x.NDim()-1] &^ 1 }
 
 // leavesNothing computes and reads arrays in a scope, which frees them. Reading them settles

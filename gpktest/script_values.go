@@ -63,7 +63,7 @@ func newest(a, b *scope) *scope {
 	return a
 }
 
-// scope is the scope of what is computed from a variable.
+// scope returns the scope of what is computed from a variable.
 func (v *variable) scope() *scope { return newest(v.in, v.of.scope) }
 
 // reads notes an operand.

@@ -21,7 +21,7 @@ func (s *suite) someShape(least int) []int {
 	return shape
 }
 
-// signed is an axis of n, counted from the end in half of the cases.
+// signed returns an axis of n, counted from the end in half of the cases.
 func (s *suite) signed(axis, n int) int {
 	if s.rng.IntN(2) == 0 {
 		return axis - n

@@ -233,7 +233,7 @@ func (a *standardArray) alike(dt gpk.DType, g, w complex128) bool {
 	return !cmplx.IsInf(w) && cmplx.Abs(g-w) <= a.Ulp*lastPlace(dt)*cmplx.Abs(w)+a.Tol
 }
 
-// lastPlace is the distance from 1 to the next number of a type.
+// lastPlace returns the distance from 1 to the next number of a type.
 func lastPlace(dt gpk.DType) float64 { return math.Ldexp(1, 1-digitsOf[dt.Real()][0]) }
 
 // largestOf are the largest numbers of types.

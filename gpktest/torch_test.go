@@ -112,7 +112,7 @@ func (s *suite) torchCases() []*attentionCase {
 	return cases
 }
 
-// rowResult is a row of the result in float64, counted through batch, heads and queries.
+// rowResult returns a row of the result in float64, counted through batch, heads and queries.
 func (c *attentionCase) rowResult(row int) []float64 {
 	heads := c.kvHeads * c.group
 	batch, head := row/(heads*c.queries), row/c.queries%heads

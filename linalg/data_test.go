@@ -86,7 +86,7 @@ func (m wide) minus(b wide) wide {
 	return c
 }
 
-// norm is the Frobenius norm.
+// norm returns the Frobenius norm.
 func (m wide) norm() float64 {
 	largest := 0.0
 	for _, v := range m.data {
@@ -142,7 +142,7 @@ func rounded(dt gpk.DType, lead []int, list ...wide) *gpk.Array {
 	return gpk.FromSlice(data, append(append([]int{}, lead...), list[0].rows, list[0].cols)...).Cast(dt)
 }
 
-// normal is a matrix of normally distributed elements.
+// normal returns a matrix of normally distributed elements.
 func normal(r *rand.Rand, dt gpk.DType, rows, cols int) wide {
 	m := newWide(rows, cols)
 	for i := range m.data {
@@ -155,7 +155,7 @@ func normal(r *rand.Rand, dt gpk.DType, rows, cols int) wide {
 	return m
 }
 
-// unitary is a product of random reflectors.
+// unitary returns a product of random reflectors.
 func unitary(r *rand.Rand, dt gpk.DType, n int) wide {
 	q := eye(n)
 	for range min(n, 4) {
@@ -195,7 +195,7 @@ var kinds = map[string]func(r *rand.Rand, dt gpk.DType, rows, cols int) wide{
 	},
 }
 
-// positive is a Hermitian positive definite matrix of a kind.
+// positive returns a Hermitian positive definite matrix of a kind.
 func positive(r *rand.Rand, dt gpk.DType, kind string, n int) wide {
 	if kind == "nearly singular" { // eigenvalues from 1 to 8 n^2 eps: Higham's condition for success
 		q, d := unitary(r, dt, n), newWide(n, n)

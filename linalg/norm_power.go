@@ -25,7 +25,7 @@ func MatrixNorm(a *gpk.Array, order ...float64) *gpk.Array {
 		case 1:
 			return op.matrixNorms(a, order[0])
 		}
-		return nil, fmt.Errorf("%w: %d orders of the norm", gpk.ErrUnsupported, len(order))
+		return nil, fmt.Errorf("%w: %d orders of the norm; want at most one", gpk.ErrUnsupported, len(order))
 	})
 }
 

@@ -41,7 +41,7 @@ func Refine(a, b *gpk.Array, opts ...Option) (x *gpk.Array, report Refinement) {
 	op, err := begin("Refine", opts, Positive, square, a, b)
 	if err == nil {
 		if dt := a.DType(); dt != gpk.Float64 && dt != gpk.Complex128 {
-			err = fmt.Errorf("%w: %v; Refine has answers in float64 and complex128: Solve has others", gpk.ErrDType, dt)
+			err = fmt.Errorf("%w: %v; Refine solves in float64 and complex128, Solve in all types", gpk.ErrDType, dt)
 		}
 	}
 	x = op.solved(err, a, b, func(b *gpk.Array, lead []int) (*gpk.Array, error) {

@@ -61,7 +61,7 @@ func (s solver) eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.
 		return nil, nil, err
 	}
 	if i, value, found := info.first(); found {
-		return nil, nil, memberError(fmt.Errorf("%w: %d elements beside the diagonal", ErrNoConvergence, value), i, lead)
+		return nil, nil, memberError(fmt.Errorf("%w: %d elements off the diagonal have not vanished", ErrNoConvergence, value), i, lead)
 	}
 	values = by.undo(op, kind, results[1])
 	if !vectors {

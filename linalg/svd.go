@@ -132,7 +132,7 @@ func (op *operation) limit(a *gpk.Array, given []float64) (float64, error) {
 		s := a.Shape()
 		return float64(max(s[len(s)-1], s[len(s)-2])) * op.engine(a).epsilon(), nil
 	case len(given) > 1:
-		return 0, fmt.Errorf("%w: %d limits of the singular values", gpk.ErrUnsupported, len(given))
+		return 0, fmt.Errorf("%w: %d limits of the singular values; want at most one", gpk.ErrUnsupported, len(given))
 	case !(given[0] >= 0):
 		return 0, fmt.Errorf("%w: %v as the limit of the singular values; it must not be negative", gpk.ErrUnsupported, given[0])
 	}
@@ -229,7 +229,7 @@ func (op *operation) conditions(a *gpk.Array, p []float64) ([]float64, error) {
 	case 1:
 		order = p[0]
 	default:
-		return nil, fmt.Errorf("%w: %d orders of the norm", gpk.ErrUnsupported, len(p))
+		return nil, fmt.Errorf("%w: %d orders of the norm; want at most one", gpk.ErrUnsupported, len(p))
 	}
 	switch {
 	case math.Abs(order) == 2:

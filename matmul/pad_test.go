@@ -31,7 +31,7 @@ func (h *hostPads) at(address uint64, n int) []byte {
 	panic("an address outside all buffers")
 }
 
-// hostBytes is the memory of a buffer of the CPU.
+// hostBytes returns the memory of a buffer of the CPU.
 func hostBytes(b *device.Buffer) []byte { return unsafe.Slice((*byte)(b.Ptr()), b.Size()) }
 
 func (h *hostPads) Pad(_ int, _ uint64, t dtype.DType, a, b cutlass.Padded) error {

@@ -66,7 +66,7 @@ func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bo
 	return cand, true
 }
 
-// partsBytes is the number of bytes that the addition of the parts reads and writes.
+// partsBytes returns the number of bytes that the addition of the parts reads and writes.
 func partsBytes(p Problem, parts, pitch int) int64 {
 	return int64(p.M) * (4*int64(parts)*int64(pitch) + int64(p.Out.Size())*int64(p.N))
 }

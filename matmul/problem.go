@@ -103,7 +103,7 @@ func (p Problem) checkResult() error {
 		return layout.Errorf("a product of %d x %d is not symmetric", p.M, p.N)
 	}
 	if (p.AbsSquare || p.Symmetric) && !p.Epilogue.IsZero() {
-		return fmt.Errorf("%w: a bias or an activation with AbsSquare or Symmetric", expr.ErrUnsupported)
+		return fmt.Errorf("%w: AbsSquare and Symmetric take no bias and no activation", expr.ErrUnsupported)
 	}
 	return nil
 }

@@ -223,7 +223,7 @@ func (p *Product) Run(s *device.Stream) error {
 		return err
 	}
 	if p.D.Buffer == nil || p.A.Buffer == nil || p.B.Buffer == nil {
-		return fmt.Errorf("%w: a product without memory", device.ErrDevice)
+		return fmt.Errorf("%w: an operand of the product has no buffer", device.ErrDevice)
 	}
 	if slices.Contains(p.D.Layout.Shape, 0) {
 		return nil

@@ -59,7 +59,7 @@ const (
 	maxGuarded  = 1 << 29 // k that the guard's numbers can tell from "not finite", 2^30
 )
 
-// guardLimit is the guard's limit for a real product of k terms.
+// guardLimit returns the guard's limit for a real product of k terms.
 func guardLimit(form cutlass.Form, k int) int {
 	share := scaledShare
 	if form == cutlass.FormSplit {
@@ -243,8 +243,8 @@ const (
 	fewRate       = 0.96 // likewise, for the kernel of few rows
 )
 
-// fewCycles is the predicted time of the kernel for few rows: the time to read B's plane
-// from memory, and all of A from L2 in each CTA.
+// fewCycles returns the predicted time of the kernel for few rows: the time to read B's
+// plane from memory, and all of A from L2 in each CTA.
 func fewCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	sms := c.MultiProcessors
 	if sms == 0 {

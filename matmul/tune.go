@@ -52,7 +52,7 @@ func measured(p Problem, dev *device.Device) (tuneChoice, bool) {
 	return tunerOf(dev).file.lookup(tuneKey(p))
 }
 
-// tuneKey is a problem's key in the file. Alignments above 16 bytes count as 16, the
+// tuneKey returns a problem's key in the file. Alignments above 16 bytes count as 16, the
 // largest that a kernel requires.
 func tuneKey(p Problem) string {
 	return fmt.Sprintf("%v, aligned to %d %d %d", p, min(p.AlignA, 16), min(p.AlignB, 16), min(p.AlignC, 16))

@@ -64,7 +64,7 @@ func (m *MultiHeadAttention) attend(x, positions *gpk.Array, opts gpk.AttentionO
 		return array.Failed(err)
 	}
 	if x.NDim() != rank {
-		return array.Failed(fmt.Errorf("%w: attention of %v, which has not %d axes", gpk.ErrShape, x.Shape(), rank))
+		return array.Failed(fmt.Errorf("%w: x has shape %v; attention takes %d axes", gpk.ErrShape, x.Shape(), rank))
 	}
 	if opts.Precision == matmul.Default {
 		opts.Precision = m.Query.Precision

@@ -157,7 +157,7 @@ func load(from Weights, name string, p *Parameter, dt gpk.DType) (a *gpk.Array, 
 	case !slices.Equal(shape, p.wholeShape()):
 		return a, fmt.Sprintf("%s is %v, not %v", name, shape, p.wholeShape()), nil
 	case !a.DType().IsFloat():
-		return a, fmt.Sprintf("%s is %v, which is no floating-point type", name, a.DType()), nil
+		return a, fmt.Sprintf("%s is %v, which is not a floating-point type", name, a.DType()), nil
 	case !dt.Valid() || a.DType() == dt:
 		return a, "", nil
 	}

@@ -72,7 +72,7 @@ func To(m Module, d *device.Device) error {
 // ErrDType.
 func Cast(m Module, dt gpk.DType) error {
 	if !dt.IsFloat() {
-		return fmt.Errorf("%w: Cast of a module to %v, which is no floating-point type", gpk.ErrDType, dt)
+		return fmt.Errorf("%w: Cast of a module to %v, which is not a floating-point type", gpk.ErrDType, dt)
 	}
 	return replace(m, func(a *gpk.Array) *gpk.Array {
 		if a.DType() == dt || !a.DType().IsFloat() {

@@ -81,7 +81,7 @@ func TestLoad(t *testing.T) {
 	if !errors.As(err, &wrong) || !errors.Is(err, gpk.ErrShape) {
 		t.Fatalf("%v", err)
 	}
-	for _, want := range []string{"missing: model.up.bias [12]", "unexpected: model.extra", "model.norm.weight is [9], not [8]", "model.down.bias is int64, which is no floating-point type"} {
+	for _, want := range []string{"missing: model.up.bias [12]", "unexpected: model.extra", "model.norm.weight is [9], not [8]", "model.down.bias is int64, which is not a floating-point type"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}

@@ -72,7 +72,7 @@ func NewParallelAttention(c *dist.Comm, m *MultiHeadAttention) (*ParallelAttenti
 	n := c.Size()
 	for _, heads := range []int{m.Heads, m.KVHeads} {
 		if heads%n != 0 {
-			return nil, fmt.Errorf("%w: %d heads and %d heads of keys cannot be dealt to %d ranks: %d does not divide %d", gpk.ErrShape, m.Heads, m.KVHeads, n, n, heads)
+			return nil, fmt.Errorf("%w: %d heads and %d heads of keys cannot be divided among %d ranks: %d does not divide %d", gpk.ErrShape, m.Heads, m.KVHeads, n, n, heads)
 		}
 	}
 	cut := cutting{c: c}

@@ -68,7 +68,7 @@ func TestParallelRefusals(t *testing.T) {
 			return errors.New("a layer of sizes that 3 ranks do not divide")
 		}
 		for i, err := range []error{err1, err2, err3, err4, err5, err6} {
-			say := []string{"3 does not divide 8", "3 does not divide 8", "up: shape: 11008 features cannot be dealt to 3 ranks", "3 does not divide 8", "8 heads", "3 does not divide 2"}[i]
+			say := []string{"3 does not divide 8", "3 does not divide 8", "up: shape: 11008 features cannot be divided among 3 ranks", "3 does not divide 8", "8 heads", "3 does not divide 2"}[i]
 			if !errors.Is(err, gpk.ErrShape) || !strings.Contains(err.Error(), say) {
 				return fmt.Errorf("%d: %v", i, err)
 			}

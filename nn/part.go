@@ -24,14 +24,14 @@ func (p *Parameter) wholeShape() []int {
 // part returns the rank's part of p along an axis, on the rank's device.
 func (p *Parameter) part(axis int, c *dist.Comm) (*Parameter, error) {
 	if axis >= len(p.shape) {
-		return nil, fmt.Errorf("%w: a parameter of shape %v has no axis %d to deal to ranks", gpk.ErrShape, p.shape, axis)
+		return nil, fmt.Errorf("%w: a parameter of shape %v has no axis %d to divide among ranks", gpk.ErrShape, p.shape, axis)
 	}
 	n := p.shape[axis]
 	if p.slice != nil {
 		return nil, fmt.Errorf("%w: a parameter that is already a rank's part", gpk.ErrUnsupported)
 	}
 	if n%c.Size() != 0 {
-		return nil, fmt.Errorf("%w: %d features cannot be dealt to %d ranks: %d does not divide %d", gpk.ErrShape, n, c.Size(), c.Size(), n)
+		return nil, fmt.Errorf("%w: %d features cannot be divided among %d ranks: %d does not divide %d", gpk.ErrShape, n, c.Size(), c.Size(), n)
 	}
 	size := n / c.Size()
 	part := NewParameter(p.shape...)

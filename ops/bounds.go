@@ -29,7 +29,7 @@ func UniformBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 	case !dt.Valid(): // the caller reports it
 		return p, nil
 	case dt == dtype.Bool:
-		return p, fmt.Errorf("%w: no uniform numbers of %v; compare ones of floats", dtype.ErrDType, dt)
+		return p, fmt.Errorf("%w: no uniform numbers of %v; compare uniform floating-point numbers instead", dtype.ErrDType, dt)
 	case !Finite(lo, hi):
 		return p, fmt.Errorf("%w: the bounds %v and %v", ErrNonFinite, lo, hi)
 	case dt.IsInteger():
@@ -56,7 +56,7 @@ func UniformBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 func NormalBounds(dt dtype.DType, mean, std float64) error {
 	switch {
 	case dt.Valid() && !dt.IsFloat():
-		return fmt.Errorf("%w: no normal distribution of %v; Cast one of floats", dtype.ErrDType, dt)
+		return fmt.Errorf("%w: no normal distribution of %v; Cast floating-point numbers instead", dtype.ErrDType, dt)
 	case !Finite(mean, std):
 		return fmt.Errorf("%w: mean %v and standard deviation %v", ErrNonFinite, mean, std)
 	case dt.Valid() && !Holds(dt, mean, std):

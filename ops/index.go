@@ -81,7 +81,7 @@ func (t takeCall) onGPU(s *device.Stream, axis int, fail func(error) error) erro
 	}
 	dst := t.dst
 	if s.Capturing() {
-		return fmt.Errorf("%w: Take in a captured sequence: whether its indices lie on the axis is not known before it runs", expr.ErrUnsupported)
+		return fmt.Errorf("%w: Take in a captured sequence: its indices are checked only when it runs", expr.ErrUnsupported)
 	}
 	if dst.Layout.Size() > 0 && deviceapi.Fresh(dst.Buffer) {
 		failure, _, err := t.launch(s, judge)

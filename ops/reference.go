@@ -69,7 +69,7 @@ func refSign(x, _ complex128) complex128 {
 	return x
 }
 
-// refSqrt is the real square root for non-negative real numbers, and cmplx.Sqrt otherwise.
+// refSqrt returns the real square root for non-negative real numbers, and cmplx.Sqrt otherwise.
 func refSqrt(x, _ complex128) complex128 {
 	if imag(x) == 0 && real(x) >= 0 {
 		return complex(math.Sqrt(real(x)), imag(x))

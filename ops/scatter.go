@@ -196,7 +196,7 @@ func ScatterAdd(s *device.Stream, dst, indices, values, x device.View, outside e
 func scatterAdd(s *device.Stream, judge func([2]int64) error, dst, indices, values, x device.View, c cutlass.ScatterAdd) error {
 	dev := s.Device()
 	if s.Capturing() {
-		return fmt.Errorf("%w: ScatterAdd in a captured sequence: whether its indices lie on the axis is not known before it runs", expr.ErrUnsupported)
+		return fmt.Errorf("%w: ScatterAdd in a captured sequence: its indices are checked only when it runs", expr.ErrUnsupported)
 	}
 	lib := dev.Library()
 	need, err := lib.ScatterAddWorkspace(dev.Info().Index, &c)

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/profile"
 )
 
-// exampleRun is a run of three operations, each called ten times.
+// exampleRun returns a run of three operations, each called ten times.
 func exampleRun(product time.Duration) *profile.Report {
 	r := &profile.Report{
 		Name: "inference", Duration: 2 * time.Second,

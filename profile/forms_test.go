@@ -16,7 +16,7 @@ import (
 
 func pointer[T any](v T) *T { return &v }
 
-// sample is a report of two devices, four goroutines and spans, with seeded times.
+// sample returns a report of two devices, four goroutines and spans, with seeded times.
 func sample(t *testing.T) *profile.Report {
 	rng := testrand.New(t)
 	r := &profile.Report{

@@ -2,7 +2,8 @@ package quantum
 
 import "golang.org/x/sys/unix"
 
-// processorTime is the time that the process has spent on processors, in nanoseconds.
+// processorTime returns the time that the process has spent on processors, in
+// nanoseconds.
 func processorTime() int64 { return clock(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
 // threadTime is that of the calling thread.

@@ -83,7 +83,7 @@ func Gram(ctx context.Context, c *Circuit, x, y *gpk.Array, o Options) (_ *Resul
 }
 
 // errNoContext is the error of a nil context.
-var errNoContext = fmt.Errorf("%w: a nil context; context.Background() is one that never ends", gpk.ErrUnsupported)
+var errNoContext = fmt.Errorf("%w: a nil context; use context.Background() for no deadline", gpk.ErrUnsupported)
 
 // run computes the total entries of the plan.
 func (j *job) run(ctx context.Context, e engine, total int64, begun time.Time) (*Result, error) {

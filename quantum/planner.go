@@ -50,7 +50,8 @@ func (l *planner) insufficient(need int64, format string, args ...any) error {
 	return fmt.Errorf("%w: %s, which needs %s (%d bytes) of memory; the budget is %s", gpk.ErrOutOfMemory, fmt.Sprintf(format, args...), bytesize.Format(need), need, bytesize.Format(l.p.Budget))
 }
 
-// roundingWaste is the number of bytes that the pool's block sizes add to the state slots and to K.
+// roundingWaste returns the number of bytes that the pool's block sizes add to the state slots and
+// to K.
 func (l *planner) roundingWaste(slots []int, result int64) int64 {
 	n := deviceapi.BlockSize(result) - result
 	for _, rows := range slots {
@@ -112,7 +113,7 @@ func (l *planner) points() error {
 	}
 	l.single = saturated(int64(l.samples), saturated(3*int64(len(l.k.wires)), int64(l.o.Precision.dtype().Size())))
 	if two := saturated(2, l.state); l.single+two > l.usable {
-		return l.insufficient(l.single+two+l.reserve, "one tile is two states of %s and workspace, beside the single qubits of %d samples", bytesize.Format(l.state), l.samples)
+		return l.insufficient(l.single+two+l.reserve, "one tile is two states of %s and workspace, besides the single qubits of %d samples", bytesize.Format(l.state), l.samples)
 	}
 	l.usable, l.reserve = l.usable-l.single, l.reserve+l.single
 	return nil
@@ -177,7 +178,7 @@ func (l *planner) placeResult() error {
 	p := &l.p
 	if p.roundingWaste = l.roundingWaste(l.slots, l.result); p.States+p.roundingWaste+l.result > l.usable {
 		if !l.gpu {
-			return l.insufficient(p.States+p.roundingWaste+l.result+l.reserve, "K of %d x %d is %s beside the states (Options.Output writes it to a file instead)", l.n, l.columns, bytesize.Format(l.result))
+			return l.insufficient(p.States+p.roundingWaste+l.result+l.reserve, "K of %d x %d takes %s besides the states (Options.Output writes it to a file instead)", l.n, l.columns, bytesize.Format(l.result))
 		}
 		p.OnHost, l.result, p.roundingWaste = true, 0, l.roundingWaste(l.slots, 0)
 	}
@@ -190,7 +191,7 @@ func (l *planner) products() error {
 	p := &l.p
 	if l.gpu {
 		if least, ok := l.k.planTiles(p, l.n, l.columns, l.o); !ok {
-			return l.insufficient(p.States+p.Result+least, "products take %s beside the states", bytesize.Format(least))
+			return l.insufficient(p.States+p.Result+least, "products take %s besides the states", bytesize.Format(least))
 		}
 		return nil
 	}

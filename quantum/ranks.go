@@ -68,7 +68,7 @@ func (o *Options) checkRanks() error {
 	rank, ranks := o.rank()
 	switch {
 	case o.Group != nil && o.Shard != Shard{}:
-		return fmt.Errorf("%w: Group and Shard are both set; a group deals the parts itself", gpk.ErrUnsupported)
+		return fmt.Errorf("%w: Group and Shard are both set; a Group divides the work itself", gpk.ErrUnsupported)
 	case !o.ranked() && o.Shard != Shard{}:
 		return fmt.Errorf("%w: shard %d of %d", gpk.ErrShape, rank, ranks)
 	case !o.ranked() && o.File != "":
@@ -131,7 +131,7 @@ func (j *job) describe(c *Circuit, p *share) (r runFile, err error) {
 	return r, nil
 }
 
-// plannedPart is the part of a rank with its plan.
+// plannedPart returns the part of a rank with its plan.
 func (k *kernel) plannedPart(n, m int, d device.Info, o Options) (*share, Plan, error) {
 	rank, ranks := o.rank()
 	pt, err := k.newPart(n, m, o, rank, ranks, d.Kind == device.CUDA)
@@ -156,7 +156,7 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 		return nil, err
 	}
 	if against && columns == 0 {
-		return nil, fmt.Errorf("%w: y has no samples to deal to ranks", gpk.ErrShape)
+		return nil, fmt.Errorf("%w: y has no samples to divide among ranks", gpk.ErrShape)
 	}
 	j.plan, j.part = plan, p
 	var run runFile

@@ -51,7 +51,7 @@ func eachRankCase(t *testing.T, f func(t *testing.T, q rankCase, whole *Result))
 	}
 }
 
-// cpuRanks is a group of n ranks on the CPU in this process.
+// cpuRanks returns a group of n ranks on the CPU in this process.
 func cpuRanks(t *testing.T, n int) *dist.Group {
 	t.Helper()
 	d, err := device.Open("cpu")
@@ -61,7 +61,7 @@ func cpuRanks(t *testing.T, n int) *dist.Group {
 	return ranksOn(t, d, n)
 }
 
-// ranksOn is a group of n ranks on a device. On a GPU, data moves through the host.
+// ranksOn returns a group of n ranks on a device. On a GPU, data moves through the host.
 func ranksOn(t *testing.T, d *device.Device, n int) *dist.Group {
 	t.Helper()
 	t.Setenv("GPK_NCCL", "off")

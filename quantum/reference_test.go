@@ -69,7 +69,7 @@ func referenceGate(g gate, x []float64) (m [4]complex128, controlled bool) {
 	panic("two-qubit gates have no such matrix")
 }
 
-// referenceState is the state of one sample.
+// referenceState returns the state of one sample.
 func referenceState(c *Circuit, x []float64) []complex128 {
 	n := 1 << c.qubits
 	s := make([]complex128, n)
@@ -232,7 +232,7 @@ func values(t *testing.T, k *gpk.Array) []float64 {
 	return v
 }
 
-// worst is the largest difference; a NaN is infinite.
+// worst returns the largest difference; a NaN is infinite.
 func worst(got []float64, want [][]float64) float64 {
 	w := 0.0
 	for i, v := range flat(want) {

@@ -32,7 +32,7 @@ func distCommand(ctx context.Context, args []string, std streams) error {
 		return err
 	}
 	if *most < 8 {
-		return usageError{fmt.Errorf("-bytes %d: at least 8", *most)}
+		return usageError{fmt.Errorf("-bytes %d: want at least 8", *most)}
 	}
 	options := []dist.Option{dist.Timeout(*timeout)}
 	if *engine != "" {

@@ -29,7 +29,7 @@ func (f *gramFlags) parts() (s quantum.Shard, err error) {
 	i, wrong := strconv.Atoi(index)
 	n, wrong2 := strconv.Atoi(of)
 	if wrong != nil || wrong2 != nil || n < 1 || i < 0 || i >= n {
-		return s, fmt.Errorf("-shard %s: i/n with i from 0 to n-1", f.shard)
+		return s, fmt.Errorf("-shard %s: want i/n with i from 0 to n-1", f.shard)
 	}
 	return quantum.Shard{Index: i, Of: n}, nil
 }

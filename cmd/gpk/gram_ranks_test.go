@@ -28,10 +28,10 @@ func TestShardFlags(t *testing.T) {
 		status int
 		says   string
 	}{
-		{gram + " -shard 4/4", exitUsage, "-shard 4/4: i/n with i from 0 to n-1"},
-		{gram + " -shard -1/4", exitUsage, "-shard -1/4: i/n"},
-		{gram + " -shard 2", exitUsage, "-shard 2: i/n"},
-		{gram + " -shard 0/2x", exitUsage, "-shard 0/2x: i/n"},
+		{gram + " -shard 4/4", exitUsage, "-shard 4/4: want i/n with i from 0 to n-1"},
+		{gram + " -shard -1/4", exitUsage, "-shard -1/4: want i/n"},
+		{gram + " -shard 2", exitUsage, "-shard 2: want i/n"},
+		{gram + " -shard 0/2x", exitUsage, "-shard 0/2x: want i/n"},
 		{gram + " -shard 0/99999", exitFailed, "rank 0 of 99999"},
 		{gram + " -shard 0/2 -plot p.png", exitUsage, "-plot needs all of K"},
 		{gram + " -shard 0/2", 0, "shard 0/2 is done; " + k + " is complete when all shards are"},

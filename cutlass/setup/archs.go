@@ -103,7 +103,7 @@ func gencode(sm int, archs []string) []string {
 // jobMemory is the peak memory of one nvcc on a CUTLASS unit.
 const jobMemory = 6 << 30
 
-// DefaultJobs is the number of concurrent compilers: one per core, but at most one for
+// DefaultJobs returns the number of concurrent compilers: one per core, but at most one for
 // every 6 GB of memory, and at least one.
 func DefaultJobs() int {
 	jobs := runtime.GOMAXPROCS(0)
@@ -113,8 +113,8 @@ func DefaultJobs() int {
 	return max(jobs, 1)
 }
 
-// memoryLimit is the memory of the machine or, if that is less, of the container, in bytes;
-// 0 if neither is known.
+// memoryLimit returns the memory of the machine or, if that is less, of the container, in
+// bytes; 0 if neither is known.
 func memoryLimit() int64 {
 	var limit int64
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {

@@ -171,8 +171,9 @@ func (b *builder) install(ctx context.Context, w wheels) (string, error) {
 	return dir, finish(target, dir)
 }
 
-// environment is the environment of the process without variables that would silently
-// change nvcc's flags, and with a folder for temporary files that the next run removes.
+// environment returns the environment of the process without variables that would
+// silently change nvcc's flags, and with a folder for temporary files that the next run
+// removes.
 func (b *builder) environment() []string {
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
 		return strings.HasPrefix(s, "NVCC_") || strings.HasPrefix(s, "TMPDIR=")
@@ -185,7 +186,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// tail is the end of a command's output, which contains the error.
+// tail returns the end of a command's output, which contains the error.
 func tail(out []byte) string {
 	const lines, bytes = 40, 8 << 10
 	text := strings.TrimRight(string(out), "\n")

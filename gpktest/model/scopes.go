@@ -18,7 +18,7 @@ type scope struct {
 	kept   []*store
 }
 
-// newest is the scope that was opened last.
+// newest returns the scope that was opened last.
 func newest(a, b *scope) *scope {
 	if a == nil || b != nil && b.id > a.id {
 		return b

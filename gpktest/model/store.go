@@ -60,7 +60,7 @@ func (p *program) newHandle(a *gpk.Array, st *store, shape, at []int, in *scope)
 	return h
 }
 
-// nextName is the name of the handle that is made next.
+// nextName returns the name of the handle that is made next.
 func (p *program) nextName() string {
 	if p.made == 0 {
 		return fmt.Sprintf("v%d", p.step)
@@ -234,7 +234,7 @@ func (p *program) forget() {
 	}
 }
 
-// step is the step that made a handle.
+// step returns the step that made a handle.
 func (h *handle) step() int { return h.id >> 8 }
 
 // check compares an array with its model.
@@ -307,7 +307,7 @@ func (p *program) checkAll() {
 	}
 }
 
-// bufferArray is an array over memory that is there.
+// bufferArray returns an array over memory that is there.
 func bufferArray(b *device.Buffer) *gpk.Array { return array.FromBuffer(b, gpk.Float32, 1) }
 
 // number is a Go type of elements.

@@ -16,7 +16,7 @@ func Diff[A Operand](o Operation[A], a A, n, axis int) A {
 		err = supports(expr.Sub, a.DType())
 	}
 	if err == nil && n < 0 {
-		err = layout.Errorf("differences of order %d", n)
+		err = layout.Errorf("differences of the negative order %d", n)
 	}
 	if err != nil {
 		return o.Failed(err)

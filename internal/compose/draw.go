@@ -137,7 +137,7 @@ func checkChoice[A Operand](n, k int, replace bool, weights []A) error {
 	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != n):
 		return layout.Errorf("weights of shape %v for %d numbers", weights[0].Shape(), n)
 	case len(weights) == 1 && weights[0].DType().IsComplex():
-		return fmt.Errorf("%w: weights of %v", dtype.ErrDType, weights[0].DType())
+		return fmt.Errorf("%w: the weights are %v, not real numbers", dtype.ErrDType, weights[0].DType())
 	}
 	return nil
 }

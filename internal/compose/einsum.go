@@ -63,7 +63,7 @@ func evaluate[A Operand](o Operation[A], e *equation, as []A) A {
 	uses, lone := labelUses(e, terms)
 	operands, output, lengths, err := masks(e, terms)
 	if dt := as[0].DType(); err == nil && dt == dtype.Bool && (lone || len(as) > 1) {
-		err = fmt.Errorf("%w: a sum of products of bool; Cast(gpk.Int32) first", dtype.ErrDType)
+		err = fmt.Errorf("%w: bool has no sums of products; Cast(gpk.Int32) first", dtype.ErrDType)
 	} else if err == nil && (lone || len(as) > 1) && !dt.HasProducts() {
 		err = noProducts(dt)
 	}

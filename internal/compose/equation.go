@@ -44,7 +44,7 @@ func (e *equation) fault(at int, format string, args ...any) error {
 func parse(text string, shapes [][]int) (*equation, error) {
 	e := &equation{text: text, lengths: map[rune]int{}}
 	if !utf8.ValidString(text) {
-		return nil, layout.Errorf("the equation %q is no UTF-8", text)
+		return nil, layout.Errorf("the equation %q is not UTF-8", text)
 	}
 	explicit, err := e.scan()
 	if err != nil {

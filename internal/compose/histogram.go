@@ -55,7 +55,7 @@ func HistogramEdges[A Operand](o Operation[A], a, edges A) A {
 		err = layout.Errorf("edges of shape %v; want one axis of two or more edges", edges.Shape())
 	}
 	if err == nil && (edges.DType().IsComplex() || edges.DType() == dtype.Bool) {
-		err = fmt.Errorf("%w: edges of %v", dtype.ErrDType, edges.DType())
+		err = fmt.Errorf("%w: the edges are %v, not real numbers", dtype.ErrDType, edges.DType())
 	}
 	if err != nil {
 		return o.Failed(err)
@@ -113,7 +113,7 @@ func BinCount[A Operand](o Operation[A], a A, minLength int, weights ...A) A {
 func checkBinCount[A Operand](a A, minLength int, weights []A) error {
 	switch {
 	case !a.DType().IsInteger():
-		return fmt.Errorf("%w: BinCount of %v; Cast(gpk.Int64) it", dtype.ErrDType, a.DType())
+		return fmt.Errorf("%w: BinCount counts integers, not %v; Cast(gpk.Int64) them", dtype.ErrDType, a.DType())
 	case a.NDim() != 1:
 		return layout.Errorf("BinCount of shape %v; want one axis", a.Shape())
 	case minLength < 0:
@@ -123,7 +123,7 @@ func checkBinCount[A Operand](a A, minLength int, weights []A) error {
 	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != a.Size()):
 		return layout.Errorf("BinCount with weights of shape %v for elements of shape %v", weights[0].Shape(), a.Shape())
 	case len(weights) == 1 && weights[0].DType().IsComplex():
-		return fmt.Errorf("%w: weights of %v", dtype.ErrDType, weights[0].DType())
+		return fmt.Errorf("%w: the weights are %v, not real numbers", dtype.ErrDType, weights[0].DType())
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func edgesOf[A Operand](o Operation[A], bins int, lo, hi float64) (edges A, err 
 // histogram returns the number of elements between edges in ascending order, Float64.
 func histogram[A Operand](o Operation[A], a, edges A) (counts A, err error) {
 	if err = o.Check(); err == nil && (a.DType().IsComplex() || a.DType() == dtype.Bool) {
-		err = fmt.Errorf("%w: a histogram of %v", dtype.ErrDType, a.DType())
+		err = fmt.Errorf("%w: the elements are %v, not real numbers", dtype.ErrDType, a.DType())
 	}
 	if err != nil {
 		return counts, err

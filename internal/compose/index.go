@@ -41,7 +41,7 @@ func At[A Operand](o Operation[A], a A, index ...int) A {
 func checkIndices[A Operand](o Operation[A], a A, n int) error {
 	err := o.Check()
 	if err == nil && n > a.NDim() {
-		err = layout.Errorf("%d indices into %d axes", n, a.NDim())
+		err = layout.Errorf("%d indices for an array with %d axes", n, a.NDim())
 	}
 	return err
 }
@@ -59,7 +59,7 @@ func TakeAlongAxis[A Operand](o Operation[A], a, indices A, axis int) A {
 		err = indexType(indices)
 	}
 	if err == nil && a.NDim() != indices.NDim() {
-		err = layout.Errorf("indices with %d axes into %d", indices.NDim(), a.NDim())
+		err = layout.Errorf("indices with %d axes for an array with %d", indices.NDim(), a.NDim())
 	}
 	if err == nil {
 		axis, err = layout.Axis(axis, a.NDim())

@@ -31,7 +31,7 @@ func checkPair[A Operand](o Operation[A], a, b A) error {
 func TensorDot[A Operand](o Operation[A], a, b A, aAxes, bAxes []int) A {
 	err := checkPair(o, a, b)
 	if err == nil && len(aAxes) != len(bAxes) {
-		err = layout.Errorf("%d axes of a and %d of b", len(aAxes), len(bAxes))
+		err = layout.Errorf("%d axes of a are paired with %d of b", len(aAxes), len(bAxes))
 	}
 	var of, with subscript
 	if err == nil {

@@ -24,7 +24,7 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 		err = indexType(indices)
 	}
 	if err == nil && a.NDim() != indices.NDim() {
-		err = layout.Errorf("indices with %d axes into %d", indices.NDim(), a.NDim())
+		err = layout.Errorf("indices with %d axes for an array with %d", indices.NDim(), a.NDim())
 	}
 	if err != nil {
 		return o.Failed(err)

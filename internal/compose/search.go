@@ -19,7 +19,7 @@ import (
 func SearchSorted[A Operand](o Operation[A], a, values A, right bool) A {
 	err := o.Check()
 	if err == nil && a.NDim() != 1 {
-		err = layout.Errorf("a search in %v, which has not one axis", a.Shape())
+		err = layout.Errorf("a search in an array of shape %v; want one axis", a.Shape())
 	}
 	if err == nil {
 		err = supports(expr.Sort, a.DType())

@@ -20,7 +20,7 @@ import (
 func IndexSelect[A Operand](o Operation[A], a, indices A, axis int) A {
 	d, n, err := along(o, a, axis)
 	if err == nil && indices.NDim() != 1 {
-		err = layout.Errorf("indices of shape %v, which have not one axis", indices.Shape())
+		err = layout.Errorf("indices of shape %v; want one axis", indices.Shape())
 	}
 	if err == nil && indices.DType() == dtype.Bool && indices.Size() != n {
 		err = layout.Errorf("a mask of %d elements for axis %d, which has length %d", indices.Size(), axis, n)

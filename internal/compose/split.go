@@ -9,7 +9,7 @@ import "github.com/gpk-go/gpk/layout"
 func Split[A Operand](o Operation[A], a A, n, axis int) []A {
 	d, length, err := along(o, a, axis)
 	if err == nil && (n < 1 || length%n != 0) {
-		err = layout.Errorf("%d equal parts of axis %d of %v", n, axis, a.Shape())
+		err = layout.Errorf("axis %[2]d of %[3]v does not divide into %[1]d equal parts", n, axis, a.Shape())
 	}
 	if err != nil {
 		return failures(o, err, parts(n))
@@ -38,7 +38,7 @@ func SplitAt[A Operand](o Operation[A], a A, axis int, at ...int) []A {
 			cuts[i] += length
 		}
 		if err == nil && (cuts[i] < last || cuts[i] > length) {
-			err = layout.Errorf("a cut in front of index %d of axis %d of %v, after one in front of %d", x, axis, a.Shape(), last)
+			err = layout.Errorf("cut %d of axis %d of %v lies outside the axis or before the previous cut, %d", x, axis, a.Shape(), last)
 		}
 		last = cuts[i]
 	}
@@ -55,7 +55,7 @@ func SplitAt[A Operand](o Operation[A], a A, axis int, at ...int) []A {
 func Chunk[A Operand](o Operation[A], a A, n, axis int) []A {
 	d, length, err := along(o, a, axis)
 	if err == nil && n < 1 {
-		err = layout.Errorf("%d parts of axis %d of %v", n, axis, a.Shape())
+		err = layout.Errorf("%d parts of axis %d of %v; want at least one", n, axis, a.Shape())
 	}
 	if err != nil {
 		return failures(o, err, 1)

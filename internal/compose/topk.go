@@ -15,7 +15,7 @@ func TopK[A Operand](o Operation[A], a A, k, axis int) (values, indices A) {
 	d, n, err := ranked(o, a, axis)
 	shape := a.Shape()
 	if err == nil && (k < 0 || k > n) {
-		err = layout.Errorf("the %d largest along axis %d of %v", k, axis, shape)
+		err = layout.Errorf("k is %d, which is negative or above the length of axis %d of %v", k, axis, shape)
 	}
 	if err != nil {
 		return o.Failed(err), o.Failed(err)

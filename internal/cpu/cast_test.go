@@ -11,7 +11,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// convertValue is the reference of Cast: it converts v, a value from load, to type to.
+// convertValue returns the reference of Cast: it converts v, a value from load, to type
+// to.
 func convertValue(v any, to dtype.DType) any {
 	if to.IsComplex() {
 		if c, ok := v.(complex128); ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// exactBinary is the reference of the operations whose result is exact, on values from
+// exactBinary returns the reference of the operations whose result is exact, on values from
 // load. It returns nil if the type does not support the operation.
 func exactBinary(op expr.Op, t dtype.DType, a, b any) any {
 	switch x := a.(type) {

@@ -20,7 +20,7 @@ import (
 
 func addr[T any](v *T) unsafe.Pointer { return unsafe.Pointer(v) }
 
-// binaryValue is the reference of the real operations: exact, then rounded once.
+// binaryValue returns the reference of the real operations: exact, then rounded once.
 func binaryValue(op expr.Op, t dtype.DType, a, b any) any {
 	if isWhole(a) {
 		x, y := bigOf(a), bigOf(b)
@@ -61,8 +61,8 @@ func binaryValue(op expr.Op, t dtype.DType, a, b any) any {
 	return roundTo(exact, t)
 }
 
-// complexValue is the reference of the complex operations. It is exact, except for a final
-// rounding to float64 if both operands are finite and y is not 0.
+// complexValue returns the reference of the complex operations. It is exact, except for a final rounding to
+// float64 if both operands are finite and y is not 0.
 func complexValue(op expr.Op, a, b any) complex128 {
 	x, y := a.(complex128), b.(complex128)
 	switch op {
@@ -202,8 +202,7 @@ func TestComplexDivExtremes(t *testing.T) {
 	}
 }
 
-// unaryValue is the float64 reference of an operation, and whether the result
-// must be exact.
+// unaryValue returns the float64 reference of an operation, and whether the result must be exact.
 func unaryValue(op expr.Op, t dtype.DType, v any) (want any, exact bool) {
 	switch x := v.(type) {
 	case int64, uint64:

@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// foldType is the result type of a reduction, Invalid if t does not support it.
+// foldType returns the result type of a reduction, Invalid if t does not support it.
 func foldType(op expr.Op, t dtype.DType) dtype.DType {
 	switch op {
 	case expr.Sum, expr.Prod:
@@ -40,7 +40,7 @@ func foldType(op expr.Op, t dtype.DType) dtype.DType {
 	return dtype.Invalid
 }
 
-// foldValue is the reference of a reduction of v, and the error that is allowed.
+// foldValue returns the reference of a reduction of v, and the error that is allowed.
 func foldValue(op expr.Op, t dtype.DType, v []any) (want any, tol float64) {
 	unit := map[dtype.DType]float64{dtype.Float16: 0x1p-11, dtype.BFloat16: 0x1p-8, dtype.Float32: 0x1p-24, dtype.Complex64: 0x1p-24}[t]
 	if unit == 0 {

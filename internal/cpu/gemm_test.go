@@ -137,8 +137,8 @@ func withVariants(t *testing.T, f func(t *testing.T)) {
 	}
 }
 
-// bound is the largest error of a sum of k products whose absolute values
-// add up to abs, in a precision of unit roundoff u, in any order.
+// bound returns the largest error of a sum of k products whose absolute values add up to abs, in a
+// precision of unit roundoff u, in any order.
 func bound(k int, u, abs float64) float64 { return 1.01*float64(k+2)*u*abs + 1e-300 }
 
 const (

@@ -139,7 +139,7 @@ var lineChecks = []lineCheck{
 	}},
 }
 
-// start is the address of a tensor, nil for none.
+// start returns the address of a tensor, nil for none.
 func (x *tensor) start() unsafe.Pointer {
 	if x == nil {
 		return nil
@@ -155,8 +155,8 @@ func maxOf(v []any) float64 {
 	return m
 }
 
-// halfUnit is the error of one rounding to type t, working that of the type
-// computed in, smallestOf the spacing of t's subnormals.
+// halfUnit returns the error of one rounding to type t, working that of the type computed
+// in, smallestOf the spacing of t's subnormals.
 func halfUnit(t dtype.DType) float64 {
 	return map[dtype.DType]float64{dtype.Float16: 0x1p-11, dtype.BFloat16: 0x1p-8, dtype.Float32: 0x1p-24, dtype.Complex64: 0x1p-24, dtype.Float64: 0x1p-53, dtype.Complex128: 0x1p-53}[t]
 }

@@ -77,7 +77,7 @@ func (s *source[T]) dense(count, k int) (x []T, copied *buffer[T]) {
 	return copied.data, copied
 }
 
-// scratchLen is the scratch length that pack needs for panels of w lines and kc steps.
+// scratchLen returns the scratch length that pack needs for panels of w lines and kc steps.
 func (s *source[T]) scratchLen(w, kc int) int {
 	if s.load == nil {
 		return 0

@@ -22,7 +22,8 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// someNumber is a number of a normal distribution, now and then a small integer, an infinity or a NaN.
+// someNumber returns a number of a normal distribution, now and then a small integer, an infinity or a
+// NaN.
 func someNumber(rng *rand.Rand) float64 {
 	switch rng.IntN(40) {
 	case 0:

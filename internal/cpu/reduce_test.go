@@ -131,8 +131,8 @@ func checkSum(t *testing.T, x *tensor, axes uint32, layout string) {
 	}
 }
 
-// tree is the definition in Reduce, written recursively and slowly: it sums the elements of x
-// in the tree's order.
+// tree returns the definition in Reduce, written recursively and slowly: it sums the elements of x in
+// the tree's order.
 func tree(x []float32, lanes int) float32 {
 	var pairs func(v []float32) float32
 	pairs = func(v []float32) float32 {

@@ -109,7 +109,7 @@ func (t *nest) offset(k int) int {
 
 func (r *reduction[A]) put(i int, v []A) { r.store(unsafe.Add(r.dst, i*r.dsize), v) }
 
-// chunk is the number of elements of a full chunk.
+// chunk returns the number of elements of a full chunk.
 func (r *reduction[A]) chunk() int { return chunkRows * r.lanes }
 
 // groupChunks is the number of chunks in a unit of parallel work of a long sum. It is a

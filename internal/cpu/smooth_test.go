@@ -288,7 +288,7 @@ func TestHalfUnary(t *testing.T) {
 	}
 }
 
-// unaryReference is the float64 definition of an operation on a real number.
+// unaryReference returns the float64 definition of an operation on a real number.
 func unaryReference(op expr.Op) func(x float64) float64 {
 	if r, ok := bigmath.Smooth[op]; ok {
 		return r.Near

@@ -167,7 +167,7 @@ func withTruths(rng *rand.Rand, steps []expr.Step) (out []expr.Step) {
 	return out
 }
 
-// streamBytesOf is the number of elements from which stores are non-temporal.
+// streamBytesOf returns the number of elements from which stores are non-temporal.
 func streamBytesOf(dt dtype.DType) int { return 16 << 20 / dt.Size() }
 
 // samples returns all numbers below n, or some of them if there are many, with the last.

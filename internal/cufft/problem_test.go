@@ -44,7 +44,7 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-// at is the place of element i of the batch, by the formula of Problem.
+// at returns the place of element i of the batch, by the formula of Problem.
 func at(p Problem, i int) int {
 	var j [MaxRank]int
 	for d := p.Rank - 1; d >= 0; d-- {

@@ -12,7 +12,7 @@ import (
 )
 
 // errNone is the error of an Error that New has not made.
-var errNone = errors.New("a nil deferred error, or one that NewDeferredError has not made")
+var errNone = errors.New("a nil or zero deferred error; NewDeferredError returns one")
 
 // Error is an error that is not known yet.
 type Error struct {

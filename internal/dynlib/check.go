@@ -26,7 +26,7 @@ func Check(path string) error {
 	}
 	f, err := elf.Open(path)
 	if err != nil {
-		return fmt.Errorf("no shared library, or cut short: %w", err)
+		return fmt.Errorf("not a shared library, or truncated: %w", err)
 	}
 	defer f.Close()
 	machines := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
@@ -35,7 +35,7 @@ func Check(path string) error {
 	}
 	for _, s := range f.Sections {
 		if s.Type != elf.SHT_NOBITS && int64(s.Offset+s.FileSize) > info.Size() {
-			return fmt.Errorf("cut short: %w", io.ErrUnexpectedEOF)
+			return fmt.Errorf("truncated: %w", io.ErrUnexpectedEOF)
 		}
 	}
 	return nil

@@ -36,9 +36,9 @@ func TestFind(t *testing.T) {
 		want       []string
 	}{
 		{"nothing", "", nil, "", []string{"Thing was not found", "gpk setup -with thing", "GPK_TEST_THING"}},
-		{"text", "libthing.so.1", []byte("no library"), "", []string{"cannot be used", "the wheels of gpk setup", "no shared library"}},
+		{"text", "libthing.so.1", []byte("no library"), "", []string{"cannot be used", "the wheels of gpk setup", "not a shared library"}},
 		{"cut short", "libthing.so.2", whole[:len(whole)/2], "", []string{"cannot be used", "the wheels of gpk setup"}},
-		{"named", "other.so", []byte("no library"), "other.so", []string{"(GPK_TEST_THING)", "no shared library"}},
+		{"named", "other.so", []byte("no library"), "other.so", []string{"(GPK_TEST_THING)", "not a shared library"}},
 		{"relative folder", "libthing.so.2", []byte("no library"), ".", []string{"(GPK_TEST_THING)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,7 +51,7 @@ func New(dev *device.Device, dt dtype.DType, a, b []int, bias bool, act matmul.A
 // checkGram checks the options AbsSquare and Symmetric, which are for Gram matrices.
 func (p *Product) checkGram(o *matmul.Options, epilogue bool) error {
 	if epilogue {
-		return fmt.Errorf("%w: a bias or an activation with AbsSquare or Symmetric", expr.ErrUnsupported)
+		return fmt.Errorf("%w: AbsSquare and Symmetric take no bias and no activation", expr.ErrUnsupported)
 	}
 	if sh := &p.Shapes; o.Symmetric && (sh.M != sh.N || sh.Row != sh.Column) {
 		return layout.Errorf("a product of %d x %d is not symmetric", sh.M, sh.N)

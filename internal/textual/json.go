@@ -60,7 +60,7 @@ func FromJSON(text []byte) (dt dtype.DType, shape []int, raw []byte, err error) 
 	in.DisallowUnknownFields()
 	err = in.Decode(&d)
 	if err == nil && in.Decode(&struct{}{}) != io.EOF {
-		err = errors.New("text behind it")
+		err = errors.New("text after it")
 	}
 	if err != nil {
 		return dt, nil, nil, fmt.Errorf("%w: an array in JSON: %w", dtype.ErrDType, err)

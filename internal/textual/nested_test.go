@@ -47,7 +47,7 @@ func FuzzArray(f *testing.F) {
 	})
 }
 
-// repeated is the elements of shape, whose bytes repeat bits.
+// repeated returns the elements of shape, whose bytes repeat bits.
 func repeated(dt dtype.DType, bits []byte, shape []int) []byte {
 	n := dt.Size()
 	for _, d := range shape {

@@ -117,7 +117,7 @@ func (k *UserKernel) launch(op *array.Operation, o LaunchOptions, args []any, ar
 	for _, a := range arrays {
 		elements = max(elements, a.Size(), 1)
 		if v := array.Shown(a); !v.Dense() {
-			return layout.Errorf("elements of %v with strides %v do not lie dense; Contiguous copies them", v.Layout.Shape, v.Layout.Strides)
+			return layout.Errorf("elements of %v with strides %v are not contiguous; Contiguous copies them", v.Layout.Shape, v.Layout.Strides)
 		}
 	}
 	l, err := f.Fit(device.Launch{Grid: o.Grid, Block: o.Block, Shared: o.SharedBytes}, elements)
@@ -144,7 +144,7 @@ func (o *LaunchOptions) roles(args []any) (writes, reads []*array.Array, err err
 			return nil, nil, layout.Errorf("Written names argument %d of %d", i, len(args))
 		}
 		if _, ok := args[i].(*array.Array); !ok {
-			return nil, nil, fmt.Errorf("%w: Written names argument %d, which is no *Array", expr.ErrUnsupported, i)
+			return nil, nil, fmt.Errorf("%w: Written names argument %d, which is not an *Array", expr.ErrUnsupported, i)
 		}
 	}
 	for i, arg := range args {

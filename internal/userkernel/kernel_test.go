@@ -64,7 +64,7 @@ func fakeGPU(t *testing.T, log *[]launched) *device.Device {
 	return d
 }
 
-// pointer is an address of the fake device, whose memory is the host's.
+// pointer returns an address of the fake device, whose memory is the host's.
 func pointer(addr uint64) *float32 { return *(**float32)(unsafe.Pointer(&addr)) }
 
 func TestKernelLaunch(t *testing.T) {

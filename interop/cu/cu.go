@@ -26,7 +26,7 @@ func Device(d *device.Device) (cu.Device, error) {
 	}
 	info := d.Info()
 	if info.Kind != device.CUDA {
-		return cu.BadDevice, fmt.Errorf("interop/cu: %w: %s is no CUDA device", gpk.ErrDevice, info.Name)
+		return cu.BadDevice, fmt.Errorf("interop/cu: %w: %s is not a CUDA device", gpk.ErrDevice, info.Name)
 	}
 	return cu.Device(info.Index), nil
 }

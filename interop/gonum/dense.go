@@ -31,11 +31,11 @@ func (d dense[T]) check() error {
 	case d.rows < 0 || d.cols < 0:
 		return fmt.Errorf("%w: a matrix of %d x %d", gpk.ErrShape, d.rows, d.cols)
 	case d.stride < max(1, d.cols):
-		return fmt.Errorf("%w: stride %d of rows of %d", gpk.ErrShape, d.stride, d.cols)
+		return fmt.Errorf("%w: the stride %d is less than the row length %d", gpk.ErrShape, d.stride, d.cols)
 	case d.rows == 0 || d.cols == 0:
 		return nil
 	case d.cols > len(d.data) || d.rows > 1 && d.stride > (len(d.data)-d.cols)/(d.rows-1):
-		return fmt.Errorf("%w: %d rows of %d elements, %d apart, in a slice of %d", gpk.ErrShape, d.rows, d.cols, d.stride, len(d.data))
+		return fmt.Errorf("%w: %d rows of %d elements with stride %d in a slice of length %d", gpk.ErrShape, d.rows, d.cols, d.stride, len(d.data))
 	}
 	return nil
 }

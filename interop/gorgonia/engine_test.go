@@ -43,10 +43,10 @@ func normal[T gpk.Elem](r *rand.Rand) func() T {
 	}
 }
 
-// tolerance is the largest Frobenius error of a product over n, relative to that of the
-// products of absolute values: the bound of n roundings (Higham, Accuracy and Stability of
-// Numerical Algorithms, 2002, section 3.5), and of one to the result's type. The engines of
-// the tests ask for FullPrecision.
+// tolerance returns the largest Frobenius error of a product over n, relative to that of
+// the products of absolute values: the bound of n roundings (Higham, Accuracy and Stability
+// of Numerical Algorithms, 2002, section 3.5), and of one to the result's type. The engines
+// of the tests ask for FullPrecision.
 func tolerance[T gpk.Elem](n int) float64 {
 	var v T
 	steps := float64(n + 2)

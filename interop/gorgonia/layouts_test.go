@@ -40,7 +40,7 @@ func number[T gpk.Elem](re, im int) T {
 	return v
 }
 
-// wide is an element as a complex128.
+// wide returns an element as a complex128.
 func wide[T gpk.Elem](v T) complex128 {
 	switch x := any(v).(type) {
 	case float32:

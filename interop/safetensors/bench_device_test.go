@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// benchGPU is the GPU that these benchmarks load to, the default device while they run.
+// benchGPU returns the GPU that these benchmarks load to, the default device while they run.
 func benchGPU(b *testing.B) *device.Device {
 	b.Helper()
 	dev, err := device.Open("cuda")

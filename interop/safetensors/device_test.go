@@ -15,7 +15,7 @@ import (
 	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
-// fakeGPU is a device that is filled as a GPU is, and computes nothing.
+// fakeGPU returns a device that is filled as a GPU is, and computes nothing.
 func fakeGPU(memory int64) *device.Device {
 	return devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: memory}, device.CapabilitiesOf(90))
 }

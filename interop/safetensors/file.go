@@ -110,7 +110,7 @@ func inFolder(path string) (string, error) {
 			return inside, err
 		}
 	}
-	return "", fmt.Errorf("%s: %w: neither %s nor %s is in the folder; open a file by its name", path, fs.ErrNotExist, modelFile, modelIndex)
+	return "", fmt.Errorf("%s: %w: the folder has neither %s nor %s; open a file by its name", path, fs.ErrNotExist, modelFile, modelIndex)
 }
 
 // openSingle opens a file without an index.
@@ -206,7 +206,7 @@ func readIndex(path string) (*index, error) {
 	}
 	defer f.Close()
 	if size > maxHeader {
-		return nil, formatted(path, formatError("an index of %d bytes, and %d is the most", size, maxHeader))
+		return nil, formatted(path, formatError("an index of %d bytes; at most %d are allowed", size, maxHeader))
 	}
 	text := make([]byte, size)
 	err = readFull(f, text, 0)
@@ -239,7 +239,7 @@ func (f *File) Close() error {
 func (f *File) err() error {
 	switch {
 	case f == nil || f.staged == nil:
-		return fmt.Errorf("%w: a nil File, or one that Open has not made", gpk.ErrUnsupported)
+		return fmt.Errorf("%w: a nil or zero File; Open returns one", gpk.ErrUnsupported)
 	case f.closed.Load():
 		return fmt.Errorf("%w: %s was closed", gpk.ErrFreed, f.path)
 	}
@@ -285,7 +285,7 @@ func (f *File) tensor(name string) (tensor, error) {
 	}
 	t, ok := f.tensors[name]
 	if !ok {
-		return t, fmt.Errorf("%s: %w: it has no tensor %s; Names lists its %d", f.path, fs.ErrNotExist, short(name), len(f.names))
+		return t, fmt.Errorf("%s: %w: it has no tensor %s; Names lists the %d that it has", f.path, fs.ErrNotExist, short(name), len(f.names))
 	}
 	return t, nil
 }

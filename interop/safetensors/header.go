@@ -33,7 +33,7 @@ type header struct {
 // readHeader reads the header of a file of size bytes.
 func readHeader(r io.ReaderAt, size int64) (*header, error) {
 	if size < lengthBytes {
-		return nil, formatError("%d bytes; the length of the header alone takes %d", size, lengthBytes)
+		return nil, formatError("%d bytes; the header's length alone takes %d", size, lengthBytes)
 	}
 	var length [lengthBytes]byte
 	if err := readFull(r, length[:], 0); err != nil {
@@ -42,7 +42,7 @@ func readHeader(r io.ReaderAt, size int64) (*header, error) {
 	n := binary.LittleEndian.Uint64(length[:])
 	switch {
 	case n > maxHeader:
-		return nil, formatError("the header's length: %d bytes, and %d is the most", n, maxHeader)
+		return nil, formatError("the header's length: %d bytes; at most %d are allowed", n, maxHeader)
 	case int64(n) > size-lengthBytes:
 		return nil, formatError("the header's length: %d bytes, and the file has %d", n, size-lengthBytes)
 	}
@@ -65,7 +65,7 @@ func readFull(r io.ReaderAt, p []byte, at int64) error {
 	case n == len(p):
 		return nil
 	case err == io.EOF:
-		return formatError("it ends at byte %d, and was longer when it was opened", at+int64(n))
+		return formatError("it ends at byte %d; it was longer when it was opened", at+int64(n))
 	}
 	return err
 }
@@ -175,12 +175,12 @@ func (h *header) check(room int64) error {
 		case n != e.end-e.begin:
 			return formatError("tensor %s: data_offsets: [%d, %d] is %d bytes, and %v of %s takes %d", short(e.name), e.begin, e.end, e.end-e.begin, e.shape, formats[e.format].name, n)
 		case e.end > room:
-			return formatError("tensor %s: data_offsets: it ends at byte %d behind the header, and the file has %d there", short(e.name), e.end, room)
+			return formatError("tensor %s: data_offsets: it ends at byte %d after the header, where the file has %d bytes", short(e.name), e.end, room)
 		}
 		at = e.end
 	}
 	if at != room {
-		return formatError("the tensors take %d bytes, and the file has %d behind its header", at, room)
+		return formatError("the tensors take %d bytes, and the file has %d after its header", at, room)
 	}
 	return nil
 }
@@ -232,5 +232,5 @@ func (h *header) append(to []byte) ([]byte, error) {
 }
 
 func headerError(n int) error {
-	return fmt.Errorf("%w: names and metadata make a header of %d bytes or more, and %d is the most", gpk.ErrUnsupported, n, maxHeader)
+	return fmt.Errorf("%w: names and metadata make a header of %d bytes or more; at most %d are allowed", gpk.ErrUnsupported, n, maxHeader)
 }

@@ -37,7 +37,7 @@ func (t tensor) slice(axis, start, stop int) (tensor, error) {
 	}
 	n := t.shape[axis]
 	if start < 0 || stop < start || stop > n {
-		return t, fmt.Errorf("%w: the elements %d to %d along axis %d of %v", gpk.ErrShape, start, stop, axis, t.shape)
+		return t, fmt.Errorf("%w: the range %d:%d along axis %d of %v", gpk.ErrShape, start, stop, axis, t.shape)
 	}
 	e := *t.entry
 	e.shape = slices.Clone(e.shape)

@@ -120,9 +120,9 @@ func TestSliceErrors(t *testing.T) {
 	}{
 		{"a", 2, 0, 1, gpk.ErrShape, "axis 2 of an array with 2 dimensions"},
 		{"a", -3, 0, 1, gpk.ErrShape, "axis -3"},
-		{"a", 1, 2, 4, gpk.ErrShape, "the elements 2 to 4 along axis 1 of [4 3]"},
-		{"a", 0, -1, 2, gpk.ErrShape, "the elements -1 to 2"},
-		{"a", 0, 3, 2, gpk.ErrShape, "the elements 3 to 2"},
+		{"a", 1, 2, 4, gpk.ErrShape, "the range 2:4 along axis 1 of [4 3]"},
+		{"a", 0, -1, 2, gpk.ErrShape, "the range -1:2"},
+		{"a", 0, 3, 2, gpk.ErrShape, "the range 3:2"},
 		{"e", 0, 0, 1, gpk.ErrDType, "gpk has no F4"},
 		{"b", 0, 0, 1, fs.ErrNotExist, `no tensor "b"`},
 	} {

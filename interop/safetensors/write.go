@@ -118,7 +118,7 @@ func describeOne(name string, a *gpk.Array) (e entry, err error) {
 	case a.Err() != nil:
 		return e, a.Err()
 	case a.NDim() > maxAxes:
-		return e, fmt.Errorf("%w: %d axes, and %d are the most", gpk.ErrShape, a.NDim(), maxAxes)
+		return e, fmt.Errorf("%w: %d axes; at most %d are allowed", gpk.ErrShape, a.NDim(), maxAxes)
 	}
 	e = entry{name: name, shape: a.Shape()}
 	e.format, err = formatOf(a.DType())

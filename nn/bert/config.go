@@ -65,7 +65,7 @@ func readJSON(path string, v any) (found bool, err error) {
 		return false, err
 	}
 	if !info.Mode().IsRegular() {
-		return false, fmt.Errorf("%w: %s is no regular file", gpk.ErrUnsupported, path)
+		return false, fmt.Errorf("%w: %s is not a regular file", gpk.ErrUnsupported, path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *config) readModel(path string) error {
 		return fmt.Errorf("%w: %s: num_hidden_layers is %d", gpk.ErrShape, path, f.Layers)
 	}
 	if f.Hidden%f.Heads != 0 {
-		return fmt.Errorf("%w: %s: hidden_size %d is no multiple of num_attention_heads %d", gpk.ErrShape, path, f.Hidden, f.Heads)
+		return fmt.Errorf("%w: %s: hidden_size %d is not a multiple of num_attention_heads %d", gpk.ErrShape, path, f.Hidden, f.Heads)
 	}
 	if c.activation, err = nn.ParseActivation(f.HiddenAct); err != nil {
 		return fmt.Errorf("%s: hidden_act: %w", path, err)

@@ -62,7 +62,7 @@ func Load(dir string, opts ...Option) (*Encoder, error) {
 		f(&o)
 	}
 	if o.dt != gpk.DType(0) && o.dt.ComputeType() != gpk.Float32 {
-		return nil, fmt.Errorf("%w: a model in %v", gpk.ErrDType, o.dt)
+		return nil, fmt.Errorf("%w: no model computes in %v", gpk.ErrDType, o.dt)
 	}
 	if o.dev == nil {
 		o.dev = device.Default()
@@ -121,7 +121,7 @@ func (e *Encoder) readTokenizer(dir string) (err error) {
 	first, isFirst := e.tok.ID("[CLS]")
 	last, isLast := e.tok.ID("[SEP]")
 	if !isFirst || !isLast || !slices.Equal(ids, []int32{first, last}) {
-		return fmt.Errorf("%w: %s: post_processor does not put [CLS] before a text and [SEP] behind it", gpk.ErrUnsupported, file)
+		return fmt.Errorf("%w: %s: post_processor does not put [CLS] before a text and [SEP] after it", gpk.ErrUnsupported, file)
 	}
 	e.last = last
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
-// minilm is the folder of the model, which GPK_MINILM names.
+// minilm returns the folder of the model, which GPK_MINILM names.
 func minilm(t *testing.T) string {
 	dir := os.Getenv("GPK_MINILM")
 	if dir == "" {

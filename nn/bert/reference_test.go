@@ -110,7 +110,7 @@ const tinyTokenizer = `{
 		"vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "a": 3, "b": 4, "c": 5, "d": 6, "e": 7, "##a": 8, "##b": 9, "f": 10}}
 }`
 
-// embed is the embedding of a text in float64, by plain loops.
+// embed returns the embedding of a text in float64, by plain loops.
 func (m *tiny) embed(ids []int32, cls, normalize bool) []float64 {
 	n, h := len(ids), m.hidden
 	x := make([][]float64, n)

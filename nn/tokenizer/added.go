@@ -88,7 +88,7 @@ func (t *Tokenizer) parseAdded(n node) error {
 			k.find = t.norm.normalize(k.name, w)
 		}
 		if k.find == "" || len(k.find) > maxToken {
-			return fmt.Errorf("tokenizer: %w: %s.content: %.80q, which is found as %d bytes; 1 to %d can be", expr.ErrUnsupported, item.path, k.name, len(k.find), maxToken)
+			return fmt.Errorf("tokenizer: %w: %s.content: %.80q, which has %d bytes when normalized; 1 to %d are supported", expr.ErrUnsupported, item.path, k.name, len(k.find), maxToken)
 		}
 		a.ids[k.name] = k.id
 		a.byID[k.id] = len(a.list)

@@ -72,7 +72,7 @@ func (t *Tokenizer) AppendEncodeBare(dst []int32, text string) ([]int32, error) 
 		return dst, err
 	}
 	if len(text) > maxText {
-		return dst, fmt.Errorf("tokenizer: %w: a text of %d bytes; up to %d are", expr.ErrUnsupported, len(text), maxText)
+		return dst, fmt.Errorf("tokenizer: %w: a text of %d bytes; at most %d are supported", expr.ErrUnsupported, len(text), maxText)
 	}
 	if !utf8.ValidString(text) {
 		at := 0

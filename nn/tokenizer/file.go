@@ -270,7 +270,7 @@ func (t *Tokenizer) parseVocab(n node) error {
 			return damaged(n.path, "the token %.80q has the id %.40q; ids are numbers from 0 to 2147483647", token, v)
 		}
 		if _, ok := t.vocab[token]; ok {
-			return damaged(n.path, "the token %.80q stands twice", token)
+			return damaged(n.path, "the token %.80q appears twice", token)
 		}
 		if !t.tokens.set(id, token) {
 			other, _ := t.tokens.get(id)

@@ -189,7 +189,7 @@ func (n node) object() (*object, error) {
 	err := n.each('{', func(k, v []byte) error {
 		key, _ := unquote(k)
 		if _, ok := o.member[key]; ok {
-			return damaged(n.path, "the key %.80q stands twice", key)
+			return damaged(n.path, "the key %.80q appears twice", key)
 		}
 		o.keys = append(o.keys, key)
 		o.member[key] = node{n.below(key), v}

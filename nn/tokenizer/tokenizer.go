@@ -66,7 +66,7 @@ func Parse(data []byte) (*Tokenizer, error) {
 // no tokens.
 func (t *Tokenizer) usable() error {
 	if t == nil || t.words == nil {
-		return fmt.Errorf("tokenizer: %w: a nil Tokenizer, or one that Load has not made", expr.ErrUnsupported)
+		return fmt.Errorf("tokenizer: %w: a nil or zero Tokenizer; Load returns one", expr.ErrUnsupported)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (t *Tokenizer) parseWordPiece(o *object) (*wordPiece, error) {
 	}
 	for token := range t.vocab {
 		if len(token) > maxToken {
-			return nil, fmt.Errorf("tokenizer: %w: %s: %.80q has %d bytes; up to %d can be", expr.ErrUnsupported, o.get("vocab").path, token, len(token), maxToken)
+			return nil, fmt.Errorf("tokenizer: %w: %s: %.80q has %d bytes; at most %d are supported", expr.ErrUnsupported, o.get("vocab").path, token, len(token), maxToken)
 		}
 	}
 	p.trie = newTrie(t.vocab)

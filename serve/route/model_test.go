@@ -18,7 +18,7 @@ func fakes() (host, gpu *device.Device) {
 		devicetest.NewFake(device.Info{Name: "a GPU", Kind: device.CUDA, TotalMemory: 1 << 30, Driver: "580.1"}, device.Capabilities{})
 }
 
-// linear is the curve of a launch cost and a rate.
+// linear returns the curve of a launch cost and a rate.
 func linear(launch, rate float64) (points []point) {
 	for w := 1.0; w <= 1<<30; w *= 4 {
 		points = append(points, point{w, launch + w/rate})
@@ -260,7 +260,7 @@ func TestKnots(t *testing.T) {
 	}
 }
 
-// logAt is the base-2 logarithm of the seconds for work 2^x.
+// logAt returns the base-2 logarithm of the seconds for work 2^x.
 func logAt(points []point, x float64) float64 {
 	for i, p := range points {
 		if at := math.Log2(p.Work); x < at {

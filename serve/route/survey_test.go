@@ -19,7 +19,7 @@ type simulated struct {
 	slower          float64 // how many times as long small operations take then
 }
 
-// probe is the probe of the simulated GPU.
+// probe returns the probe of the simulated GPU.
 func (g *simulated) probe(c class, dt dtype.DType, n, calls int) (s sample, ok bool, err error) {
 	size := float64(n)
 	s = sample{point{12 * size, 5e-6}, n, calls}

@@ -16,8 +16,8 @@ const magic = "gpk-dist\x00\x00\x00\x01"
 const nonceBytes = 32
 
 var (
-	errStranger = errors.New("the other side does not know the token of this job")
-	errForeign  = errors.New("what answers there is not a rank of gpk")
+	errStranger = errors.New("the peer does not know the token of this job")
+	errForeign  = errors.New("the program at that address is not a rank of gpk")
 )
 
 // In the handshake the server sends magic and a nonce. The client sends magic, its own nonce

@@ -151,7 +151,8 @@ func (k sortedKeys) partition(c *build.Context) {
 	asm.Return(c)
 }
 
-// partitionOrders is a table for vectors of eight lanes: for each set of lanes, these lanes and then the others, a byte each.
+// partitionOrders returns a table for vectors of eight lanes: for each set of lanes, these lanes and then the others, a
+// byte each.
 func partitionOrders(c *build.Context) operand.Mem {
 	var orders []operand.Constant
 	for set := range 256 {
