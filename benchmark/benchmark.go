@@ -1,4 +1,4 @@
-// Command benchmark measures gpk and checks what it measures: correctness and
+// Command benchmark measures gpk and checks every result that it times: correctness and
 // speed in one run.
 //
 //	go run ./benchmark -quick                        every precision once, as a table
@@ -8,26 +8,25 @@
 //	go run ./benchmark -suite cpu -count 6 -compare old.txt -threshold 0.05
 //	go run ./benchmark -results old.txt -plot roofline.svg
 //
-// Names and shapes are those of the programs in folder peers, which measure
-// other libraries, so that two files of results line up. Inputs are standard
-// normal, from the seed that the report states; suite programs has inputs that
-// its peer makes too. On a GPU a second of warm-up comes first, buffers rotate
-// over at least 256 MiB, times are device events around back-to-back launches,
-// and a call shorter than 50 us is timed in a graph of 48; on the CPU they are
-// wall-clock times. Warming up ends once a call needs no new memory. A figure
-// is a median of seven samples, or of three where a call takes seconds. Every
-// timed call evaluates into memory that is there, but for suite programs, whose
-// calls make their arrays.
+// Names and shapes are those of the programs in folder peers, which measure other
+// libraries, so that two files of results line up. Inputs are standard normal, from the
+// seed that the report states; suite programs has inputs that its peer makes too. On a
+// GPU a second of warm-up comes first, buffers rotate over at least 256 MiB, times are
+// device events around back-to-back launches, and a call shorter than 50 us is timed in a
+// graph of 48; on the CPU they are wall-clock times. Warming up ends once a call needs no
+// new memory. A figure is a median of seven samples, or of three where a call takes
+// seconds. Every timed call evaluates into memory that is there, but for suite programs,
+// whose calls make their arrays.
 //
-// A figure is printed only if its result was right: outputs start as NaN, and
-// after the timing rows of them are compared with a float64 product of the
-// same rounded inputs, computed here. A wrong result prints FAIL.
+// A figure is printed only if its result was right: outputs start as NaN, and after the
+// timing rows of them are compared with a float64 product of the same rounded inputs,
+// computed here. A wrong result prints FAIL.
 //
-// Exit status: 0; 1 after a wrong result, an error or, with -compare, a
-// significant regression; 2 after a mistake on the command line.
+// Exit status: 0; 1 after a wrong result, an error or, with -compare, a significant
+// regression; 2 after a mistake on the command line.
 //
-// What belongs here: suites, their clock, their checks and reports. What does
-// not: tests of the library, which are in gpktest.
+// What belongs here: suites, their clock, their checks and reports. What does not: tests
+// of the library, which are in gpktest.
 package main
 
 import (
@@ -54,7 +53,7 @@ const (
 	exitUsage
 )
 
-// run is the program; lib is what it measures.
+// run runs the program on the library lib.
 func run(args []string, stdout, stderr io.Writer, lib library) int {
 	o, err := parseArgs(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -89,8 +88,8 @@ func plotSaved(o options) error {
 
 // measureAll runs the suites of o, reports, saves and compares.
 func measureAll(o options, stdout, stderr io.Writer, lib library) error {
-	// The file to compare with is read first: it may be the one to save, and
-	// its absence should not show after an hour.
+	// The file to compare with is read first: it may also be the file to save to, and a
+	// missing file should be reported now, not after an hour.
 	var oldHeader header
 	var before []result
 	if o.compare != "" {
@@ -174,8 +173,8 @@ type job struct {
 	cases []benchCase
 }
 
-// plannedJobs opens the devices and lists the cases of every suite, so that a
-// mistake in -sizes shows before anything runs.
+// plannedJobs opens the devices and lists the cases of every suite, so that a mistake in
+// -sizes is reported before anything runs.
 func plannedJobs(o options) ([]job, error) {
 	jobs := make([]job, len(o.suites))
 	for i, s := range o.suites {
@@ -202,7 +201,7 @@ func plannedJobs(o options) ([]job, error) {
 	return jobs, nil
 }
 
-// headerOf describes this machine, and the GPU where a job uses one.
+// headerOf describes this machine, and the GPU if a job uses one.
 func headerOf(o options, jobs []job) header {
 	h := header{
 		GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Pkg: "github.com/gpk-go/gpk/benchmark", Go: runtime.Version(),
@@ -226,8 +225,8 @@ func headerOf(o options, jobs []job) header {
 	return h
 }
 
-// missingGPU says why no GPU is used, and the command that mends it or that
-// says what would.
+// missingGPU returns the reason why no GPU is used, and the command that fixes it or that
+// prints more.
 func missingGPU(err error) []string {
 	command := "go run ./cmd/gpk doctor"
 	if strings.Contains(err.Error(), "gpk setup") {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// The reference of a product costs k*n multiply-adds a row: all rows where
-// that is cheap, else a sample.
+// The reference of a product costs k*n multiply-adds per row. All rows are checked if
+// that is cheap, otherwise a sample.
 const (
 	allRows    = 1 << 26 // multiply-adds of a product that is checked whole
 	sampleCost = 1 << 28 // multiply-adds of a sample
@@ -16,9 +16,9 @@ const (
 	maxRows    = 16
 )
 
-// sampleRows picks the rows of batch products of shape s to check, counted
-// through the batch, in ascending order. The first and the last are always
-// there: edges are where kernels go wrong.
+// sampleRows picks the rows of batch products of shape s to check, counted through the
+// batch, in ascending order. It always includes the first and the last row, because
+// errors are most likely at the edges.
 func sampleRows(seed uint64, s shape, batch int) []int {
 	total := batch * s.m
 	want := max(leastRows, min(maxRows, sampleCost/(s.k*s.n)))
@@ -42,8 +42,8 @@ func sampleRows(seed uint64, s shape, batch int) []int {
 	return rows
 }
 
-// operands are what a product was computed from: a [batch, m, k], b
-// [batch, k, n], or [n, k] where transposed.
+// operands are the operands of a product: a [batch, m, k] and b [batch, k, n], or [batch,
+// n, k] if transposed.
 type operands struct {
 	a, b       values
 	s          shape
@@ -109,7 +109,7 @@ func axpy(y []float64, c float64, x []float64) {
 	}
 }
 
-// deviation is how far a result is from its reference.
+// deviation is the distance of a result from its reference.
 type deviation struct {
 	relative float64 // ||got - want|| / ||want||
 	worst    float64 // largest |got - want| over the root mean square of want; suite ops: or over |want|
@@ -136,12 +136,12 @@ func deviationOf(got, want values) deviation {
 	return deviation{math.Sqrt(d2 / w2), math.Sqrt(worst / w2 * float64(len(want.re)))}
 }
 
-// elementSlack is by how many bounds one element of normal data may be off,
-// measured in root mean squares: rounding an element of six of them to
-// eight bits takes three, and one wrong element must not drown in a sample.
+// elementSlack is the number of bounds, in root mean squares, by which one element of
+// normal data may be off. Rounding an element of six root mean squares to eight bits
+// takes three bounds; one wrong element must still be found in a large sample.
 const elementSlack = 16
 
-// within is nil if the deviation passes for a right result.
+// within returns nil if the deviation is within the bound.
 func (d deviation) within(bound float64) error {
 	if !(d.relative <= bound) {
 		return fmt.Errorf("wrong result: relative error %.3g, at most %.0e is right", d.relative, bound)

@@ -15,15 +15,15 @@ import (
 	"text/tabwriter"
 )
 
-// compared lists the units that -compare looks at: in all of them less is
-// better. Rates follow from ns/op and say nothing new.
+// compared lists the units that -compare compares; less is better in all of them. Rates
+// follow from ns/op and add nothing.
 var compared = []string{"ns/op", "relerr"}
 
 // alpha is the significance level of the U test, benchstat's.
 const alpha = 0.05
 
-// testedSamples is the least number of rounds on both sides for which the U
-// test can reach alpha: 4 and 4 can reach 2/70, 3 and 4 only 2/35.
+// testedSamples is the least number of rounds on both sides for which the U test can
+// reach alpha: 4 and 4 rounds can reach 2/70, 3 and 4 only 2/35.
 const testedSamples = 4
 
 // readResults reads a file that -save wrote, or any file of Go benchmark
@@ -50,12 +50,12 @@ func readResults(path string) (header, []result, error) {
 	return h, rs, nil
 }
 
-// procs is the suffix -8 that "go test" puts behind a name. The names here end
-// in a number too, but never behind a hyphen.
+// procs is the suffix such as -8 that "go test" appends to a name. The names here end in
+// a number too, but never after a hyphen.
 var procs = regexp.MustCompile(`-\d+$`)
 
-// parseGo reads Go benchmark lines and the header lines above them; what is
-// neither is skipped, and so is a value that is not a finite number.
+// parseGo reads Go benchmark lines and the header lines above them. It skips all other
+// lines, and values that are not finite numbers.
 func parseGo(r io.Reader) (header, []result, error) {
 	var h header
 	var out []result
@@ -90,7 +90,7 @@ func parseGo(r io.Reader) (header, []result, error) {
 	return h, out, lines.Err()
 }
 
-// series is every round of one case in one unit.
+// series identifies all rounds of one case in one unit.
 type series struct{ name, unit string }
 
 // collect groups results, in the order in which the cases first appear.
@@ -112,7 +112,7 @@ func collect(rs []result) (order []series, samples map[series][]float64) {
 	return order, samples
 }
 
-// verdict is what -compare says of one case.
+// verdict is the result of -compare for one case.
 type verdict struct {
 	series
 	before, after float64 // medians; NaN where a side lacks the case
@@ -121,11 +121,10 @@ type verdict struct {
 	word          string  // "same", "better", "REGRESSION", "new", "missing"
 }
 
-// compareResults puts two runs side by side. A case differs where its median
-// moved by more than threshold and, with at least testedSamples rounds on
-// both sides, the U test says that this is not chance. It is a regression
-// where it grew. New cases come in their order of running, then those that
-// the new run lacks.
+// compareResults compares two runs. A case differs if its median moved by more than
+// threshold and, with at least testedSamples rounds on both sides, the U test rules out
+// chance. It is a regression if its median grew. New cases come in the order in which
+// they ran, then those that the new run lacks.
 func compareResults(before, after []result, threshold float64) []verdict {
 	oldOrder, old := collect(before)
 	newOrder, now := collect(after)
@@ -150,8 +149,8 @@ func compareResults(before, after []result, threshold float64) []verdict {
 	return out
 }
 
-// judge names a change; p is NaN where it was not tested. A change that is
-// not a number, 0/0, is none.
+// judge names a change; p is NaN if it was not tested. A change of NaN, from 0/0, is no
+// change.
 func judge(change, p, threshold float64) string {
 	if p >= alpha || !(math.Abs(change) > threshold) {
 		return "same"
@@ -179,7 +178,7 @@ func writeComparison(w io.Writer, path string, old, now header, vs []verdict, th
 	return slices.ContainsFunc(vs, func(v verdict) bool { return v.word == "REGRESSION" })
 }
 
-// number formats v, a hyphen where there is none.
+// number formats v, or returns a hyphen if v is NaN.
 func number(format string, v float64) string {
 	if math.IsNaN(v) {
 		return "-"

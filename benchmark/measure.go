@@ -10,9 +10,9 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// The numbers of the peers' clock: samples, the time that all of them should
-// take, and below which time a call is measured in a graph of many, so that
-// launch latency is outside the figure.
+// The parameters of the peers' clock: the number of samples, the time that all of them
+// should take, and the time below which a call is measured in a graph of many calls, which
+// excludes the launch latency.
 const (
 	samples   = 7
 	budget    = 250 * time.Millisecond
@@ -57,7 +57,7 @@ func (wallClock) record(int, func() error) (func() error, func(), error) {
 	return nil, nil, errNoGraph
 }
 
-// timing is what one round of a case measured.
+// timing is the measurement of one round of a case.
 type timing struct {
 	seconds float64 // of a call
 	calls   int     // timed, those inside graphs too
@@ -131,7 +131,7 @@ func warmUp(w stopwatch, n int, call func() error) error {
 	return nil
 }
 
-// fit returns how many calls of the given length fit one sample.
+// fit returns the number of calls of the given length that fit into one sample.
 func fit(once time.Duration, most int) int {
 	return max(1, min(most, int(budget/samples/max(once, 1))))
 }

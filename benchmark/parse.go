@@ -79,7 +79,7 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 		fmt.Fprintln(stderr, "\nFlags:")
 		f.PrintDefaults()
 	}
-	// "-sizes 2048 4096" leaves 4096 behind as an argument; flags may follow it.
+	// In "-sizes 2048 4096", 4096 remains as an argument; flags may follow it.
 	for rest := args; ; {
 		if err := f.Parse(rest); err != nil {
 			return o, fmt.Errorf("%w: %w", errUsage, err)

@@ -33,8 +33,7 @@ func plotFormat(path string) (string, error) {
 	return format, nil
 }
 
-// plotPoint is a case of the plot: what it computes per byte that it cannot
-// avoid to move, and how fast.
+// plotPoint is a case of the plot: its operations per byte that must be moved, and its speed.
 type plotPoint struct {
 	intensity, rate float64 // FLOP per byte, TFLOP/s
 }
@@ -135,10 +134,10 @@ func productOf(name string) (series string, flops, bytes float64, ok bool) {
 	return series, flops, bytes, !math.IsNaN(flops)
 }
 
-// writePlot draws the results of gram-sweep where there are no products, else a
-// roofline plot: rates over arithmetic intensity, both
-// logarithmic, under the limits of the device, where they are known.
-// Williams, Waterman and Patterson, Communications of the ACM 52(4), 2009.
+// writePlot plots the results of gram-sweep if there are no products. Otherwise it draws a
+// roofline plot: rates over arithmetic intensity, both logarithmic, below the limits of the
+// device if they are known. Williams, Waterman and Patterson, Communications of the ACM 52(4),
+// 2009.
 func writePlot(path string, h header, rs []result) error {
 	format, err := plotFormat(path)
 	if err != nil {
@@ -218,7 +217,8 @@ func addSeries(p *plot.Plot, series []plotSeries, right float64) error {
 // plotOrder gives the precisions of tensor cores the colors that differ most.
 var plotOrder = []string{"bf16", "tf32", "fp16", "fp32", "fp64", "c64", "c128", "tc64"}
 
-// plotColor returns the color of a precision. The others, of integers, share those of the first.
+// plotColor returns the color of a precision. Integer precisions share the colors of the first
+// ones.
 func plotColor(precision string) color.Color {
 	i := slices.Index(plotOrder, precision)
 	if i < 0 {
@@ -265,7 +265,7 @@ func addNames(p *plot.Plot, ends map[string]plotPoint, colors map[string]color.C
 	return nil
 }
 
-// addRoofs draws what memory and the units of a GPU allow.
+// addRoofs draws the limits of a GPU's memory bandwidth and of its arithmetic units.
 func addRoofs(p *plot.Plot, gpu string, low, high float64) error {
 	i := slices.IndexFunc(machines, func(m machine) bool { return gpu != "" && strings.Contains(gpu, m.gpu) })
 	if i < 0 {

@@ -66,8 +66,8 @@ func sweepOf(rs []result) []sweepPoint {
 	return out
 }
 
-// plotSweep draws seconds over samples, a line for each number of qubits, and beside
-// them what each option does to the time of one kernel.
+// plotSweep plots seconds over samples, a line for each number of qubits, and next to it
+// the effect of each option on the time of one kernel.
 func plotSweep(path, format string, h header, points []sweepPoint) error {
 	var plots []*plot.Plot
 	for _, drawn := range []func([]sweepPoint) (*plot.Plot, error){sweepSizes, sweepOptions} {
@@ -101,7 +101,7 @@ func plotSweep(path, format string, h header, points []sweepPoint) error {
 	return os.WriteFile(path, buf.Bytes(), 0o644)
 }
 
-// sweepSizes draws the kernels without options; nil where there are none.
+// sweepSizes plots the kernels without options; it returns nil if there are none.
 func sweepSizes(points []sweepPoint) (*plot.Plot, error) {
 	p := plot.New()
 	p.Title.Text = "Gram matrices"
@@ -151,8 +151,8 @@ func sweepSizes(points []sweepPoint) (*plot.Plot, error) {
 	return p, nil
 }
 
-// sweepOptions draws the times of the kernels with an option, over those of the same
-// kernels without; nil where there are none.
+// sweepOptions plots the times of the kernels with an option relative to the same kernels
+// without; it returns nil if there are none.
 func sweepOptions(points []sweepPoint) (*plot.Plot, error) {
 	var names []string
 	var values plotter.Values

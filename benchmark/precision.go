@@ -23,11 +23,11 @@ type precision struct {
 	bound float64          // largest relative Frobenius error of a right product; 0: exact
 }
 
-// precisions lists every precision in the order of the table of -quick.
-// The bounds are those of the project's acceptance; a complex product is held
-// to that of its parts, which sum twice as many terms and are as much larger.
-// tf32 is named on the call although it is float32's default: GPK_NO_TF32 must
-// not time one thing under the name of another.
+// precisions lists every precision in the order of the table of -quick. The bounds are
+// the acceptance limits of the project. A complex product has the bound of its parts,
+// which sum twice as many terms and are larger by the same factor. tf32 is requested on
+// each call although it is float32's default: with GPK_NO_TF32, a default product would
+// be FP32 under the name tf32.
 var precisions = []precision{
 	{name: "bf16", dtype: dtype.BFloat16, out: dtype.BFloat16, bound: 4e-3},
 	{name: "fp16", alias: []string{"half"}, dtype: dtype.Float16, out: dtype.Float16, bound: 5e-4},
@@ -40,9 +40,9 @@ var precisions = []precision{
 	{name: "i8", dtype: dtype.Int8, out: dtype.Int32},
 }
 
-// precisionOf returns the precision called name: one of the table's names or
-// aliases, or a name that dtype.Parse knows. Of a type with two precisions
-// that is the full one: float32 is fp32.
+// precisionOf returns the precision with a name: one of the table's names or aliases, or
+// a name that dtype.Parse knows. For a type with two precisions this is the full one:
+// float32 is fp32.
 func precisionOf(name string) (precision, error) {
 	name = strings.ToLower(name)
 	for _, p := range precisions {
@@ -69,7 +69,7 @@ func precisionOf(name string) (precision, error) {
 	return precision{}, fmt.Errorf("-dtypes: %q is not one of %s", name, strings.Join(names, ", "))
 }
 
-// mustPrecision is precisionOf for the names in the suites' own tables.
+// mustPrecision is like precisionOf for the names in the suites' own tables, which exist.
 func mustPrecision(name string) precision {
 	p, err := precisionOf(name)
 	if err != nil {
@@ -91,8 +91,8 @@ func (p precision) flops() float64 {
 // nearest to v.
 func (p precision) round(v float64) float64 { return codecs[p.dtype].round(v) }
 
-// unit is what a drawn 1 becomes. Of int8 that is 24: five standard deviations
-// fit.
+// unit returns the factor for standard normal numbers. For int8 it is 24, so that five
+// standard deviations fit.
 func (p precision) unit() float64 {
 	if p.dtype == dtype.Int8 {
 		return 24

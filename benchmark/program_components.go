@@ -51,8 +51,8 @@ func components(x *gpk.Array) []*gpk.Array {
 	return []*gpk.Array{s.Square().Div(x.Shape()[0] - 1), u.Mul(s).MatMul(vh).Add(mean)}
 }
 
-// wantComponents takes the eigenvectors of the covariance by Jacobi's rotations
-// (Golub and Van Loan, Matrix Computations, section 8.5).
+// wantComponents computes the eigenvectors of the covariance by Jacobi rotations (Golub
+// and Van Loan, Matrix Computations, section 8.5).
 func wantComponents(x []float64, n int) [][]float64 {
 	const d = componentsDim
 	mean, y := make([]float64, d), slices.Clone(x)

@@ -13,8 +13,8 @@ const (
 	convolutionWindow   = 3
 )
 
-// convolutionProgram convolves images with filters as one product: each row of
-// the left operand has the elements of one window (im2col).
+// convolutionProgram convolves images with filters as one product: each row of the left
+// operand holds the elements of one window (im2col).
 var convolutionProgram = userProgram{
 	name: "convolution", types: []string{"fp32"}, size: 64, bound32: 2e-6, bound64: 1e-14,
 	outputs: []string{"out"},

@@ -26,8 +26,8 @@ var gradientsProgram = userProgram{
 	body: []string{"gradients"},
 }
 
-// gradientsIterations stays below where the residual of a small system would
-// vanish.
+// gradientsIterations returns a number of iterations after which the residual of a small
+// system is not yet 0.
 func gradientsIterations(n int) int { return min(100, n) }
 
 // gradientsMatrix has 1 to 1000 on the diagonal and small numbers elsewhere:

@@ -13,8 +13,8 @@ const (
 	logisticRate  = 0.5
 )
 
-// logisticProgram fits a logistic regression by gradient descent. A sample's
-// label says on which side of a plane it lies.
+// logisticProgram fits a logistic regression by gradient descent. The label of a sample
+// is the side of a plane on which it lies.
 var logisticProgram = userProgram{
 	name: "logistic_regression", types: []string{"fp32"}, size: 50000, bound32: 2e-6, bound64: 1e-14,
 	outputs: []string{"weights"},

@@ -46,7 +46,7 @@ func blackScholes(s, k, t *gpk.Array) []*gpk.Array {
 	return []*gpk.Array{call, put}
 }
 
-// normalBelow returns the normal distribution function.
+// normalBelow computes the cumulative normal distribution function.
 func normalBelow(x *gpk.Array) *gpk.Array { return x.Mul(math.Sqrt2 / 2).Erf().Add(1).Mul(0.5) }
 
 func wantBlackScholes(s, k, t []float64) [][]float64 {

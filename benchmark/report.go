@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// header says where the figures come from.
+// header describes the machine and the versions of a run.
 type header struct {
 	GOOS   string `json:"goos"`
 	GOARCH string `json:"goarch"`
@@ -54,10 +54,10 @@ func (r result) value(unit string) (float64, bool) {
 	return 0, false
 }
 
-// reporter writes results as they come. Write errors are the writer's to
-// keep: see stickyWriter.
+// reporter writes results as they arrive. Write errors are kept by the writer: see
+// stickyWriter.
 type reporter interface {
-	// begin writes what stands before the results of the named cases.
+	// begin writes the lines that precede the results of the cases.
 	begin(h header, cases []benchCase)
 	add(r result)
 	end()
@@ -80,7 +80,7 @@ func formatNames() []string {
 	return names
 }
 
-// stickyWriter keeps the first error of its writer and writes nothing after.
+// stickyWriter keeps the first error of its writer, and writes nothing after it.
 type stickyWriter struct {
 	w   io.Writer
 	err error
@@ -95,8 +95,8 @@ func (s *stickyWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// goReport writes Go benchmark lines under the header lines that benchstat
-// knows. Whatever else there is to say stands in comments, which it skips.
+// goReport writes Go benchmark lines after the header lines that benchstat knows. All
+// other text is in comments, which benchstat skips.
 type goReport struct {
 	w     io.Writer
 	noted string // the case whose note stands above already

@@ -13,8 +13,8 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// library is the part of gpk whose results the suites judge. Tests put a
-// wrong one in its place.
+// library is the part of gpk whose results the suites check. Tests replace it by a wrong
+// one.
 type library interface {
 	MatMul(a, b *gpk.Array, opts ...matmul.Option) *gpk.Array
 	LinearBiasGELUTanh(x, w, bias *gpk.Array, opts ...matmul.Option) *gpk.Array
@@ -47,8 +47,8 @@ type runner struct {
 	groups map[int]*dist.Group // by their number of ranks
 }
 
-// newRunner makes dev the default device, where the cases put their arrays.
-// Close gives back what it holds.
+// newRunner makes dev the default device, on which the cases create their arrays. Close
+// frees the runner's memory.
 func newRunner(o options, lib library, dev *device.Device) (*runner, error) {
 	device.SetDefault(dev)
 	r := &runner{options: o, lib: lib, dev: dev, gpu: isGPU(dev), watch: wallClock{dev}, stream: dev.DefaultStream(), groups: map[int]*dist.Group{}}
@@ -67,7 +67,7 @@ func newRunner(o options, lib library, dev *device.Device) (*runner, error) {
 	return r, nil
 }
 
-// close gives back what the stopwatch holds.
+// close frees the memory of the stopwatch.
 func (r *runner) close() {
 	if c, ok := r.watch.(io.Closer); ok {
 		c.Close()
@@ -98,15 +98,15 @@ func (r *runner) warmUp() error {
 	return nil
 }
 
-// rotationBytes is what the buffers of a case span on a GPU, at most
-// maxSets of them: more than its second-level cache holds.
+// rotationBytes is the total size of a case's buffers on a GPU, in at most maxSets sets.
+// It is larger than the L2 cache.
 const (
 	rotationBytes = 256 << 20
 	maxSets       = 17
 )
 
-// sets returns how many copies of buffers of the given size a case rotates
-// through.
+// sets returns the number of copies of buffers of the given size through which a case
+// rotates.
 func (r *runner) sets(bytes int) int {
 	if !r.gpu {
 		return 1
@@ -114,7 +114,7 @@ func (r *runner) sets(bytes int) int {
 	return min(maxSets, 1+rotationBytes/max(1, bytes))
 }
 
-// trial is a case whose operands lie on the device.
+// trial is a case whose operands are on the device.
 type trial struct {
 	sets   int
 	call   func(set int) error              // starts one call on the buffers of a set
@@ -122,7 +122,8 @@ type trial struct {
 	kernel func() string
 }
 
-// work is what a call does, in operations or bytes, and the unit to give it in.
+// work is the work of a call, in operations or bytes, and the unit in which its rate is
+// reported.
 type work struct {
 	amount float64
 	unit   string
@@ -131,7 +132,7 @@ type work struct {
 // units are the scales of rates.
 var units = map[string]float64{"GB/s": 1e9, "GFLOP/s": 1e9, "TFLOP/s": 1e12}
 
-// metrics are the figures of a call that takes the given seconds.
+// metrics returns the rates of a call that takes the given seconds.
 func (w work) metrics(seconds float64) []metric {
 	ms := []metric{{seconds * 1e9, "ns/op"}}
 	if w.unit != "" {
@@ -140,8 +141,9 @@ func (w work) metrics(seconds float64) []metric {
 	return ms
 }
 
-// time measures a trial r.count times and checks what each round left in
-// every set that it used. A set not used keeps its poison, and is not read.
+// time measures a trial r.count times. After each round it checks the results in every
+// set that the round used. A set that was not used still holds its poison, and is not
+// read.
 func (r *runner) time(t trial, w work, p precision) ([]result, error) {
 	var out []result
 	for range r.count {
@@ -173,7 +175,7 @@ func (r *runner) time(t trial, w work, p precision) ([]result, error) {
 	return out, nil
 }
 
-// precisionNote says where a precision is not what its name says.
+// precisionNote explains a precision that differs from its name on this device.
 func (r *runner) precisionNote(p precision) string {
 	if !r.gpu && p.named == matmul.TF32 {
 		return "IEEE " + p.dtype.String() + " on the CPU"
@@ -195,8 +197,8 @@ func (c benchCase) title() string {
 	return c.name
 }
 
-// results runs the case, a result a round. An error, of which a wrong result
-// is one, ends it as a result with a Failure; rounds before it count.
+// results runs the case and returns one result per round. An error, or a wrong result,
+// ends the case with a result that has a Failure; the rounds before it remain valid.
 func (c benchCase) results(r *runner) []result {
 	rs, err := c.run(r)
 	if err != nil {
@@ -229,5 +231,5 @@ func sampledRows(out *gpk.Array, n int, rows []int) (values, error) {
 	return v, nil
 }
 
-// bytesOf returns the size of n elements.
+// bytesOf returns the size of n elements in bytes.
 func bytesOf(dt dtype.DType, n int) int { return n * dt.Size() }

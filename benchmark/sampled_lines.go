@@ -9,9 +9,10 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// worstElement returns the largest |got - want| over what is larger, |want| or the root
-// mean square of want: exp of normal data reaches hundreds of root mean squares, and
-// rounding such an element is a part of itself.
+// worstElement returns the largest relative error of an element: |got - want| divided by
+// the larger of |want| and the root mean square of want. The exponentials of normal data
+// reach hundreds of root mean squares, and the rounding error of such an element is
+// relative to itself.
 func worstElement(got, want []float64) float64 {
 	squares := 0.0
 	for _, w := range want {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// median returns the middle value of xs, the mean of the two middle ones
-// where their number is even, and NaN of nothing.
+// median returns the middle value of xs, or the mean of the two middle ones; NaN if xs is
+// empty.
 func median(xs []float64) float64 {
 	if len(xs) == 0 {
 		return math.NaN()
@@ -19,15 +19,14 @@ func median(xs []float64) float64 {
 	return (s[h-1] + s[h]) / 2
 }
 
-// exactLimit is the largest joint sample whose distribution uTest counts out;
-// the count takes of the order of exactLimit^4 / 16 steps.
+// exactLimit is the largest joint sample for which uTest counts the exact distribution.
+// The count takes about exactLimit^4 / 16 steps.
 const exactLimit = 100
 
-// uTest returns the two-sided p-value of the Mann-Whitney U test: how likely
-// two samples of these sizes are to be ranked as unevenly as x and y are when
-// both come from one distribution. Up to exactLimit values it is the exact
-// permutation distribution, ties included; beyond that the normal
-// approximation with its corrections for ties and continuity.
+// uTest returns the two-sided p-value of the Mann-Whitney U test: the probability that
+// two samples of these sizes from one distribution are ranked at least as unevenly as x
+// and y. Up to exactLimit values it uses the exact permutation distribution, with ties;
+// for more, the normal approximation with its corrections for ties and continuity.
 func uTest(x, y []float64) float64 {
 	n, m := len(x), len(y)
 	if n == 0 || m == 0 {

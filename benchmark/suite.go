@@ -64,7 +64,7 @@ func suiteNamed(name string) (suite, error) {
 	return suite{}, fmt.Errorf("-suite: no %q; there are %s", name, strings.Join(suiteNames(), ", "))
 }
 
-// precisionsOr returns what -dtypes named, else the given ones.
+// precisionsOr returns the precisions of -dtypes, or else the given ones.
 func (o options) precisionsOr(names ...string) []precision {
 	if len(o.precisions) > 0 {
 		return o.precisions
@@ -76,7 +76,7 @@ func (o options) precisionsOr(names ...string) []precision {
 	return ps
 }
 
-// shapesOr returns what -sizes named, else the given ones.
+// shapesOr returns the shapes of -sizes, or else the given ones.
 func (o options) shapesOr(own []shape) []shape {
 	if len(o.shapes) > 0 {
 		return o.shapes
@@ -84,8 +84,8 @@ func (o options) shapesOr(own []shape) []shape {
 	return own
 }
 
-// cubesOr returns the sides that -sizes named, else the given ones; the suite
-// takes no other shapes.
+// cubesOr returns the sides of -sizes, or else the given ones. The suite takes only
+// cubes.
 func (o options) cubesOr(suite string, own ...int) ([]int, error) {
 	if len(o.shapes) == 0 {
 		return own, nil

@@ -61,7 +61,7 @@ func accuracy(r *runner, p precision, draw distribution, n int) ([]result, error
 	for _, row := range rows {
 		sample.re = append(sample.re, want.re[row*n:row*n+n]...)
 	}
-	// Spread data have no typical element: the norm alone decides.
+	// Spread data have no typical element, so only the norm is checked.
 	if d := deviationOf(sample, in.rows(rows)); !(d.relative <= double.bound) {
 		return nil, fmt.Errorf("the float64 reference is wrong: relative error %.3g, at most %.0e is right", d.relative, double.bound)
 	}

@@ -27,7 +27,7 @@ var attentionShapes = []attentionShape{
 // queries, so that memory limits it and not arithmetic.
 func (c attentionShape) decode() bool { return c.s == 1 }
 
-// name is the name of the case behind its type.
+// name returns the part of the case's name after its type.
 func (c attentionShape) name() string {
 	if c.decode() {
 		return fmt.Sprintf("b=%d/h=%d/kv=%d/s=%d/keys=%d/d=%d/causal=%v", c.b, c.h, c.kv, c.s, c.keys, c.d, c.causal)
@@ -63,8 +63,8 @@ func attentionCases(o options, _ bool) ([]benchCase, error) {
 	return cs, nil
 }
 
-// work counts two products, of which causality leaves half, and for a decoder's step the
-// bytes of the keys and values.
+// work counts two products, half of each if the attention is causal. For a step of a
+// decoder it counts the bytes of the keys and values.
 func (c attentionShape) work(p precision) work {
 	if c.decode() {
 		return work{2 * float64(bytesOf(p.dtype, c.b*c.kv*c.keys*c.d)), "GB/s"}

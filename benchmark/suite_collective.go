@@ -15,7 +15,7 @@ type collective struct {
 	bytes, ranks int
 }
 
-// collectiveOps calls the functions, and says whether an operand is a rank's part of the bytes.
+// collectiveOps lists the functions and their calls; part is set if an operand is one rank's part of the bytes.
 var collectiveOps = []struct {
 	name string
 	part bool
@@ -58,7 +58,8 @@ func collectiveCases(o options, gpu bool) ([]benchCase, error) {
 
 func (k collective) elements() int { return max(1, k.bytes/4) }
 
-// measure times the function on all ranks. A short one is timed in a graph of many, and once more one by one.
+// measure times the function on all ranks. A short function is timed in a graph of many calls, and again as single
+// calls.
 func (k collective) measure(r *runner, part bool, call func(c *dist.Comm, x *gpk.Array) *gpk.Array) (rs []result, err error) {
 	n := k.elements()
 	if n >= k.ranks {
@@ -79,8 +80,8 @@ func (k collective) measure(r *runner, part bool, call func(c *dist.Comm, x *gpk
 	return rs, err
 }
 
-// operand returns the operand of a rank: normal numbers, from a seed of its own. It is computed anew, so that
-// any rank can have it.
+// operand returns the operand of a rank: normal numbers with the rank's own seed. Each call generates it anew, so
+// that any rank can check any other.
 func (k collective) operand(r *runner, c *dist.Comm, rank, n int) *gpk.Array {
 	return gpk.NewRNG(r.seed+uint64(rank)).Normal(gpk.Float32, 0, 1, n).To(c.Device())
 }

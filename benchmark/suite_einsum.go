@@ -68,7 +68,7 @@ func (c contraction) shape(term string) (shape []int) {
 	return shape
 }
 
-// strides returns how far one step of every index goes in a contiguous array.
+// strides returns, for each index, the number of elements of one step in a contiguous array.
 func (c contraction) strides(term string) map[rune]int {
 	strides := map[rune]int{}
 	step := 1

@@ -21,8 +21,8 @@ import (
 //go:embed peers/embed_texts.txt
 var embedTexts string
 
-// embedCases embed texts by the model that -model names. Batches are those of the
-// twin: of texts sorted by length.
+// embedCases embed texts by the model of -model. The batches are the same as in the
+// peer's program: texts sorted by length.
 func embedCases(o options, gpu bool) ([]benchCase, error) {
 	types, batches, where := []string{"bf16"}, []int{1, 32, 256}, "cuda"
 	if !gpu {

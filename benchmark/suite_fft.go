@@ -50,7 +50,7 @@ func term(x values, j int, angle float64) complex128 {
 	return complex(x.re[j], im) * complex(cos, sin)
 }
 
-// turnOf is 2 pi j k / n, with j k reduced modulo n first.
+// turnOf returns 2 pi j k / n, with j k first reduced modulo n.
 func turnOf(j, k, n int) float64 { return 2 * math.Pi * float64(j*k%n) / float64(n) }
 
 func wantFourier(x values, n, k int) (s complex128) {
@@ -76,7 +76,7 @@ func wantFourier2(x values, n, k int) (s complex128) {
 	return s
 }
 
-// wantRealInverse is for an even n: of the first and the last element the real part counts.
+// wantRealInverse is for even n: only the real parts of the first and the last element count.
 func wantRealInverse(x values, n, k int) complex128 {
 	s := x.re[0] + x.re[n/2]*math.Cos(turnOf(n/2, k, n))
 	for j := 1; j < n/2; j++ {
@@ -139,7 +139,7 @@ func (c fourierCase) measure(r *runner) ([]result, error) {
 	for i := range ins {
 		ins[i] = ins[i].On(r.stream)
 	}
-	// 5 n log2 n is what transforms are counted by, whatever the algorithm.
+	// 5 n log2 n is the conventional operation count of a transform, whatever its algorithm.
 	n := float64(in)
 	return r.time(trial{
 		sets: len(outs),

@@ -41,12 +41,13 @@ var gramTable = []gramCase{
 	{"ry_cz", 12, 20000},
 }
 
-// cpuSamples is what a CPU is given instead.
+// cpuSamples is the number of samples on the CPU.
 const cpuSamples = 500
 
 func (c gramCase) build() *quantum.Circuit { return c.buildWith(c.circuit == "ryrz_cz", 1) }
 
-// buildWith turns by RZ too, where that is asked for, by a multiple of the features.
+// buildWith builds the circuit. If turn is set, it also rotates by RZ, by a multiple of
+// the features.
 func (c gramCase) buildWith(turn bool, scale float64) *quantum.Circuit {
 	k := quantum.NewCircuit(c.qubits)
 	for i := range c.qubits {
@@ -63,8 +64,8 @@ func (c gramCase) buildWith(turn bool, scale float64) *quantum.Circuit {
 	return k
 }
 
-// exact returns |<psi(x)|psi(y)>|^2. The ring is the same for all samples and
-// cancels: a product over qubits is left.
+// exact returns |<psi(x)|psi(y)>|^2. The ring of gates is the same for all samples and
+// cancels, which leaves a product over qubits.
 func (c gramCase) exact(x, y []float64) float64 {
 	k := complex(1, 0)
 	for i := range x {
@@ -126,8 +127,8 @@ func gramCases(o options, gpu bool) ([]benchCase, error) {
 	return cs, nil
 }
 
-// sweepCases go through qubits and samples, and at one size switch every option off,
-// or on, in turn. What they are compared with is that size without option.
+// sweepCases vary qubits and samples, and at one size switch each option off or on in
+// turn. The baseline is that size without options.
 func sweepCases(o options, gpu bool) ([]benchCase, error) {
 	if len(o.precisions) > 0 || len(o.shapes) > 0 {
 		return nil, errors.New("-sizes, -dtypes: suite gram-sweep takes neither flag; leave them out")
@@ -188,15 +189,14 @@ func (r *runner) sweep(c sweepCase) ([]result, error) {
 	return r.gramOf(c.gramCase, circuit, c.o, c.rectangle)
 }
 
-// samples returns n samples, as they are and on the device.
+// samples returns n samples on the host and on the device.
 func (c gramCase) samples(r *runner) ([]float64, *gpk.Array) {
 	p := mustPrecision("fp32")
 	v := p.random(r.seed, 9, c.n*c.qubits, func(g *rand.Rand) float64 { return math.Pi * g.Float64() })
 	return v.re, upload(p.dtype, v, c.n, c.qubits)
 }
 
-// wall is the median time of a few calls, each waited for, after one that does not
-// count.
+// wall returns the median time of a few calls, each waited for, after one warm-up call.
 func wall(calls int, call func() error) (float64, error) {
 	var times []float64
 	for i := range calls + 1 {
@@ -313,8 +313,7 @@ func (r *runner) states(c gramCase) ([]result, error) {
 	return out, nil
 }
 
-// checkStates compares the states of the first and the last sample with their
-// amplitudes, one by one.
+// checkStates compares every amplitude of the states of the first and the last sample.
 func (c gramCase) checkStates(data []float64, states *gpk.Array) (float64, error) {
 	worst := 0.0
 	for _, row := range []int{0, c.n - 1} {

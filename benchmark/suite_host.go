@@ -14,8 +14,8 @@ const (
 	hostGraph  = 1000
 )
 
-// hostCases measure what a small operation costs the host: wall-clock time
-// over many calls on tiny arrays, the wait for their end included.
+// hostCases measure the host time of a small operation: wall-clock time over many calls
+// on tiny arrays, including the wait for the last one.
 func hostCases(o options, gpu bool) ([]benchCase, error) {
 	if len(o.shapes) > 0 || len(o.precisions) > 0 {
 		return nil, errors.New("-sizes, -dtypes: suite host takes neither flag; leave them out")
@@ -59,7 +59,7 @@ func (r *runner) hostRounds(bound float64, call func() error, check func() (devi
 	return out, nil
 }
 
-// exactly returns the deviation of an array all of whose elements should be v.
+// exactly returns the deviation of an array whose elements should all be v.
 func exactly(a *gpk.Array, v float64) (deviation, error) {
 	got, err := download(a)
 	want := values{re: make([]float64, len(got.re))}

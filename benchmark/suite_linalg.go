@@ -21,8 +21,8 @@ var factorList = []batchCase{
 	{"svd", "fp32", 1, 1024},
 }
 
-// factorOps are the factorizations: the results for a, where the last two may be missing, and the
-// product of a with x by them.
+// factorOps lists the factorizations: call returns the results for a (and, for systems of
+// equations, b), apply the product of a with x computed from them.
 var factorOps = map[string]struct {
 	call  func(a, b *gpk.Array) arrays
 	apply func(f arrays, x *gpk.Array) *gpk.Array
@@ -31,8 +31,8 @@ var factorOps = map[string]struct {
 		func(a, _ *gpk.Array) arrays { return arrays{linalg.Cholesky(a)} },
 		func(f arrays, x *gpk.Array) *gpk.Array { return f[0].MatMul(f[0].T().MatMul(x)) },
 	},
-	// The system a y = b of a positive matrix, with an answer in float64. apply returns y: measure
-	// passes the product of a with it.
+	// The system a y = b of a positive definite matrix, with the solution in float64. apply
+	// returns y; measure passes b, the product of a with x.
 	"positive": {
 		func(a, b *gpk.Array) arrays {
 			y, _ := linalg.Refine(a, b, linalg.Positive)
@@ -78,8 +78,8 @@ func factorCases(o options, _ bool) ([]benchCase, error) {
 	return batchCases(o, "linalg", "Linalg", factorList, func(c batchCase, r *runner) ([]result, error) { return factorCase(c).measure(r) })
 }
 
-// matrix is what is factored: normal numbers G for lu, qr and svd, else G G^T / n + 1, which is
-// positive definite with a condition below 6.
+// matrix returns the matrix to factor: normal numbers G for lu, qr and svd, otherwise G G^T / n
+// + 1, which is positive definite with a condition number below 6.
 func (c factorCase) matrix(r *runner, p precision) *gpk.Array {
 	g := gpk.NewRNG(r.seed).Normal(p.dtype, 0, 1, c.batch, c.n, c.n)
 	switch c.op {

@@ -68,8 +68,8 @@ func linear(r *runner, p precision, s shape) ([]result, error) {
 	}, work{p.flops() * s.volume(), "TFLOP/s"}, p)
 }
 
-// geluTanh is x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the form that
-// PyTorch calls approximate="tanh".
+// geluTanh returns x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), which PyTorch calls
+// approximate="tanh".
 func geluTanh(x float64) float64 {
 	return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }

@@ -30,8 +30,8 @@ func cubes(sides ...int) []shape {
 	return s
 }
 
-// matMulCases is a suite of products. float32 is measured with a packed right
-// operand too: TF32 takes it transposed, FullPrecision split.
+// matMulCases returns the cases of a suite of products. float32 is also measured with a
+// packed right operand: transposed for TF32, split for FullPrecision.
 func matMulCases(own []shape, precisions ...string) func(options, bool) ([]benchCase, error) {
 	return func(o options, _ bool) ([]benchCase, error) {
 		var cs []benchCase
@@ -94,7 +94,7 @@ func (c product) run(r *runner) ([]result, error) {
 	type set struct{ a, b, out *gpk.Array }
 	sets := make([]set, r.sets(bytesOf(c.p.dtype, len(in.a.re)+len(in.b.re))+bytesOf(c.p.out, batch*c.s.m*c.s.n)))
 	for i := range sets {
-		// Copies of one content: one reference judges them all.
+		// The sets hold copies of the same data, so one reference serves for all of them.
 		sets[i] = set{a, b, as.keep(poisoned(c.p.out, c.shape(c.s.m, c.s.n)...))}
 		if i > 0 {
 			sets[i].a, sets[i].b = as.keep(a.Clone()), as.keep(b.Clone())
@@ -125,7 +125,7 @@ func (c product) run(r *runner) ([]result, error) {
 	return r.time(t, work{c.p.flops() * float64(batch) * c.s.volume(), c.unit}, c.p)
 }
 
-// shape puts the batch axis before a matrix's.
+// shape puts the batch axis before the axes of a matrix.
 func (c product) shape(rows, cols int) []int {
 	if c.batch > 0 {
 		return []int{c.batch, rows, cols}
@@ -185,8 +185,8 @@ func cpuCases(o options, _ bool) ([]benchCase, error) {
 	return cs, nil
 }
 
-// quickSuite is what -quick runs: every precision once, at a size that shows
-// the device's speed and ends in time.
+// quickSuite is the suite of -quick: every precision once, at a size that shows the
+// device's speed and finishes quickly.
 var quickSuite = suite{name: "quick", cases: quickCases}
 
 func quickCases(o options, gpu bool) ([]benchCase, error) {

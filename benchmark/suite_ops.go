@@ -12,16 +12,16 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// operation is a line of suite ops: what it does to matrices x, y and z of one
-// shape and a row w, and what of the result should be there.
+// operation is a line of suite ops: an operation on matrices x, y and z of one shape and
+// a row w, and its expected result.
 type operation struct {
 	name   string
 	passes float64 // bytes that it moves, over those of x
-	// call is the operation; out makes what it writes, given rows and columns.
+	// call runs the operation; out returns the type and shape of its result.
 	call func(o opArrays) *gpk.Array
 	out  func(dt dtype.DType, rows, cols int) (dtype.DType, []int)
-	// want is the result along line i: a row of out, or where out has one
-	// dimension its element i.
+	// want returns the expected result along line i: a row of out, or element i if out
+	// has one dimension.
 	want  func(h *opValues, i int) []float64
 	exact bool // no rounding beside that of the inputs
 }
@@ -50,7 +50,7 @@ func perColumn(dt dtype.DType, _, cols int) (dtype.DType, []int) { return dt, []
 
 func places(_ dtype.DType, rows, _ int) (dtype.DType, []int) { return dtype.Int64, []int{rows} }
 
-// castTo is the other type of suite ops' cast.
+// castTo returns the type to which suite ops casts.
 func castTo(dt dtype.DType) dtype.DType {
 	if half := mustPrecision("bf16").dtype; dt != half {
 		return half
@@ -229,8 +229,8 @@ func opCases(o options, _ bool) ([]benchCase, error) {
 	return cs, nil
 }
 
-// operationCases are cases that share their inputs, which the first makes and
-// the last lets go.
+// operationCases returns cases that share their inputs. The first case creates the
+// inputs, and the last one frees them.
 func operationCases(kind string, ops []operation, p precision, rows, cols int) []benchCase {
 	h := &opValues{p: p, rows: rows, cols: cols}
 	cs := make([]benchCase, len(ops))
@@ -298,8 +298,8 @@ func (op operation) measure(r *runner, h *opValues) ([]result, error) {
 		sets[i].x = sets[i].x.On(r.stream)
 	}
 
-	// A chain's kernel is compiled while the single operations run: what is timed
-	// is the kernel.
+	// The kernel of a chain is compiled while its first calls run as single operations.
+	// The timed calls must use the kernel.
 	if err := gpk.Into(as.keep(poisoned(outType, shape...)), op.call(sets[0].opArrays)); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // parallelMLP is the shape of an MLP: m rows, d features, h hidden features.
 type parallelMLP struct{ m, d, h, ranks int }
 
-// parallelCases returns MLPs in tensor parallel: on one GPU and on all, or on one rank and on two on the CPU,
+// parallelCases run MLPs in tensor parallel: on one GPU and on all, or, on the CPU, on one rank and on two,
 // which share its processors.
 func parallelCases(o options, gpu bool) ([]benchCase, error) {
 	precision, shapes, key, ranks := "bf16", []shape{{16, 8192, 28672}, {512, 8192, 28672}, {8192, 8192, 28672}}, "gpus", []int{1}
@@ -90,7 +90,7 @@ func (s parallelMLP) reference(x, up, down values, rows []int) values {
 	return operands{a: hidden, b: down, s: shape{len(rows), s.h, s.d}, transposed: true}.rows(all)
 }
 
-// rounds measures the layer r.count times, and checks the result of each round. The bound for two products in
+// rounds measures the layer r.count times and checks the result of each round. The bound of two products in
 // sequence is twice that of one.
 func (s parallelMLP) rounds(ctx context.Context, r *runner, p precision, c *dist.Comm, m *nn.ParallelMLP, in *gpk.Array, rows []int, want values) ([]result, error) {
 	x := in.To(c.Device())

@@ -24,8 +24,8 @@ type userProgram struct {
 	// bound is the largest relative error of a right result in float32 and
 	// in float64. Errors grow over the iterations of a program.
 	bound32, bound64 float64
-	// body names the functions that a user would write, the program itself
-	// first. A test compares their lines with those of the twin.
+	// body lists the functions that a user would write, the program itself first. A test
+	// compares their number of lines with the peer's program.
 	body []string
 }
 
@@ -115,8 +115,9 @@ func (g userProgram) measure(r *runner, name string, p precision, n int) ([]resu
 	}, work{}, p)
 }
 
-// check compares results with those of the plain loops, and their norms with
-// those that the twin in NumPy printed, where it was run at this size.
+// check compares the results with those of plain loops. At sizes for which the NumPy
+// program was run, it also compares their norms with those that the NumPy program
+// printed.
 func (g userProgram) check(name string, results arrays, want [][]float64, bound float64) (worst deviation, err error) {
 	norms := twinNorms()[name]
 	for i, a := range results {

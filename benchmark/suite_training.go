@@ -6,16 +6,16 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// Steps that are timed, and those after which the outputs are compared.
+// The numbers of steps that are timed, and of steps after which the outputs are compared.
 const (
 	trainingCalls   = 3000
 	trainingChecked = 30
 )
 
-// trainingCases measure what the program's form costs: a training step with and
-// without a scope, and a product read by three lines with and without an Eval
-// before them. Of each pair the times should be the same. The last case is a sum
-// that nobody frees, which NumPy frees when its last reference goes.
+// trainingCases measure the cost of a program's form: a training step with and without a
+// scope, and a product read by three lines with and without an Eval before them. The
+// times of each pair should be equal. The last case is a sum that the program does not
+// free; NumPy frees it with its last reference.
 func trainingCases(o options, _ bool) ([]benchCase, error) {
 	if len(o.shapes) > 0 || len(o.precisions) > 0 {
 		return nil, errors.New("-sizes, -dtypes: suite training takes neither flag; leave them out")
@@ -49,7 +49,8 @@ func (m *training) logits(x *gpk.Array) (h, out *gpk.Array) {
 	return h, h.MatMul(m.w2, gpk.FullPrecision).Add(m.b2)
 }
 
-// gradients are those of w1, b1, w2 and b2, times minus the rate.
+// gradients returns the gradients of w1, b1, w2 and b2, multiplied by minus the learning
+// rate.
 func (m *training) gradients(x *gpk.Array) []*gpk.Array {
 	h, out := m.logits(x)
 	d := out.Softmax(1).Sub(m.y).Div(x.Shape()[0]) // by the logits
@@ -68,7 +69,7 @@ func (m *training) update(gradients []*gpk.Array) error {
 	return errors.Join(errs...)
 }
 
-// step is one of the training: with a scope, its gradients are kept.
+// step runs one training step. With a scope, the scope keeps the gradients.
 func (m *training) step(scope bool) error {
 	if !scope {
 		return m.update(m.gradients(m.x))
@@ -150,7 +151,8 @@ func readLines(r *runner, eval bool) ([]result, error) {
 	})
 }
 
-// dropSums computes x + y and drops the result: its memory comes back with collections.
+// dropSums computes x + y and drops the result, whose memory is freed after a garbage
+// collection.
 func dropSums(r *runner) ([]result, error) {
 	const n = 1_000_000
 	p := mustPrecision("fp32")

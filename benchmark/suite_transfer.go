@@ -39,8 +39,8 @@ func transferCases(o options, gpu bool) ([]benchCase, error) {
 	return cs, nil
 }
 
-// transfer times single copies, each waited for, and compares every byte of
-// what the last of a round left behind.
+// transfer times single copies, each waited for, and compares every byte of the last copy
+// of a round.
 func transfer(r *runner, toDevice, pinned bool, n int) ([]result, error) {
 	host := make([]uint8, n)
 	if pinned {
@@ -55,7 +55,7 @@ func transfer(r *runner, toDevice, pinned bool, n int) ([]result, error) {
 	defer a.Free()
 	var out []result
 	for round := range r.count {
-		// src differs from what dst holds in every byte but one of 256.
+		// src differs from the contents of dst in every byte but one of 256.
 		pattern := bytesFrom(r.seed, uint64(2*round), n)
 		copyOnce := func() error { return gpk.FromSliceInto(a, host) }
 		read := func() ([]uint8, error) { return gpk.ToSlice[uint8](a) }

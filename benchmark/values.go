@@ -11,9 +11,9 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// values are elements on the host, widened: real parts and, of complex types
-// only, imaginary parts. What goes to a device is exact in its element type,
-// so that a reference computed from values starts from the same numbers.
+// values are the elements of an array on the host, converted to float64: real parts and,
+// only for complex types, imaginary parts. Elements copied to a device are exact in the
+// array's type, so a reference computed from values starts from the same numbers.
 type values struct{ re, im []float64 }
 
 // distribution draws one value.
@@ -22,12 +22,12 @@ type distribution func(*rand.Rand) float64
 func normal(r *rand.Rand) float64  { return r.NormFloat64() }
 func uniform(r *rand.Rand) float64 { return r.Float64() }
 
-// spread is normal times 2^e, e uniform in -12 .. 11: rows whose elements
-// differ by many binades, which a scaled split has trouble with.
+// spread returns a normal number times 2^e, with e uniform in -12 .. 11. The elements of
+// a row differ by many binades, which is difficult for a scaled split.
 func spread(r *rand.Rand) float64 { return math.Ldexp(r.NormFloat64(), r.IntN(24)-12) }
 
-// random returns n elements rounded to p's type. They depend on the seed, the
-// stream and n alone, not on the number of processors.
+// random returns n random elements rounded to p's type. They depend only on the seed, the
+// stream and n, not on the number of processors.
 func (p precision) random(seed, stream uint64, n int, draw distribution) values {
 	v := values{re: p.fill(seed, 2*stream, n, draw)}
 	if p.dtype.IsComplex() {

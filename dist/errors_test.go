@@ -26,7 +26,7 @@ func TestDisagreement(t *testing.T) {
 		"type":      {func(c *Comm) *gpk.Array { return c.AllReduce(x(2, 3).Cast(gpk.Float64), Sum) }, gpk.ErrDType, "[2 3] float64"},
 		"op":        {func(c *Comm) *gpk.Array { return c.AllReduce(x(2, 3), Max) }, gpk.ErrUnsupported, "AllReduce(Max)"},
 		"function":  {func(c *Comm) *gpk.Array { return c.AllGather(x(2, 3), 1) }, gpk.ErrUnsupported, "AllGather(axis 1)"},
-		"axis":      {func(c *Comm) *gpk.Array { return c.AllGather(x(2, 3), 7) }, gpk.ErrShape, "axis 7 of 2"},
+		"axis":      {func(c *Comm) *gpk.Array { return c.AllGather(x(2, 3), 7) }, gpk.ErrShape, "axis 7 of an array with 2 axes"},
 		"its array": {func(c *Comm) *gpk.Array { return c.AllReduce(x(2, 3).MatMul(x(2, 3)), Sum) }, gpk.ErrShape, "MatMul"},
 		"no type":   {func(c *Comm) *gpk.Array { return c.AllReduce(x(2, 3).Gt(0), Sum) }, gpk.ErrDType, "Sum of bool"},
 		"no op":     {func(c *Comm) *gpk.Array { return c.AllReduce(x(2, 3), Op(99)) }, gpk.ErrUnsupported, "Op(99)"},

@@ -31,8 +31,7 @@ func equal(t testing.TB, what string, got, want tensor) {
 	}
 }
 
-// testTransfer takes values to the device and back, through every way there
-// is.
+// testTransfer copies values to the device and back by every function that copies.
 func testTransfer(t *testing.T, s *suite) {
 	for _, dt := range allTypes {
 		for _, shape := range [][]int{{}, {0}, {1}, {17}, {3, 0, 2}, {31, 33}, {2, 3, 5, 7}} {

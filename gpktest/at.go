@@ -35,7 +35,7 @@ func (s *suite) at(t *testing.T, dt gpk.DType) {
 	}
 	got := s.arranged(x).At(args...)
 	equal(t, name("At", dt, x.shape, args), read(t, got), x.gathered(x.shape[len(ix):], func(to []int) []int { return slices.Concat(ix, to) }))
-	// It is a view: what is written into it shows.
+	// Index returns a view, so writes through it change x.
 	a := x.array()
 	if dt == gpk.Bool || len(ix) == 0 || size(x.shape) == 0 {
 		return
@@ -140,7 +140,7 @@ func (s *suite) atErrors(t *testing.T) {
 	} {
 		s.refusedAs(t, what, c.op, []*gpk.Array{c.got}, c.want)
 	}
-	// An index outside is found when the work is done, and says so.
+	// An index outside its axis is found when the kernel runs; the error names the index.
 	for _, i := range []int64{6, -7, 1 << 62, -1 << 62} {
 		ix := gpk.Zeros(gpk.Int64, 4, 2)
 		if err := ix.At(3, 1).CopyFrom(i); err != nil {
@@ -270,7 +270,7 @@ func (s *suite) indexed(t *testing.T, dt gpk.DType) {
 	equal(t, what+" written", read(t, a), x.masked(func(ix []int) bool { return !written[at(x.shape, ix)] }))
 }
 
-// at0 is element i of a list, nil behind its end.
+// at0 returns element i of a list, or nil if the list is shorter.
 func at0(list []any, i int) any {
 	if i < len(list) {
 		return list[i]

@@ -21,7 +21,7 @@ var attentionVarieties = []variety{
 	{"fp64", gpk.Float64, nil, 1e-14},
 }
 
-// attentionCase is one problem, with its operands as they are on the host. Those of a
+// attentionCase is one problem of Attention with its operands on the host. The operands of a
 // ragged batch have a batch of 1.
 type attentionCase struct {
 	variety
@@ -41,7 +41,7 @@ func (c *attentionCase) String() string {
 		c.name, c.batch, c.kvHeads, c.group, c.queries, c.keys, c.dim, c.valueDim, c.causal, c.scale, c.offsets, c.mask.dt, c.maskShape, c.arrangement)
 }
 
-// pick is one of some values.
+// pick returns one of the values at random.
 func pick[T any](s *suite, values ...T) T { return values[s.rng.IntN(len(values))] }
 
 // attentionWork bounds the multiplications of a random problem.
@@ -96,8 +96,8 @@ func (c *attentionCase) ragged(s *suite) {
 	c.keys = c.queries
 }
 
-// addMask gives the problem a mask of some type and shape, with some rows that see
-// nothing.
+// addMask gives the problem a mask of a random type and shape that hides all keys from some
+// queries.
 func (c *attentionCase) addMask(s *suite) {
 	c.masked = true
 	full := []int{c.batch, c.kvHeads * c.group, c.queries, c.keys}
@@ -133,7 +133,7 @@ func (c *attentionCase) addMask(s *suite) {
 	}
 }
 
-// arrays puts the operands on the device, as the arrangement says.
+// arrays puts the operands on the device in the case's memory layout.
 func (c *attentionCase) arrays(s *suite) (q, k, v *gpk.Array, opts gpk.AttentionOptions) {
 	put := func(x tensor) *gpk.Array {
 		var a *gpk.Array
@@ -232,12 +232,12 @@ type attentionErrors struct{ diff2, norm2, worst float64 }
 
 // check compares a result with the reference.
 //
-// Every score may lose what its product may, and two roundings: of the scaled query and
-// of the sum with the mask. A weight is an exponential of a difference of scores: what
-// the two lose together, a rounding of the difference, and the exponential's own error,
-// once more for every block of keys, whose maxima multiply it. The two sums over the
-// keys lose what a product as deep may. On a GPU weights are rounded to the type before
-// they are multiplied.
+// The error of a score is that of its product and of two roundings: of the scaled query and
+// of the sum with the mask. A weight is the exponential of a difference of two scores. Its
+// error adds the errors of both scores, the rounding of the difference, and the error of the
+// exponential; the last one counts once more for every block of keys, because the blocks'
+// maxima multiply the weight. The two sums over the keys have the error of a product of that
+// depth. A GPU rounds the weights to the type before it multiplies them.
 func (c *attentionCase) check(s *suite, got tensor, e *attentionErrors) error {
 	kind := s.dev.Kind()
 	rounding := c.rounding(kind)

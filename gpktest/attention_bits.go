@@ -38,7 +38,7 @@ func testAttentionBits(t *testing.T, s *suite) {
 	}
 }
 
-// batchOf is element i of the batch, as a tensor with a batch of 1.
+// batchOf returns element i of the batch as a tensor with a batch of 1.
 func (x tensor) batchOf(i int) tensor {
 	if len(x.shape) < 4 || x.shape[0] == 1 {
 		return x
@@ -46,7 +46,7 @@ func (x tensor) batchOf(i int) tensor {
 	return x.slice(0, i, i+1, 1)
 }
 
-// alone compares a batch with its sequences, each computed alone.
+// alone compares a batch with the results of its sequences, each computed in a call of its own.
 func (s *suite) alone(t *testing.T, c *attentionCase, want tensor) {
 	t.Helper()
 	for i := range c.batch {
@@ -60,7 +60,7 @@ func (s *suite) alone(t *testing.T, c *attentionCase, want tensor) {
 	}
 }
 
-// unpacked compares a ragged batch with its sequences, each computed alone.
+// unpacked compares a ragged batch with the results of its sequences, each computed in a call of its own.
 func (s *suite) unpacked(t *testing.T, c *attentionCase, want tensor) {
 	t.Helper()
 	whole := want
@@ -74,7 +74,8 @@ func (s *suite) unpacked(t *testing.T, c *attentionCase, want tensor) {
 	}
 }
 
-// attentionPlans checks that Explain names the kernel on a GPU, and plain operations where there is none.
+// attentionPlans checks that Explain names the kernel on a GPU, or plain operations if no kernel takes the
+// problem.
 func (s *suite) attentionPlans(t *testing.T) {
 	if s.dev.Kind() == device.CPU {
 		return
@@ -133,7 +134,7 @@ func testAttentionTwin(t *testing.T, s *suite) {
 	}
 }
 
-// testAttentionGraph replays a captured attention, and changes what it reads.
+// testAttentionGraph replays a captured attention after its operands have changed.
 func testAttentionGraph(t *testing.T, s *suite) {
 	for _, v := range attentionVarieties {
 		s.raggedGraph(t, v)
@@ -186,7 +187,7 @@ func (s *suite) raggedGraph(t *testing.T, v variety) {
 	equal(t, c.String()+", replayed with other offsets", read(t, g.Outputs()[0]), c.attend(t, s))
 }
 
-// testAttentionErrors gives Attention what it must refuse.
+// testAttentionErrors checks the errors of Attention for invalid arguments.
 func testAttentionErrors(t *testing.T, s *suite) {
 	f := func(shape ...int) *gpk.Array { return gpk.Ones(gpk.Float32, shape...) }
 	q, r := f(2, 4, 5, 8), f(4, 6, 8)
@@ -238,7 +239,7 @@ func testAttentionErrors(t *testing.T, s *suite) {
 		s.attentionError(t, "devices", gpk.Attention(q, q.To(cpu), q, options{}).Err(), gpk.ErrDevice)
 		s.attentionError(t, "a mask elsewhere", gpk.Attention(q, q, q, options{Mask: f(5, 5).To(cpu)}).Err(), gpk.ErrDevice)
 	}
-	// What only the elements of the offsets tell.
+	// These errors depend on the values of the offsets.
 	for said, offsets := range map[string]*gpk.Array{
 		"begin at 1":    offsetsOf(1, 3, 6),
 		"begin at -1":   offsetsOf(-1, 6),

@@ -10,18 +10,17 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// A rounding is what a product of one variety may lose, in the model of
-// Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition,
-// section 3.5. With u the unit roundoff of each addition and n additions in
-// any order,
+// A rounding describes the error of a product of one variety, in the model of Higham,
+// Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.5. With u the
+// unit roundoff of each addition and n additions in any order,
 //
-//	|fl(AB) - AB| <= g(n) |A||B|,  g(n) = n u / (1 - n u),
+// |fl(AB) - AB| <= g(n) |A||B|,  g(n) = n u / (1 - n u),
 //
-// element by element. Operands that are rounded first, each element by at most
-// a relative r, add (2r + r^2) |A||B|. What is stored is that, rounded once
-// more: to half the distance of two neighbours in the type of the result.
-// Complex products are sums of twice as many real terms, and the two parts
-// together lose the root of 2 times as much.
+// element by element. If each operand is rounded first, by at most a relative r, this
+// adds (2r + r^2) |A||B|. The result is rounded once more when it is stored: by at most
+// half the distance between two neighbours in its type. A complex product is a sum of
+// twice as many real terms, and the error of its two parts together is larger by the root
+// of 2.
 type rounding struct {
 	operand float64 // r
 	dropped float64 // of |A||B|: products that are never computed
@@ -32,8 +31,8 @@ type rounding struct {
 	tensor bool
 }
 
-// rounding is what v may lose on a device. The CPU computes float32 products
-// in IEEE arithmetic whatever the precision.
+// rounding returns the error model of v on a kind of device. The CPU computes float32
+// products in IEEE arithmetic whatever the precision.
 func (v variety) rounding(kind device.Kind) rounding {
 	r := rounding{unit: 0x1p-24}
 	switch {
@@ -45,15 +44,15 @@ func (v variety) rounding(kind device.Kind) rounding {
 	case v.opts[0] == gpk.TF32: // 11 significant bits
 		r = rounding{operand: 0x1p-11, unit: 0x1p-23, tensor: true}
 	default:
-		// Plain float32, or operands split into two pieces of 11 bits, the
-		// product of the two smaller ones left out.
+		// Plain float32; or operands that are split into two pieces of 11 bits, without
+		// the product of the two smaller pieces.
 		r = rounding{operand: 0x1p-22, dropped: 0x1p-22, unit: 0x1p-23, tensor: true}
 	}
 	return r
 }
 
-// factor returns the largest |d| / (|A||B|) of a product of depth k before it is stored,
-// what the float64 reference loses itself included.
+// factor returns the largest |d| / (|A||B|) of a product of depth k before it is stored.
+// It includes the error of the float64 reference.
 func (r rounding) factor(k int, complex bool) float64 {
 	n, times := float64(k), 1.0
 	if complex {
@@ -68,7 +67,8 @@ func (r rounding) factor(k int, complex bool) float64 {
 	return times * (in + (1+in)*g(cuts, r.unit) + g(n, 0x1p-53))
 }
 
-// spacing returns the distance of neighbours in a type at the magnitude |x|.
+// spacing returns the distance between two neighbouring numbers of a type at the
+// magnitude |x|.
 func spacing(dt gpk.DType, x float64) float64 {
 	p, lowest := 53, -1022
 	switch dt {
@@ -86,13 +86,13 @@ func spacing(dt gpk.DType, x float64) float64 {
 	return math.Ldexp(1, max(e-1, lowest)-p+1)
 }
 
-// An epilogue is what follows a product: bias of column j, then op.
+// An epilogue follows a product: it adds bias[j] to column j, then applies op.
 type epilogue struct {
 	bias []complex128 // nil: none
 	op   expr.Op      // None: no activation
 }
 
-// before returns the activation's argument.
+// before returns the argument of the activation: v with the bias of column j.
 func (e epilogue) before(v complex128, j int) complex128 {
 	if e.bias != nil {
 		v += e.bias[j]
@@ -107,7 +107,7 @@ func (e epilogue) after(v complex128) complex128 {
 	return v
 }
 
-// A comparison gathers rows of a product beside their reference.
+// A comparison collects rows of a product and the rows of the reference.
 type comparison struct {
 	rounding
 	epilogue
@@ -171,7 +171,7 @@ func (c *comparison) row(got, product []complex128, scale []float64) {
 
 func modulus(x complex128) float64 { return math.Hypot(real(x), imag(x)) }
 
-// relative is |d| / |C|, Frobenius; 0 where nothing differs.
+// relative returns |d| / |C| in the Frobenius norm; 0 if nothing differs.
 func (c *comparison) relative() float64 {
 	if c.diff2 == 0 {
 		return 0
@@ -179,17 +179,17 @@ func (c *comparison) relative() float64 {
 	return math.Sqrt(c.diff2 / c.norm2)
 }
 
-// largeSample is how many elements make the relative error steady: the root of
-// a sum of so many squares scatters by less than a hundredth.
+// largeSample is the number of elements from which the relative error is steady: the root
+// of a sum of 10,000 squares scatters by less than a hundredth.
 const largeSample = 10_000
 
-// err is what is wrong with the results. Every element keeps its own bound. A
-// large sample's relative Frobenius error keeps the variety's; the norm of a
-// small one scatters, and its product may cancel, so that it is held, beyond
-// the elements' bounds, against the larger of itself and what random signs
-// would give, with four standard deviations' room. Samples are large by their
-// independent errors: where operands are rounded, the results of a 4095 x 1
-// matrix times two numbers share the errors of these two.
+// err returns an error if the results are wrong. Every element must be within its own
+// bound. The relative Frobenius error of a large sample must be within the variety's. The
+// norm of a small sample scatters, and its product may cancel; so it is compared, besides
+// the elements' bounds, with the larger of itself and of the norm that random signs would
+// give, with room for four standard deviations. The size of a sample is its number of
+// independent errors: if operands are rounded, the results of a 4095 x 1 matrix times two
+// numbers share the errors of these two.
 func (c *comparison) err(bound float64) error {
 	if !(c.worst <= 1) {
 		return fmt.Errorf("element %d of the sample is %v, want %v: %.3g times what rounding explains", c.at, c.gotAt, c.wantedAt, c.worst)

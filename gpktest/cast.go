@@ -64,7 +64,7 @@ func (s *suite) castElement(t *testing.T, what string, from, to gpk.DType, x, go
 	t.Fatalf("%s: %v became %v, want %v", what, v, g, want)
 }
 
-// wrapOrSaturate returns an integer in another integer type or Bool: casts saturate.
+// wrapOrSaturate converts an integer to another integer type or Bool: casts saturate.
 func wrapOrSaturate(to gpk.DType, v int64) int64 {
 	if to == gpk.Bool {
 		if v != 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// tensor is the reference side: dense values in row-major order. Integers and bools use
-// ints, those of Uint64 by their bits, all others values.
+// tensor is an operand or a result of the reference: dense values in row-major order.
+// Integers and bools are in ints (Uint64 as the same bits), all other types in values.
 type tensor struct {
 	dt     gpk.DType
 	shape  []int
@@ -60,7 +60,7 @@ func (s *suite) random(dt gpk.DType, shape ...int) tensor {
 	return x
 }
 
-// round is v as the type holds it, by one rounding to nearest even.
+// round rounds v to the type, once, to nearest even.
 func round(dt gpk.DType, v complex128) complex128 {
 	switch dt {
 	case gpk.Float32:
@@ -77,8 +77,8 @@ func round(dt gpk.DType, v complex128) complex128 {
 	return v
 }
 
-// nearest rounds v to p significant bits, to fewer below the exponent lowest,
-// and to infinity where that exceeds the largest finite value.
+// nearest rounds v to p significant bits, to fewer if its exponent is below lowest. If the
+// result exceeds largest, nearest returns infinity.
 func nearest(v float64, p, lowest int, largest float64) float64 {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return v
@@ -91,7 +91,7 @@ func nearest(v float64, p, lowest int, largest float64) float64 {
 	return math.Copysign(math.Inf(1), v)
 }
 
-// array puts the values on the default device.
+// array copies the values to the default device.
 func (x tensor) array() *gpk.Array {
 	switch x.dt {
 	case gpk.Float32:
@@ -160,7 +160,7 @@ func read(t testing.TB, a *gpk.Array) tensor {
 	return x
 }
 
-// fetch is read with the error.
+// fetch is like read, but returns the error.
 func fetch(a *gpk.Array) (tensor, error) {
 	x := tensor{dt: a.DType(), shape: a.Shape()}
 	var err error
@@ -215,7 +215,7 @@ func values[T gpk.Elem, R any](a *gpk.Array, f func(T) R) ([]R, error) {
 	return out, err
 }
 
-// poison returns an array of a value that no test computes.
+// poison returns an array full of a value that no test computes.
 func poison(dt gpk.DType, shape ...int) *gpk.Array {
 	if exact(dt) {
 		if dt == gpk.Bool {
@@ -240,9 +240,9 @@ func evaluate(t testing.TB, a *gpk.Array) tensor {
 	return read(t, dst)
 }
 
-// frobenius is |got - want| over |want|, or over the root of expected where
-// that is larger; 0 when all are equal, +Inf when an element is not finite that
-// should be.
+// frobenius returns |got - want| over |want|, or over the root of expected if that is
+// larger. It returns 0 if all elements are equal, and +Inf if an element that should be
+// finite is not.
 func frobenius(got, want []complex128, expected float64) float64 {
 	var d, n float64
 	for i := range want {
@@ -258,7 +258,7 @@ func frobenius(got, want []complex128, expected float64) float64 {
 	return math.Sqrt(d / max(n, expected))
 }
 
-// wrap is v in a type of that many bits.
+// wrap wraps v to a two's-complement or unsigned type of that many bits.
 func wrap(dt gpk.DType, v int64) int64 {
 	rest := 64 - 8*dt.Size()
 	if dt.IsUnsigned() {
@@ -301,7 +301,8 @@ func index(shape []int, f func(ix []int)) {
 	}
 }
 
-// at returns the position of an index in a dense shape, broadcast axes at 0.
+// at returns the position of an index in a dense array of a shape. Axes of length 1 are
+// broadcast.
 func at(shape, ix []int) int {
 	p := 0
 	skip := len(ix) - len(shape)

@@ -42,12 +42,13 @@ func weightsOf(n int) *gpk.Array {
 	return gpk.FromSlice(w)
 }
 
-// bitsOf are whole numbers that tell any two numbers below 2^10 apart that differ by more
-// than 2^-52.
+// bitsOf returns whole numbers that differ for any two numbers below 2^10 that are more than
+// 2^-52 apart.
 func bitsOf(a *gpk.Array) *gpk.Array { return a.Mul(0x1p52).Cast(gpk.Int64) }
 
-// testDraws holds random choices against what they are everywhere, and against their
-// probabilities; the seeds of the latter are fixed, so that they pass or fail always.
+// testDraws compares random choices with values that are the same on every device, and with
+// their probabilities. The latter tests have fixed seeds, so that they pass always or fail
+// always.
 func testDraws(t *testing.T, s *suite) {
 	r := gpk.NewRNG(20)
 	for _, g := range drawGolden {
@@ -182,7 +183,8 @@ func (s *suite) drawProbabilities(t *testing.T) {
 	pearson(t, "Choice by weights", tally(r.Choice(5, n, true, weights)), p)
 	pearson(t, "Categorical", tally(r.Categorical(weights.Log().BroadcastTo(n, 5), 1)), p)
 	pearson(t, "Bernoulli", tally(r.Bernoulli(0.3, n).Cast(gpk.Int64))[:2], []float64{0.7, 0.3})
-	// The orders of four, and the first two of five by weights, each of its own call.
+	// All orders of four elements, and the first two of five by weights; each is a call of its
+	// own.
 	orders := map[string]int{}
 	pairs, expected := make([]float64, 25), make([]float64, 25)
 	var permutations, chosen []*gpk.Array

@@ -6,8 +6,8 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// testDropped computes arrays whose work checks its operands on the device, and drops them without a read: the
-// error that nobody waits for must not keep the memory.
+// testDropped computes arrays whose work checks its operands on the device, and drops them without a read. An
+// error that no call waits for must not keep the memory.
 func testDropped(t *testing.T, s *suite) {
 	const n = 1 << 12
 	x, table := s.random(gpk.Float32, n).array(), s.random(gpk.Float32, n, 64).array()

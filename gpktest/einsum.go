@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
-// sum is a random equation: the labels of each axis, those of the axes of an ellipsis as
-// digits.
+// sum is a random equation: the labels of each axis; the axes of an ellipsis have digits
+// as labels.
 type sum struct {
 	text    string
 	inputs  [][]rune
@@ -53,7 +53,7 @@ func (s *suite) someSum() sum {
 		}
 		e.inputs, e.shapes, parts = append(e.inputs, labels), append(e.shapes, shape), append(parts, text)
 	}
-	// What the lengths are where every axis of a label is broadcast.
+	// The lengths of labels all of whose axes are broadcast.
 	count := map[rune]int{}
 	for label := range e.lengths {
 		e.lengths[label] = 1
@@ -254,7 +254,8 @@ func (s *suite) einsumRoutes(t *testing.T) {
 	}
 }
 
-// testEinsumErrors checks the caret under what does not parse or does not fit.
+// testEinsumErrors checks the position of the caret under the part of an equation that
+// does not parse or does not fit.
 func testEinsumErrors(t *testing.T, s *suite) {
 	x, cube := gpk.Ones(gpk.Float32, 2, 3), gpk.Ones(gpk.Float32, 2, 3, 4)
 	for _, c := range []struct {

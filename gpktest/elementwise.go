@@ -17,8 +17,8 @@ var epsilon = map[gpk.DType]float64{
 	gpk.Complex64: 0x1p-24, gpk.Complex128: 0x1p-53,
 }
 
-// roundings is how far a result may be from the exact one, in units of
-// epsilon times its magnitude: 1 for a correctly rounded operation.
+// roundings returns the bound of a result's error, in units of epsilon times its
+// magnitude: 1 for a correctly rounded operation.
 func roundings(op expr.Op, dt gpk.DType) float64 {
 	if e := ops.Lookup(op).Error; op.IsFunction() && e.Float64 > 0 {
 		if dt.IsFloat() && epsilon[dt] > epsilon[gpk.Float32] {
@@ -111,7 +111,7 @@ func testElementwise(t *testing.T, s *suite) {
 	}
 }
 
-// nonzero is random without zeros, for divisors.
+// nonzero returns random elements other than zero, for divisors.
 func (s *suite) nonzero(dt gpk.DType, shape ...int) tensor {
 	x := s.random(dt, shape...)
 	for i, v := range x.values {
@@ -122,8 +122,8 @@ func (s *suite) nonzero(dt gpk.DType, shape ...int) tensor {
 	return x
 }
 
-// second is a second operand for a: some of its elements are a's, and counts of
-// bits and exponents of integers are small.
+// second returns a second operand for a. Some of its elements equal those of a. Shift
+// counts, and exponents of integers, are small.
 func (s *suite) second(op expr.Op, a tensor, shape []int) tensor {
 	b := s.nonzero(a.dt, shape...)
 	for i := range size(shape) {
@@ -235,7 +235,7 @@ func (s *suite) near(t *testing.T, what string, row *ops.Row, got, a, b tensor, 
 	})
 }
 
-// smallest returns half the spacing of subnormals, the error of rounding there.
+// smallest returns half the spacing of subnormals, which is the error of rounding one.
 func smallest(dt gpk.DType) float64 {
 	switch dt {
 	case gpk.Float16:
@@ -248,8 +248,8 @@ func smallest(dt gpk.DType) float64 {
 	return 0x1p-1074
 }
 
-// integerResult returns the exact result of a row on integers or Bool, as the result type
-// holds it.
+// integerResult returns the exact result of an operation on integers or Bool, converted
+// to the result type.
 func integerResult(row *ops.Row, dt gpk.DType, x, y int64) int64 {
 	width := int64(8 * dt.Size())
 	truth := func(b bool) int64 {
@@ -328,7 +328,8 @@ func integerResult(row *ops.Row, dt gpk.DType, x, y int64) int64 {
 	return wrap(dt, x)
 }
 
-// power multiplies y times; the integer part of the fraction where y is negative.
+// power multiplies y times; if y is negative, it returns the integer part of the
+// fraction.
 func power(x, y int64) int64 {
 	p := int64(1)
 	switch {

@@ -97,8 +97,8 @@ func (s *suite) embeddingForms(t *testing.T) {
 	})
 }
 
-// embeddingErrors gives EmbeddingNorm what it must refuse: on its line, and ids outside their tables
-// at a boundary at the latest.
+// embeddingErrors checks the errors of EmbeddingNorm for invalid arguments: on the line of the call, or, for
+// ids outside their tables, at the next boundary.
 func (s *suite) embeddingErrors(t *testing.T) {
 	table, id := gpk.Ones(gpk.Float32, 5, 8), gpk.Zeros(gpk.Int32, 3)
 	list := func(as ...*gpk.Array) []*gpk.Array { return as }
@@ -174,9 +174,10 @@ func testRaggedPool(t *testing.T, s *suite) {
 	s.raggedPoolForms(t)
 }
 
-// checkRaggedPool compares with big floats. With r rows and n columns a sum in float64 is off by (r-1) 2^-53
-// of the sum of magnitudes (Higham, 2002, section 4.2), the length, whose squares are positive, by (n+3) 2^-53
-// of itself beyond that, and each division and the rounding of the mean by 2^-53; the result is then rounded.
+// checkRaggedPool compares with big floats. With r rows and n columns, the error of a sum in float64 is at
+// most (r-1) 2^-53 of the sum of magnitudes (Higham, 2002, section 4.2). The length is a root of a sum of
+// squares, all positive, so that its error is at most (n+3) 2^-53 more, relative to it. Each division, and the
+// rounding of the mean, adds 2^-53. The result is then rounded.
 func checkRaggedPool(t *testing.T, what string, x tensor, offsets []int, opts gpk.RaggedPoolOptions, got tensor) {
 	t.Helper()
 	width, batch := x.shape[1], len(offsets)-1
@@ -224,7 +225,8 @@ func checkRaggedPool(t *testing.T, what string, x tensor, offsets []int, opts gp
 	}
 }
 
-// raggedPoolForms checks that a line is one of its rows alone, graphs, scopes and errors.
+// raggedPoolForms checks that a line depends only on the rows of its sequence, and checks graphs, scopes and
+// errors.
 func (s *suite) raggedPoolForms(t *testing.T) {
 	x := s.random(gpk.BFloat16, 40, 48).array()
 	opts := gpk.RaggedPoolOptions{Normalize: true}
@@ -301,8 +303,8 @@ func testAttentionRows(t *testing.T, s *suite) {
 	}
 }
 
-// testOffsetsOnce reads the same offsets by several operations: on a GPU they are checked once, and again when
-// they were written. Every reader of bad ones answers the error, and none of good ones.
+// testOffsetsOnce reads the same offsets by several operations. A GPU checks them once, and again after a
+// write. If they are bad, every reader returns the error; if they are good, none does.
 func testOffsetsOnce(t *testing.T, s *suite) {
 	q := s.random(gpk.BFloat16, 2, 12, 32).array()
 	at := offsetsOf(0, 5, 12)

@@ -16,8 +16,8 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// testErrors gives operations what they must refuse, and checks the cause and
-// that it names this file.
+// testErrors checks that operations with invalid arguments return errors with the right
+// cause, and that the errors name this file.
 func testErrors(t *testing.T, s *suite) {
 	f := func(shape ...int) *gpk.Array { return gpk.Ones(gpk.Float32, shape...) }
 	freed := f(3)
@@ -184,8 +184,7 @@ func testPrecision(t *testing.T, s *suite) {
 	}
 }
 
-// testMemory runs into a limit of 1 MB, many times, and checks that nothing
-// is lost.
+// testMemory exceeds a limit of 1 MB many times, and checks that no memory is leaked.
 func testMemory(t *testing.T, s *suite) {
 	settle(t, s)
 	before := s.dev.Pool().InUse
@@ -211,7 +210,8 @@ func testMemory(t *testing.T, s *suite) {
 	}
 }
 
-// settle waits until what earlier tests dropped has been given back.
+// settle waits until the memory of arrays that earlier tests dropped is returned to the
+// pool.
 func settle(t *testing.T, s *suite) {
 	t.Helper()
 	last := int64(-1)
@@ -303,7 +303,8 @@ func testTemporaries(t *testing.T, s *suite) {
 	}
 }
 
-// shapeErrors checks that what fits no shape is refused on its line.
+// shapeErrors checks that operands whose shapes do not fit are errors on the line of the
+// call.
 func (s *suite) shapeErrors(t *testing.T) {
 	x := gpk.Ones(gpk.Float32, 4, 6)
 	bad := gpk.Ones(gpk.Float32, 2).Reshape(3)

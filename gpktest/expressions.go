@@ -14,12 +14,12 @@ import (
 	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
-// expressions asks for so many random expressions. A GPU compiles kernels for each.
+// expressions is the number of random expressions. A GPU compiles kernels for each.
 var expressions = flag.Int("gpktest.expressions", 0, "how many random expressions are tried; 0: 5,000 on the CPU, 300 on a GPU, and 60 in a short run")
 
 // testExpressions runs random programs twice: with every operation started on its line,
-// and with everything pending for as long as it can be. All results agree bit for bit.
-// Only an intermediate result whose operand was freed may answer ErrFreed.
+// and with every operation pending for as long as possible. All results agree bit for
+// bit. Only an intermediate result whose operand was freed may be ErrFreed.
 func testExpressions(t *testing.T, s *suite) {
 	n := *expressions
 	if n == 0 {
@@ -65,8 +65,8 @@ func testExpressions(t *testing.T, s *suite) {
 	}
 }
 
-// namesBothLines reports an ErrFreed with the line that made an array and the line that
-// freed what it is computed from.
+// namesBothLines reports whether err is an ErrFreed that names the line that made an
+// array and the line that freed its operand.
 func namesBothLines(err error) bool {
 	var oe *gpk.OpError
 	return errors.Is(err, gpk.ErrFreed) && errors.As(err, &oe) && oe.Site != "" && strings.Contains(err.Error(), "freed by")
@@ -80,7 +80,8 @@ func (x tensor) at(i int) any {
 	return x.values[i]
 }
 
-// differ returns the first element whose bits differ, NaN aside; -1 for none.
+// differ returns the index of the first element whose bits differ, except for NaN; -1 if
+// there is none.
 func differ(x, y tensor) int {
 	if x.dt != y.dt || !slices.Equal(x.shape, y.shape) {
 		return 0
@@ -101,15 +102,15 @@ func differ(x, y tensor) int {
 	return -1
 }
 
-// bounded is an array beside what its elements are in float64, and how far the
-// two may be apart.
+// bounded is an array with the float64 values of its elements and the bound of the
+// difference between the two.
 type bounded struct {
 	a        *gpk.Array
 	v, error []float64
 }
 
-// chained are operations whose error follows from those of their operands: f is the
-// value, e the error before the result is rounded.
+// chained lists operations whose error follows from those of their operands: f computes
+// the value, e the error before the result is rounded.
 var chained = []struct {
 	name string
 	make func(a, b *gpk.Array) *gpk.Array
@@ -172,9 +173,8 @@ func testExpressionBounds(t *testing.T, s *suite) {
 	}
 }
 
-// testChains computes chains before their kernels are compiled, step by step
-// where the device compiles any, and after, on operands of every class: the bits
-// are the same.
+// testChains computes chains before their kernels are compiled, when each step is an
+// operation of its own, and after. The bits are the same for operands of every class.
 func testChains(t *testing.T, s *suite) {
 	for _, c := range []struct {
 		name string

@@ -292,8 +292,8 @@ func (s *suite) checkCholesky(t *testing.T, what string, h, l *gpk.Array, dt gpk
 	}
 }
 
-// testIndefinite checks that the error of an indefinite matrix names order and batch member, and that
-// of NaN and Inf the element.
+// testIndefinite checks that the error of an indefinite matrix names the order and the batch member,
+// and that the error of NaN and Inf names the element.
 func testIndefinite(t *testing.T, s *suite) {
 	for _, dt := range factorTypes {
 		for _, n := range []int{1, 5, 32, 33, 64, 65, 130, 300} {

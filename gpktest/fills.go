@@ -7,8 +7,9 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// testFills writes one element, a column and a number across parts of larger arrays,
-// whose rows begin and end anywhere: every element of the part, and none beside it.
+// testFills writes one element, a column and a number to parts of larger arrays, whose
+// rows begin and end at any element. Every element of the part changes, and no other
+// does.
 func testFills(t *testing.T, s *suite) {
 	sizes := [][2]int{{1, 1}, {1, 7}, {5, 3}, {67, 16}, {33, 65}, {7, 1031}, {260, 515}}
 	if !quick() {

@@ -17,8 +17,8 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// foldings asks for so many random chains with a reduction at the end; 0 stands for
-// 60. A GPU compiles a kernel for each.
+// foldings is the number of random chains with a reduction at the end; 0 means 60. A GPU
+// compiles a kernel for each.
 var foldings = flag.Int("gpktest.folds", 0, "how many chains with a reduction are tried; 0: 60, and 15 in a short run")
 
 // folded is a chain with a reduction at its end.
@@ -43,7 +43,7 @@ func (c *fusible) open() *gpk.Array {
 	return c.f(func(a *gpk.Array) *gpk.Array { return a })
 }
 
-// planned is open, and checks the plan once the kernel is compiled.
+// planned returns the result of open, and checks the plan once the kernel is compiled.
 func (c *fusible) planned(t *testing.T, s *suite) *gpk.Array {
 	t.Helper()
 	a := c.open()
@@ -64,8 +64,8 @@ func compileAll[C interface{ open() *gpk.Array }](t *testing.T, s *suite, cases 
 	}
 }
 
-// foldShapes are what is folded: rows, columns, all, and what lies between, in one
-// branch and in many.
+// foldShapes lists shapes and the axes to reduce: rows, columns, all axes, and other
+// combinations, so that every branch of the reduction kernels is taken.
 var foldShapes = []struct{ shape, axes []int }{
 	{[]int{33, 64}, []int{1}},
 	{[]int{1100, 7}, []int{1}},
@@ -128,7 +128,7 @@ func testFolds(t *testing.T, s *suite) {
 	t.Logf("%d chains", len(cases))
 }
 
-// reduce is the chain with its reduction.
+// reduce applies the chain and its reduction.
 func (c *folded) reduce(tell func(*gpk.Array) *gpk.Array) *gpk.Array {
 	a := c.chain(c.in, tell)
 	if c.op == expr.Sum {
@@ -137,8 +137,8 @@ func (c *folded) reduce(tell func(*gpk.Array) *gpk.Array) *gpk.Array {
 	return reductionMethods[c.op](a, c.axes...)
 }
 
-// folded makes a case of a reduction, of a type and operands that are random; nil
-// where there is none of that shape.
+// folded makes a case of a reduction with a random type and random operands. It returns
+// nil if the reduction does not support the shape.
 func (s *suite) folded(t *testing.T, row *ops.Row, of struct{ shape, axes []int }) *folded {
 	if (row.Op == expr.ArgMax || row.Op == expr.ArgMin) && len(of.axes) != 1 {
 		return nil
@@ -185,7 +185,8 @@ func (s *suite) folded(t *testing.T, row *ops.Row, of struct{ shape, axes []int 
 	return c
 }
 
-// foldSteps is a random chain whose last step has a type; tell sees every step.
+// foldSteps returns a random chain whose last step has type dt. It calls tell with the
+// result of every step.
 func (s *suite) foldSteps(dt gpk.DType) func(in []*gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array {
 	type telling = func(*gpk.Array) *gpk.Array
 	k := s.rng.IntN(3)
@@ -219,9 +220,9 @@ func (s *suite) foldSteps(dt gpk.DType) func(in []*gpk.Array, tell func(*gpk.Arr
 	}
 }
 
-// testFoldedLines compares softmax and the norms of what a chain computes, which are
-// one kernel with it on a GPU where lines are whole vectors and not too long, with the
-// single operations; into memory of their own and into the chain's own operand.
+// testFoldedLines compares softmax and the norms of a chain with the single operations.
+// On a GPU the chain and the norm are one kernel, if lines are whole vectors and not too
+// long. The result goes to new memory or to the chain's own operand.
 func testFoldedLines(t *testing.T, s *suite) {
 	methods := []struct {
 		name string
@@ -309,8 +310,8 @@ func testSum(t *testing.T, s *suite) {
 			}
 		}
 	}
-	// A long sum of one sign, where a running float32 total would lose 1e-3, dense
-	// and through strides.
+	// A long sum of one sign, for which a running float32 total would be off by 1e-3;
+	// dense and strided.
 	n := 100_000_000
 	if quick() {
 		n = 1_000_000

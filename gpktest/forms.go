@@ -106,7 +106,7 @@ func testFew(t *testing.T, s *suite) {
 	}
 }
 
-// as puts an operand on the device in a kernel's major.
+// as puts an operand on the device in the major that a kernel reads.
 func as(x tensor, m cutlass.Major) *gpk.Array {
 	if m == cutlass.ColMajor {
 		return transposed(x).array().T()
@@ -250,7 +250,8 @@ var spreads = []spread{
 		return s.random(dt, m, k).scaleBy(f), s.random(dt, k, n).scaleBy(f)
 	}},
 	{"tails", true, false, func(s *suite, dt gpk.DType, m, k, n int) (a, b tensor) {
-		// A quarter of each line is far below its largest, down to nothing.
+		// In each line, a quarter of the elements is far below the largest one, down to
+		// subnormals.
 		f := func(int) float64 {
 			if s.rng.IntN(4) == 0 {
 				return math.Ldexp(1, -20-s.rng.IntN(24))
@@ -289,11 +290,12 @@ var spreads = []spread{
 	}},
 }
 
-// testSpread holds products of data of every spread to the bound of their
-// precision, and checks that kernels of float16 planes run where the data fit
-// them, and what they fall back on where not.
+// testSpread checks that products of data of any spread are within the bound of their precision.
+// It also checks that kernels of float16 planes are chosen for data that fit them, and the
+// plan's fallback for others.
 func testSpread(t *testing.T, s *suite) {
-	// Where a few large elements are all of a norm, each has its own bound alone.
+	// Here a few large elements dominate the norm. The other elements are checked by their own
+	// bounds.
 	const m, k, n = 130, 320, 72
 	bounded := func(v variety, sp spread) variety {
 		if sp.uneven {
@@ -339,7 +341,7 @@ func testSpread(t *testing.T, s *suite) {
 	})
 }
 
-// fallback returns the kernel that a plan names for data that do not fit.
+// fallback returns the name of the kernel that a plan falls back on.
 func fallback(plan string) string {
 	for line := range strings.Lines(plan) {
 		if before, ok := strings.CutSuffix(strings.TrimSpace(line), ", where it does not"); ok {
@@ -369,7 +371,7 @@ func sameBits(x, y tensor) bool {
 	return true
 }
 
-// formNonFinite checks one Inf and one NaN, each alone.
+// formNonFinite checks operands with one Inf or one NaN.
 func (s *suite) formNonFinite(t *testing.T, k cutlass.Kernel, v variety) {
 	t.Helper()
 	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
-// transforms are the transforms by name, and whether they read real numbers alone.
+// transforms lists the transforms by name; real is set for those that read real numbers only.
 var transforms = []struct {
 	name string
 	axes int // -1: any number
@@ -35,7 +35,7 @@ var transforms = []struct {
 	{"IHFFT", 1, true, fft.IHFFT},
 }
 
-// fourierLengths are those of axes: small and large primes, powers, products, 1.
+// fourierLengths lists lengths of axes: small and large primes, powers, products, and 1.
 var fourierLengths = []int{1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 31, 36, 49, 64, 101, 127, 128}
 
 // testFourierForms compares random transforms of strided, cropped and padded arrays with those of the

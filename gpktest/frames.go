@@ -6,9 +6,9 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// testFrames checks that products into parts of larger arrays write nothing
-// else, where the rows of the part end inside the 16 bytes that a kernel stores
-// at once: columns in the middle, and rows one by one.
+// testFrames checks that products into parts of larger arrays write no other elements.
+// The rows of a part end inside the 16 bytes that a kernel stores at once. The parts are
+// columns in the middle, and single rows.
 func testFrames(t *testing.T, s *suite) {
 	for _, v := range varieties {
 		for _, n := range []int{1, 6, 21, 22, 30} {

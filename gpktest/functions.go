@@ -47,8 +47,7 @@ var digitsOf = map[gpk.DType][2]int{
 	gpk.Float32: {24, -149}, gpk.Float64: {53, -1074}, gpk.Float16: {11, -24}, gpk.BFloat16: {8, -133},
 }
 
-// units returns the error of got, in units of the last place of the exact result as type dt
-// has it.
+// units returns the error of got in units of the last place of the exact result in type dt.
 func (c *functionCase) units(row *ops.Row, dt gpk.DType, got float64) float64 {
 	digits, least := digitsOf[dt][0], digitsOf[dt][1]
 	size := math.Abs(c.high)

@@ -25,8 +25,8 @@ var gatedLayers = []struct {
 	{"GEGLU", gpk.GEGLU, gpk.GELU, func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 }},
 }
 
-// preciseGELU is x/2 (1 + erf(x/sqrt 2)) of many digits: float64 loses some where x is far
-// below 0.
+// preciseGELU returns x/2 (1 + erf(x/sqrt 2)) with many digits; in float64 the sum cancels
+// for x far below 0.
 func preciseGELU(x float64) float64 {
 	erf := bigmath.Erf(bigmath.Quo(bigmath.Of(x), bigmath.New().Sqrt(bigmath.Of(2))))
 	v, _ := bigmath.Mul(bigmath.Of(x/2), bigmath.Add(bigmath.Of(1), erf)).Float64()
@@ -99,8 +99,7 @@ func testGated(t *testing.T, s *suite) {
 	}
 }
 
-// broadcastAt returns the place of an index in an array of a shape that is broadcast to
-// it.
+// broadcastAt returns the position of an index in an array that is broadcast from a shape.
 func broadcastAt(shape, ix []int) int {
 	ix = slices.Clone(ix[len(ix)-len(shape):])
 	for d, n := range shape {
@@ -111,7 +110,8 @@ func broadcastAt(shape, ix []int) int {
 	return at(shape, ix)
 }
 
-// gatedErrors gives a gated layer what it must refuse, and checks what it says of itself.
+// gatedErrors checks the errors of a gated layer for invalid arguments, and what Explain
+// says about it.
 func (s *suite) gatedErrors(t *testing.T, op string, gated func(gate, up *gpk.Array) *gpk.Array) {
 	x := gpk.Ones(gpk.Float32, 2, 3)
 	for what, c := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// conjugate returns the conjugate of the values.
+// conjugate returns the conjugates of the values.
 func conjugate(x tensor) tensor {
 	if exact(x.dt) {
 		return x
@@ -88,8 +88,8 @@ func hermitian(t testing.TB, what string, x tensor) {
 	}
 }
 
-// testGram checks AbsSquare and Symmetric, alone and together, for every
-// variety, with the conjugate transpose taken in every way.
+// testGram checks AbsSquare and Symmetric, alone and together, for every variety and for
+// every way to write the conjugate transpose.
 func testGram(t *testing.T, s *suite) {
 	sizes := []struct{ n, k int }{{1, 1}, {2, 3}, {17, 33}, {64, 64}, {130, 40}, {257, 24}, {600, 7}, {3, 0}, {0, 4}}
 	for _, v := range varieties {
@@ -147,7 +147,7 @@ func testGram(t *testing.T, s *suite) {
 	s.gramKernels(t)
 }
 
-// gramKernels forces every kernel that squares or conjugates as it goes.
+// gramKernels forces every kernel that squares or conjugates in its epilogue.
 func (s *suite) gramKernels(t *testing.T) {
 	if s.dev.Kind() == device.CPU {
 		return
@@ -205,8 +205,8 @@ func (s *suite) gramKernels(t *testing.T) {
 	}
 }
 
-// testConj checks products of conjugates, which are taken as they are
-// multiplied: their values, and that the conjugates remain arrays as others are.
+// testConj checks the values of products of conjugates, which the product's kernel
+// conjugates itself, and checks that the conjugates remain ordinary arrays.
 func testConj(t *testing.T, s *suite) {
 	for _, v := range varieties {
 		if !v.in.IsComplex() {

@@ -16,8 +16,8 @@ import (
 	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
-// testGraphs records sequences and holds what they replay, on inputs that change
-// in between, against the same operations started one by one, bit by bit.
+// testGraphs records sequences and replays them on inputs that change in between. The
+// results have the same bits as the operations started one by one.
 func testGraphs(t *testing.T, s *suite) {
 	for _, dt := range []gpk.DType{gpk.Float32, gpk.BFloat16} {
 		t.Run(dt.String(), func(t *testing.T) { s.graphOfLayers(t, dt) })
@@ -28,7 +28,7 @@ func testGraphs(t *testing.T, s *suite) {
 	t.Run("memory", s.graphMemory)
 }
 
-// bitsEqual fails the test where two arrays differ in a bit.
+// bitsEqual fails the test if two arrays differ in a bit.
 func bitsEqual(t *testing.T, what string, got, want *gpk.Array) {
 	t.Helper()
 	g, w := read(t, got), read(t, want)
@@ -227,7 +227,7 @@ func (s *suite) graphRefusals(t *testing.T) {
 	}
 }
 
-// graphMemory: freed or dropped, a graph leaves nothing behind.
+// graphMemory checks that no memory remains in use after a graph is freed or dropped.
 func (s *suite) graphMemory(t *testing.T) {
 	inUse := func() int64 { runtime.GC(); return s.dev.Pool().InUse }
 	x := gpk.Full(gpk.Float32, 1, 1<<20)

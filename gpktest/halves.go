@@ -15,7 +15,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// everyHalf is all 65,536 values of a half type, in the order of their bits.
+// everyHalf returns all 65,536 values of a half type in the order of their bits.
 func everyHalf(dt gpk.DType) (x tensor, a *gpk.Array) {
 	x = tensor{dt: dt, shape: []int{1 << 16}, values: make([]complex128, 1<<16)}
 	if dt == gpk.BFloat16 {
@@ -34,9 +34,9 @@ func everyHalf(dt gpk.DType) (x tensor, a *gpk.Array) {
 	return x, gpk.FromSlice(data)
 }
 
-// testHalves tries every value of both half types: all unary operations, alone and at
-// the end of a chain, and casts to all types; and casts of float32 to them on every
-// half, every tie between two, and their neighbours.
+// testHalves computes all unary operations of every value of both half types, alone and at
+// the end of a chain, and casts the values to all types. It also casts float32 numbers to
+// both types: every half, every tie between two of them, and the numbers next to these.
 func testHalves(t *testing.T, s *suite) {
 	step := 1
 	if quick() {
@@ -103,8 +103,8 @@ func testHalves(t *testing.T, s *suite) {
 			}
 		}
 
-		// Between two neighbours of one sign lies a tie; the first number beyond the
-		// range stands for the largest's neighbour.
+		// A tie lies between two neighbours of one sign. For the largest number, the first
+		// number beyond the range takes the neighbour's place.
 		var values []float32
 		for i, v := range x.values {
 			low := real(v)

@@ -14,14 +14,15 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// gathered is the tensor of a shape whose element at an index is x's at from.
+// gathered returns a tensor of a shape whose element at index ix is x's element at
+// from(ix).
 func (x tensor) gathered(shape []int, from func(ix []int) []int) tensor {
 	var list []int
 	index(shape, func(ix []int) { list = append(list, at(x.shape, from(ix))) })
 	return x.permutedTo(shape, list)
 }
 
-// arranged is x in some layout.
+// arranged returns x in a random memory layout.
 func (s *suite) arranged(x tensor) *gpk.Array {
 	if len(x.shape) < 2 || size(x.shape) == 0 {
 		return x.array()
@@ -54,8 +55,8 @@ func taken(x, ix tensor, axis int) tensor {
 	})
 }
 
-// testTake tries Take on every type: elements and rows of every size, from and to
-// every layout, and what comes of an index outside the axis.
+// testTake tries Take on every type: elements and rows of every size, to and from every
+// layout, and indices outside the axis.
 func testTake(t *testing.T, s *suite) {
 	for _, dt := range ops.Lookup(expr.Take).Types {
 		for _, c := range []struct {
@@ -126,8 +127,8 @@ func testTake(t *testing.T, s *suite) {
 	s.outside(t)
 }
 
-// outside checks that an index outside the axis is an error at the boundary, that
-// names it and the place in the program, and that nothing is written.
+// outside checks that an index outside the axis is an error at the next boundary. The
+// error names the index and the line of the program, and nothing is written.
 func (s *suite) outside(t *testing.T) {
 	for _, bad := range []int64{5, -6, math.MaxInt32, math.MinInt32, 1 << 40, math.MaxInt64, math.MinInt64} {
 		dt := gpk.Int64
@@ -211,7 +212,7 @@ func (s *suite) outside(t *testing.T) {
 		check("CopyFrom to fixed memory", part.CopyFrom(take()))
 		intact("CopyFrom to fixed memory", part)
 
-		// The failed result itself may be overwritten whole, where it has memory.
+		// The failed result itself may be overwritten as a whole if it has memory.
 		r = take()
 		if err := gpk.Into(r, before.array()); err != nil {
 			check("into the result", err)
@@ -219,7 +220,7 @@ func (s *suite) outside(t *testing.T) {
 			intact("into the result", r)
 		}
 	}
-	// What goes well is not held up, nor remembered.
+	// Valid indices neither make later calls wait nor leave state behind.
 	x, ix := s.random(gpk.Float32, 50, 8), s.indicesInto(gpk.Int64, 50, 20)
 	want := taken(x, ix, 0)
 	a := gpk.Zeros(gpk.Float32, 20, 8)
@@ -372,7 +373,7 @@ func (y *tensor) push(x tensor, p int) {
 	}
 }
 
-// mixed is random, with many equal elements, and of floats with zeros of both
+// mixed returns random elements, many of which are equal. Floats include zeros of both
 // signs, infinities and NaN.
 func (s *suite) mixed(dt gpk.DType, shape ...int) tensor {
 	x := s.random(dt, shape...)

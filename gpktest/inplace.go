@@ -122,7 +122,7 @@ func testPending(t *testing.T, s *suite) {
 			t.Fatalf("pending array %d is %v, want %v", i, got.values[0], w)
 		}
 	}
-	// A view of a pending array sees what the array becomes.
+	// A view of a pending array has the elements that the array will have.
 	sum = b.Add(1)
 	v := sum.T()
 	noError(t, sum.AddInPlace(1))

@@ -68,7 +68,8 @@ func testUserKernels(t *testing.T, s *suite) {
 			t.Fatal(err, err2)
 		}
 		for i := range x {
-			// The compiler contracts a*x + y: half of x is exact, and so one rounding either way.
+			// The compiler contracts a*x + y to an FMA. Half of x is exact, so there is one
+			// rounding with or without it.
 			if want := y[i] + 0.5*x[i]; got[i] != want {
 				t.Fatalf("axpy, n = %d: element %d is %v, want %v", n, i, got[i], want)
 			}
@@ -90,7 +91,8 @@ func testUserKernels(t *testing.T, s *suite) {
 		t.Errorf("scale: %v, %v", got, err)
 	}
 
-	// More shared memory than a block has without asking; a stream of its own.
+	// This kernel needs more shared memory than a block has by default, and runs on a
+	// stream of its own.
 	reversed, err := gpk.Kernel(userSource, "reversed")
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +190,7 @@ func testUserKernelErrors(t *testing.T, axpy *gpk.UserKernel) {
 	}
 }
 
-// testNoUserKernels checks what kernels answer where the arrays lie on the CPU.
+// testNoUserKernels checks the error of kernels whose arrays are on the CPU.
 func testNoUserKernels(t *testing.T) {
 	k, err := gpk.Kernel(userSource, "axpy")
 	var oe *gpk.OpError

@@ -18,7 +18,7 @@ import (
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
-// drawn are weights that are made as they are asked for.
+// drawn is a source of parameters that generates the elements of each one on request.
 type drawn struct {
 	rng   *gpk.RNG
 	names []string
@@ -76,8 +76,8 @@ func precisionFor(dt gpk.DType) (p matmul.Precision) {
 	return p
 }
 
-// compareLayers packs sequences of some lengths, and computes each by itself too. The error is
-// relative to the result, by the norms: one element of 2,688 may be off by more.
+// compareLayers runs the layers on a packed batch of sequences and on each sequence alone. The
+// error is relative to the norm of the result: one element of 2,688 may be off by more.
 func (s *suite) compareLayers(t *testing.T, what string, m *nn.MultiHeadAttention, mlp *nn.MLP, norm *nn.LayerNorm, dt gpk.DType, bound float32) {
 	t.Helper()
 	offsets := []int32{0, 1, 8, 8, 21}
@@ -105,7 +105,7 @@ func (s *suite) compareLayers(t *testing.T, what string, m *nn.MultiHeadAttentio
 	}
 }
 
-// plainLayers is the same of one sequence by plain operations in float32.
+// plainLayers computes the layers for one sequence by plain operations in float32.
 func plainLayers(x *gpk.Array, m *nn.MultiHeadAttention, mlp *nn.MLP, norm *nn.LayerNorm) *gpk.Array {
 	single := func(p *nn.Parameter) *gpk.Array { return p.Array().Cast(gpk.Float32) }
 	linear := func(x *gpk.Array, l *nn.Linear) *gpk.Array {

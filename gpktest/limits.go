@@ -19,8 +19,8 @@ type complexFunction struct {
 	max   float64
 }
 
-// complexFunctions are measured where their parts nearly overflow or are subnormal. Each part of
-// Exp has the errors of an exponential, of a sine and of three products.
+// complexFunctions are measured at arguments for which the parts of the result nearly overflow or are
+// subnormal. Each part of Exp has the errors of an exponential, of a sine and of three products.
 var complexFunctions = []complexFunction{
 	{expr.Exp, bigmath.ComplexExp, drawExponent, 6},
 	{expr.Sqrt, bigmath.ComplexSqrt, (*suite).anySize, 4},
@@ -55,7 +55,7 @@ func drawExponent(s *suite, digits, least int) complex128 {
 	return complex(a, b)
 }
 
-// testLimits measures functions where their results leave the range of a type.
+// testLimits measures functions at arguments for which their results leave the range of a type.
 func testLimits(t *testing.T, s *suite) {
 	n := 3000
 	if quick() {
@@ -179,8 +179,8 @@ func sameFloat(a, b float64) bool {
 	return a != a && b != b || a == b && math.Signbit(a) == math.Signbit(b)
 }
 
-// testLastExponents measures Expm1 and Exp on the last numbers before they overflow, and on the
-// first of which they are infinite.
+// testLastExponents measures Expm1 and Exp at the last arguments before they overflow, and at the first
+// ones for which they are infinite.
 func testLastExponents(t *testing.T, _ *suite) {
 	for _, op := range []expr.Op{expr.Expm1, expr.Exp} {
 		const n = 2000
@@ -211,7 +211,7 @@ func testLastExponents(t *testing.T, _ *suite) {
 	}
 }
 
-// beyond is bigmath.Ulps, and 0 where got is infinite and want is no number of the format.
+// beyond returns bigmath.Ulps; or 0 if got is infinite and want exceeds the range of the format.
 func beyond(got float64, want *big.Float, digits, least int) float64 {
 	if math.IsInf(got, 0) {
 		largest := bigmath.New().SetMantExp(bigmath.Of(1-math.Ldexp(1, -digits)), 3-least-digits)
@@ -222,8 +222,8 @@ func beyond(got float64, want *big.Float, digits, least int) float64 {
 	return bigmath.Ulps(got, want, digits, least)
 }
 
-// testGateSigns checks that GELU, GELUTanh and SiLU of negative numbers are negative, and -0 where they
-// underflow: x times a positive number. So are those of a product's epilogue.
+// testGateSigns checks that GELU, GELUTanh and SiLU of a negative number are negative, and -0 if they
+// underflow, since they are the number times a positive one. The same holds in a product's epilogue.
 func testGateSigns(t *testing.T, _ *suite) {
 	x := []float32{
 		float32(math.Copysign(0, -1)), -0x1p-149, -1, -5, -9.5, -12, -13, -14.5, -16, -40, -80, -87, -88, -104, -120, -200, -745, -746, -1000, -65504, -1e30, -3e38,

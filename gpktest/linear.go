@@ -29,7 +29,7 @@ var linears = []linear{
 	{"LinearBiasSiLU", gpk.LinearBiasSiLU, expr.SiLU},
 }
 
-// after is the epilogue with this bias, which may have no values.
+// after returns the epilogue of the layer with this bias. The bias may be empty.
 func (l linear) after(bias tensor) epilogue { return epilogue{bias.values, l.op} }
 
 // testLinear checks every activation on every floating type, with and without
@@ -103,9 +103,9 @@ func testPack(t *testing.T, s *suite) {
 	}
 }
 
-// testKernels forces every kernel of the manifest that the device can run, on
-// a problem that it reads without copies, on one that needs them, and on one
-// whose k is longer than what a kernel has on the way at a time.
+// testKernels forces every kernel of the manifest that the device can run. Each computes
+// a problem that it reads without copies, one that needs copies, and one with a k that is
+// longer than the kernel's pipeline.
 func testKernels(t *testing.T, s *suite) {
 	if s.dev.Kind() == device.CPU {
 		return // no manifest kernels there; the micro-kernels' variants are forced in internal/cpu
@@ -183,8 +183,8 @@ func testAccuracy(t *testing.T, s *suite) {
 	}
 }
 
-// testNonFinite checks that NaN and infinities come through products as IEEE
-// has it: zero times infinity is NaN, and nothing is skipped.
+// testNonFinite checks that products propagate NaN and infinities as IEEE 754 requires:
+// zero times infinity is NaN, and no term is skipped.
 func testNonFinite(t *testing.T, s *suite) {
 	for _, v := range varieties {
 		if exact(v.in) || v.in.IsComplex() {

@@ -115,7 +115,7 @@ func (s *suite) lined(t *testing.T, what string, op expr.Op, got, x tensor, axis
 	}
 }
 
-// compensated is a sum that carries what rounding takes from it (Kahan, 1965).
+// compensated is a sum with the compensation of Kahan (1965): rest is the rounding error so far.
 type compensated struct{ sum, rest float64 }
 
 func (c *compensated) add(v float64) {
@@ -125,8 +125,8 @@ func (c *compensated) add(v float64) {
 	c.sum = t
 }
 
-// lineReference is an operation on one line in float64, and the error allowed
-// beside one rounding, acc being that of one in the type accumulated in.
+// lineReference returns the result of an operation on one line in float64, and the allowed error besides
+// one rounding. acc is the error of one rounding in the accumulator's type.
 func lineReference(op expr.Op, x []complex128, gamma, beta tensor, acc float64) (want []complex128, tol []float64) {
 	n := float64(len(x))
 	top, size := math.Inf(-1), 0.0
@@ -170,15 +170,16 @@ func lineReference(op expr.Op, x []complex128, gamma, beta tensor, acc float64) 
 		default:
 			y := (real(v) - mean) * scale * g
 			want = append(want, complex(y+b, 0))
-			// The mean's error is relative to what was added.
+			// The error of the mean is relative to the sum of the terms.
 			tol = append(tol, acc*(8*math.Abs(b)+(8*cmplx.Abs(v)+24*size)*scale*math.Abs(g)))
 		}
 	}
 	return want, tol
 }
 
-// testLongSums compares the cumulative sums of long lines, bit for bit, with those of the same line among
-// many, backwards in memory, and cut short: the order of the additions depends only on an element's index.
+// testLongSums compares the cumulative sums of long lines, bit for bit, with those of the same line as one
+// of many, backwards in memory, and as part of a shorter array. The order of the additions depends only on
+// an element's index.
 func testLongSums(t *testing.T, s *suite) {
 	lengths, lines := []int{8191, 8192, 8193, 4 * 8192, 50_003}, 3
 	if s.dev.Kind() != device.CPU {
@@ -203,7 +204,7 @@ func testLongSums(t *testing.T, s *suite) {
 	}
 }
 
-// evaluated is a copy of a in memory of its own.
+// evaluated returns a copy of a in memory of its own.
 func evaluated(t *testing.T, a *gpk.Array) *gpk.Array {
 	t.Helper()
 	c := a.Clone()
@@ -211,8 +212,8 @@ func evaluated(t *testing.T, a *gpk.Array) *gpk.Array {
 	return c
 }
 
-// testKeepDims compares every reduction that keeps its axes with the one that does not, and
-// ArgMax of everything with that of the elements in a row.
+// testKeepDims compares every reduction with KeepDims with the one without it, and ArgMax of all axes with
+// that of the flattened elements.
 func testKeepDims(t *testing.T, s *suite) {
 	for i := range ops.Table {
 		row := &ops.Table[i]

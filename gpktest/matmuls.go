@@ -94,7 +94,7 @@ func matrices(x tensor, axis int) []tensor {
 	return all
 }
 
-// testMixedMatMuls draws pairs of few shapes, so that there are groups of several sizes.
+// testMixedMatMuls draws pairs of few shapes, so that groups of several sizes arise.
 func testMixedMatMuls(t *testing.T, s *suite) {
 	shapes := [][2][]int{
 		{{17, 33}, {33, 15}},
@@ -268,8 +268,8 @@ func testMatMulsErrors(t *testing.T, s *suite) {
 	}
 }
 
-// testMatMulsMemory checks that stacks are freed, and that products are computed one by one if
-// there is not enough memory to stack their operands.
+// testMatMulsMemory checks that the memory of stacks is freed, and that products are computed
+// one by one if there is too little memory to stack their operands.
 func testMatMulsMemory(t *testing.T, s *suite) {
 	v := variety{"fp32", gpk.Float32, []matmul.Option{gpk.FullPrecision}, 3e-6}
 	var pairs []pair

@@ -12,8 +12,7 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// testTernary tries Where and Clamp on every type, with arrays and numbers,
-// dense, strided and broadcast.
+// testTernary tries Where and Clamp on every type, with arrays and numbers; dense, strided and broadcast.
 func testTernary(t *testing.T, s *suite) {
 	for _, dt := range ops.Lookup(expr.Where).Types {
 		for i, f := range arrangements {
@@ -96,8 +95,8 @@ func (s *suite) clamped(t *testing.T, what string, got, x, lo, hi tensor) {
 	})
 }
 
-// testReductions tries every reduction of the table but Sum, which has a test of
-// its own, over sets of axes of several shapes and layouts.
+// testReductions tries every reduction of the table except Sum, which has a test of its own, over sets of
+// axes of several shapes and layouts.
 func testReductions(t *testing.T, s *suite) {
 	for i := range ops.Table {
 		row := &ops.Table[i]
@@ -156,7 +155,7 @@ func testReductions(t *testing.T, s *suite) {
 	}
 }
 
-// reducible is random such that the reduction of so many terms is no overflow.
+// reducible returns random elements for which the reduction does not overflow.
 func (s *suite) reducible(op expr.Op, dt gpk.DType, shape []int, terms int) tensor {
 	x := s.random(dt, shape...)
 	for i := range size(shape) {
@@ -228,8 +227,8 @@ func (s *suite) reduced(t *testing.T, what string, op expr.Op, got, x tensor, ax
 	}
 }
 
-// reducedInts returns the reduction of some elements of an integer type or Bool. v has the bits of those of
-// Uint64.
+// reducedInts returns the reduction of some elements of an integer type or Bool. In v, Uint64 has the same
+// bits as int64.
 func reducedInts(op expr.Op, dt gpk.DType, v []int64, list []int) int64 {
 	var r, sign int64
 	if dt == gpk.Uint64 {
@@ -267,7 +266,7 @@ func reducedInts(op expr.Op, dt gpk.DType, v []int64, list []int) int64 {
 	return r
 }
 
-// reducedFloats is the reference, and the error allowed beside one rounding.
+// reducedFloats returns the reference and the allowed error besides one rounding.
 func reducedFloats(op expr.Op, x tensor, list []int) (want complex128, tol float64) {
 	acc := epsilon[gpk.Float32]
 	if x.dt == gpk.Float64 || x.dt == gpk.Complex128 {

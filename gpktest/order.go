@@ -135,7 +135,7 @@ func (x tensor) lines(axis int) (line func(l int) []int, count int) {
 	}, size(x.shape[:axis]) * step
 }
 
-// put makes element i of y element p of x.
+// put sets element i of y to element p of x.
 func (y tensor) put(i int, x tensor, p int) {
 	if exact(y.dt) {
 		y.ints[i] = x.ints[p]
@@ -144,7 +144,7 @@ func (y tensor) put(i int, x tensor, p int) {
 	}
 }
 
-// sameElements is equal, and tells -0 from 0.
+// sameElements is like equal, but distinguishes -0 from 0.
 func sameElements(t testing.TB, what string, got, want tensor) {
 	t.Helper()
 	equal(t, what, got, want)

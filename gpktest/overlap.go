@@ -11,10 +11,10 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// testOverlap: on a GPU, copies and kernels of different streams run side by side,
-// as events show, and an array that two streams meet in makes nobody wait. On a busy
-// machine what is put beside a kernel may come after its end: so the kernel is made
-// longer, up to where only an order between the two explains it.
+// testOverlap checks that a GPU runs copies and kernels of different streams at the same
+// time, as events show, and that no stream waits because two of them use the same array.
+// On a busy machine, the work to overlap may be submitted after the kernel's end. Then
+// the test repeats with a longer kernel, until only a wait explains the order.
 func testOverlap(t *testing.T, s *suite) {
 	if s.dev.Kind() != device.CUDA {
 		t.Skip("the CPU's streams do everything at once")
@@ -50,8 +50,8 @@ func testOverlap(t *testing.T, s *suite) {
 		}
 		return d
 	}
-	// beside tries f with kernels of up to 40 seconds, until it reports that it was
-	// beside one.
+	// beside calls f with kernels of up to 40 seconds, until f reports that its work
+	// overlapped the kernel.
 	beside := func(f func(busy time.Duration) (ok bool, seen string)) {
 		for busy := 40 * time.Millisecond; ; busy *= 10 {
 			ok, seen := f(busy)
@@ -78,7 +78,7 @@ func testOverlap(t *testing.T, s *suite) {
 	if err := errors.Join(gpk.Eval(a, b), gpk.Synchronize(context.Background())); err != nil {
 		t.Fatal(err)
 	}
-	// A kernel on one stream, a copy in and one out on the other.
+	// A kernel on one stream, a copy to the device and a copy from it on another.
 	beside(func(busy time.Duration) (bool, string) {
 		if err := streams[0].Record(events[0]); err != nil {
 			t.Fatal(err)

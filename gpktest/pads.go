@@ -52,8 +52,9 @@ func testPads(t *testing.T, s *suite) {
 	}
 }
 
-// amidst puts a matrix into a larger array that is NaN elsewhere (77, of integers), from
-// column `at` on; turned: its transpose, which is turned back.
+// amidst puts a matrix into a larger array from column `at` on; the other elements are NaN
+// (77 for integers). If turned is set, it stores the transpose and returns a transposed
+// view.
 func (s *suite) amidst(t *testing.T, x tensor, at int, turned bool) *gpk.Array {
 	t.Helper()
 	if turned {
@@ -68,8 +69,8 @@ func (s *suite) amidst(t *testing.T, x tensor, at int, turned bool) *gpk.Array {
 	return part
 }
 
-// spoilCopies leaves memory behind that is not numbers, of the sizes of the copies of both
-// row-major operands.
+// spoilCopies fills memory of the sizes of both row-major operands' copies with NaN and
+// frees it.
 func (s *suite) spoilCopies(t *testing.T, dt gpk.DType, m, k, n int) {
 	t.Helper()
 	var held []*gpk.Array
@@ -116,7 +117,7 @@ func (s *suite) padsOfStacks(t *testing.T, v variety) {
 	s.check(t, v.name+" by its transpose", got, a, transposed(a), v, epilogue{})
 }
 
-// padsInOrder writes to operands right behind the products that copy them, on other
+// padsInOrder writes to operands right after the products that copy them, on other
 // streams.
 func (s *suite) padsInOrder(t *testing.T, dt gpk.DType) {
 	v := firstOf(t, dt)
@@ -193,8 +194,8 @@ func firstOf(t *testing.T, dt gpk.DType) variety {
 	return variety{}
 }
 
-// testShortTiles forces the kernels whose last tile of k ends where k does, with every
-// number of its steps behind one to many whole tiles.
+// testShortTiles forces the kernels whose last tile of k may be shorter than the others.
+// It tries every length of the last tile after one to many whole tiles.
 func testShortTiles(t *testing.T, s *suite) {
 	s.needSM90(t)
 	ran := 0

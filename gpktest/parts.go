@@ -13,9 +13,8 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// testLongK checks products of few tiles and a long k, which a GPU computes in parts:
-// with epilogues, with chains behind them, into odd rows of larger arrays, and that
-// they are the same each time.
+// testLongK checks products with few tiles and a long k, which a GPU computes in parts (split-K): with epilogues,
+// followed by chains, and into odd rows of larger arrays. The results are the same in each run.
 func testLongK(t *testing.T, s *suite) {
 	parted := 0
 	for _, v := range varieties {
@@ -102,8 +101,8 @@ func (s *suite) needKernels(t *testing.T, pick func(k *cutlass.Kernel) bool) []c
 	return found
 }
 
-// testOddRows forces the kernels that store rows which begin at any element, into
-// parts of larger arrays: nothing else is written.
+// testOddRows forces the kernels whose stored rows may begin at any element, into parts of larger arrays. No
+// other element is written.
 func testOddRows(t *testing.T, s *suite) {
 	s.needSM90(t)
 	ran := 0
@@ -140,9 +139,9 @@ func testOddRows(t *testing.T, s *suite) {
 	}
 }
 
-// testStreamK forces the kernels whose CTAs share what whole waves of tiles leave
-// over: less than a wave, a little more than one, and than two, and in a batch; all of
-// D is written, with the same bits each time.
+// testStreamK forces the stream-K kernels, whose CTAs share the tiles of the last, partial wave. It tries less
+// than a wave, a little more than one and than two, and a batch. All of D is written, with the same bits in each
+// run.
 func testStreamK(t *testing.T, s *suite) {
 	for _, k := range s.needKernels(t, func(k *cutlass.Kernel) bool { return k.Schedule == "streamk" }) {
 		v := varietyOf(k)
@@ -180,10 +179,9 @@ func testStreamK(t *testing.T, s *suite) {
 	}
 }
 
-// testShortK has the kernels for large products store several tiles a CTA with next to
-// nothing to multiply between them, so that each tile finds the last one's pieces on
-// their way out. Sums of small integers are exact, in any order: every element is
-// compared.
+// testShortK forces the kernels for large products with such a short k that a CTA multiplies next to nothing
+// between the stores of two tiles. So a tile's store begins while the previous one is still under way. Sums of
+// small integers are exact in any order, so every element is compared.
 func testShortK(t *testing.T, s *suite) {
 	for _, k := range s.needKernels(t, func(k *cutlass.Kernel) bool {
 		return k.Large && k.A == gpk.BFloat16 && k.MajorA == cutlass.RowMajor && k.MajorB == cutlass.RowMajor

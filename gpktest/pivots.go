@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/linalg"
 )
 
-// testPivots compares L U with the rows of the matrix in their order, within 4 n eps of |L| |U|, which
-// partial pivoting keeps small. Determinants are those of the CPU.
+// testPivots compares L U with the permuted rows of the matrix, within 4 n eps of |L| |U|, which
+// partial pivoting keeps small. Determinants are compared with those of the CPU.
 func testPivots(t *testing.T, s *suite) {
 	for _, dt := range factorTypes {
 		for _, n := range s.factorSizes() {

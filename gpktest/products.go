@@ -10,8 +10,8 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// dims are the lengths of M, N and K: nothing, one, primes, and multiples of
-// 16 plus and minus one.
+// dims lists the lengths of M, N and K: 0, 1, 2, primes, and multiples of 16 plus and
+// minus one.
 var dims = []int{0, 1, 2, 15, 16, 17, 31, 63, 100, 127, 129, 511, 4095}
 
 // variety is a kind of product: types, precision, and the relative Frobenius
@@ -40,7 +40,7 @@ var varieties = []variety{
 	{"i64", gpk.Int64, nil, 0},
 }
 
-// arrangement is how an operand of a product lies in memory.
+// arrangement is the memory layout of an operand of a product.
 type arrangement struct {
 	name string
 	make func(s *suite, x tensor) *gpk.Array
@@ -106,8 +106,8 @@ func (x tensor) permuted(shape []int, from func(int) int) tensor {
 	return y
 }
 
-// inside puts x into a larger array, offset and with every step-th element of
-// the last two axes; what lies between is random.
+// inside puts x into a larger array, from offset on and in every step-th element of the
+// last two axes. The other elements are random.
 func (s *suite) inside(x tensor, offset, step int) *gpk.Array {
 	n := len(x.shape)
 	shape := append([]int{}, x.shape...)
@@ -130,8 +130,8 @@ func (s *suite) inside(x tensor, offset, step int) *gpk.Array {
 	return a
 }
 
-// sampleRows is how few rows of a large product are checked; more where they
-// are short, so that the sample is large.
+// sampleRows is the least number of rows of a large product to check. If rows are short,
+// more are checked, so that the sample is large.
 const sampleRows = 6
 
 // check compares rows of got, m x n, with the wrapping product of a and b, or
@@ -145,7 +145,7 @@ func (s *suite) check(t testing.TB, what string, got, a, b tensor, v variety, af
 			rows = append(rows, i)
 		}
 	} else {
-		// Edges of tiles and the last row are where kernels go wrong.
+		// Errors are most likely at the edges of tiles and in the last row.
 		rows = append(rows, 0, m-1)
 		for range many - 2 {
 			rows = append(rows, s.rng.IntN(m))
@@ -217,8 +217,8 @@ func (c *comparison) rows(rows []int, got, a, b tensor) {
 
 func sqr(x complex128) float64 { return real(x)*real(x) + imag(x)*imag(x) }
 
-// testProducts covers every pair of lengths of M, N and K for every variety,
-// with the arrangements of both operands in turn.
+// testProducts computes every combination of lengths of M, N and K for every variety. It
+// cycles through the arrangements of both operands.
 func testProducts(t *testing.T, s *suite) {
 	lengths := dims
 	if !*full && (quick() || s.dev.Kind() == device.CPU) {
@@ -308,7 +308,7 @@ func testBatches(t *testing.T, s *suite) {
 	}
 }
 
-// frameIntact checks that nothing outside a part was written.
+// frameIntact checks that no element outside a part was written.
 func (s *suite) frameIntact(t *testing.T, what string, f tensor, r0, r1, c0, c1 int) {
 	t.Helper()
 	cols := f.shape[1]

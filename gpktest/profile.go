@@ -15,7 +15,7 @@ import (
 	"github.com/gpk-go/gpk/profile"
 )
 
-// testProfile checks that profiles tell the time that the device takes.
+// testProfile checks that the times in a profile are those of the device.
 func testProfile(t *testing.T, s *suite) {
 	t.Run("Spin", func(t *testing.T) { profileSpin(t, s) })
 	t.Run("Products", func(t *testing.T) { profileProducts(t, s) })
@@ -23,7 +23,7 @@ func testProfile(t *testing.T, s *suite) {
 	t.Run("Graph", func(t *testing.T) { profileGraph(t, s) })
 }
 
-// profiled returns the report of what f does.
+// profiled returns the report of the calls of f.
 func profiled(t *testing.T, f func() error) *profile.Report {
 	t.Helper()
 	p, err := profile.Start(profile.Options{})
@@ -38,7 +38,7 @@ func profiled(t *testing.T, f func() error) *profile.Report {
 	return r
 }
 
-// spinSource is a kernel that takes so many nanoseconds.
+// spinSource is a kernel that runs for a given number of nanoseconds.
 const spinSource = `
 extern "C" __global__ void spin(unsigned long long ns) {
 	unsigned long long begin, now;
@@ -49,8 +49,8 @@ extern "C" __global__ void spin(unsigned long long ns) {
 }
 `
 
-// spinner returns what keeps the device busy for a time. It tells how long that was where
-// it knows better.
+// spinner returns a function that keeps the device busy for a given time. It returns the
+// actual time if it is known.
 func spinner(t *testing.T, s *suite) func(time.Duration) (time.Duration, error) {
 	if s.dev.Kind() == device.CPU {
 		return func(d time.Duration) (took time.Duration, err error) {
@@ -79,8 +79,8 @@ func near(got, want time.Duration) bool {
 	return math.Abs(float64(got-want)) <= 0.02*float64(want)
 }
 
-// measured repeats a measurement on the CPU, for at most a minute, until it agrees: a busy
-// machine may take the processor away from it.
+// measured repeats a measurement on the CPU until it agrees, for at most a minute, because
+// other processes may interrupt it.
 func (s *suite) measured(t *testing.T, measure func() error) {
 	t.Helper()
 	err := measure()
@@ -92,8 +92,8 @@ func (s *suite) measured(t *testing.T, measure func() error) {
 	}
 }
 
-// profileSpin runs work of 5 ms, whose time and the time that events tell of all of it are
-// those of the report. The host's call does not wait for a GPU.
+// profileSpin runs work of 5 ms, and compares the report with that time and with events
+// around the work. On a GPU, the host's call must not wait.
 func profileSpin(t *testing.T, s *suite) {
 	spin := spinner(t, s)
 	begin, err := s.dev.NewEvent()
@@ -107,7 +107,7 @@ func profileSpin(t *testing.T, s *suite) {
 	s.measured(t, func() error { return spinOnce(t, s, spin, begin, end) })
 }
 
-// spinOnce is one measurement of profileSpin.
+// spinOnce makes one measurement of profileSpin.
 func spinOnce(t *testing.T, s *suite, spin func(time.Duration) (time.Duration, error), begin, end *device.Event) (errs error) {
 	const took, calls, most = 5 * time.Millisecond, 5, 100 * time.Microsecond
 	wrong := func(format string, args ...any) { errs = errors.Join(errs, fmt.Errorf(format, args...)) }
@@ -149,7 +149,8 @@ func spinOnce(t *testing.T, s *suite, spin func(time.Duration) (time.Duration, e
 	return errs
 }
 
-// profileProducts compares the times of products with that of events around all of them.
+// profileProducts compares the sum of the times of products with the time between events
+// around all of them.
 func profileProducts(t *testing.T, s *suite) {
 	n, calls := 4096, 20
 	if s.dev.Kind() == device.CPU {
@@ -212,7 +213,7 @@ func profileCopies(t *testing.T, s *suite) {
 	s.measured(t, func() error { return copyOnce(t, s, buf, host) })
 }
 
-// copyOnce is one measurement of profileCopies.
+// copyOnce makes one measurement of profileCopies.
 func copyOnce(t *testing.T, s *suite, buf *device.Buffer, host []byte) (errs error) {
 	n := len(host)
 	var wall [2]time.Duration
@@ -239,7 +240,7 @@ func copyOnce(t *testing.T, s *suite, buf *device.Buffer, host []byte) (errs err
 	return errs
 }
 
-// profileGraph checks that a graph is recorded where it is replayed.
+// profileGraph checks that the report contains the replays of a graph.
 func profileGraph(t *testing.T, s *suite) {
 	x := gpk.Ones(gpk.Float32, 1000)
 	if err := gpk.Eval(x); err != nil {

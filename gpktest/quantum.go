@@ -17,9 +17,8 @@ import (
 	"github.com/gpk-go/gpk/quantum"
 )
 
-// register is a state that gates are applied to one after the other: what the
-// package's compiled programs are compared with. Wire 0 is the most significant
-// bit.
+// register is a state to which gates are applied one by one, as the reference of the compiled
+// programs. Wire 0 is the most significant bit.
 type register struct {
 	qubits int
 	amps   []complex128
@@ -31,7 +30,7 @@ func newRegister(qubits int) *register {
 	return r
 }
 
-// apply multiplies the amplitudes of wire w by u where all of controls are 1.
+// apply multiplies the amplitudes of wire w by u if all control wires are 1.
 func (r *register) apply(w int, u [4]complex128, controls ...int) {
 	bit := func(b, w int) bool { return b>>(r.qubits-1-w)&1 == 1 }
 	for b := range r.amps {
@@ -58,8 +57,8 @@ func rotationZ(t float64) [4]complex128 {
 	return [4]complex128{cmplx.Rect(1, -t/2), 0, 0, cmplx.Rect(1, t/2)}
 }
 
-// quantumCircuit is a random circuit of three features, and what it does gate by
-// gate.
+// quantumCircuit returns a random circuit of three features, and a function that applies the same
+// gates to a register.
 func (s *suite) quantumCircuit(qubits, gates int, real bool) (*quantum.Circuit, func(x []float64) []complex128) {
 	c := quantum.NewCircuit(qubits)
 	var steps []func(r *register, x []float64)
@@ -187,7 +186,8 @@ func (s *suite) quantumStates(t *testing.T) {
 	}
 }
 
-// quantumGram: every precision, path and way of keeping, against inner products.
+// quantumGram compares K, for every precision, path and way of keeping states, with inner products
+// of reference states.
 func (s *suite) quantumGram(t *testing.T) {
 	bounds := map[quantum.Precision]float64{quantum.Standard: 5e-6, quantum.Fast: 2e-3, quantum.Double: 1e-12}
 	for _, q := range []int{1, 3, 6} {
@@ -254,7 +254,7 @@ func (s *suite) checkGram(t *testing.T, c *quantum.Circuit, x, y *gpk.Array, siz
 	}
 }
 
-// quantumRefusals: what is wrong is said, and nothing is left behind.
+// quantumRefusals checks the errors for invalid arguments, and that no memory is leaked.
 func (s *suite) quantumRefusals(t *testing.T) {
 	c, _ := s.quantumCircuit(4, 16, false)
 	rows, x := s.quantumSamples(40)
@@ -297,7 +297,7 @@ func (s *suite) quantumRefusals(t *testing.T) {
 	}
 }
 
-// fullDisk takes the header alone.
+// fullDisk is a writer that accepts only the header.
 type fullDisk struct{}
 
 func (fullDisk) WriteAt(b []byte, at int64) (int, error) {

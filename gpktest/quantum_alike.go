@@ -16,13 +16,13 @@ import (
 	"github.com/gpk-go/gpk/quantum"
 )
 
-// twin is a circuit and what it does gate by gate.
+// twin is a circuit and a function that applies the same gates to a register.
 type twin struct {
 	circuit *quantum.Circuit
 	steps   []func(r *register, x []float64)
 }
 
-// amount is an angle: a multiple of a feature or, where that is less than 0, a number.
+// amount is an angle: a multiple of a feature or, if feature is negative, a number.
 type amount struct {
 	feature int
 	scale   float64
@@ -99,7 +99,7 @@ func (w *twin) layered(first, n, layers int, real bool) {
 	}
 }
 
-// alike are circuits whose amplitudes take few values, or whose roundings repeat.
+// alike returns circuits whose amplitudes take few values, or whose roundings repeat.
 func alike(q int) map[string]*twin {
 	first, second := amount{0, 1}, amount{1, 1}
 	on := func(gates ...func(w *twin, i int)) *twin {
@@ -159,7 +159,8 @@ func alike(q int) map[string]*twin {
 	return twins
 }
 
-// overlap is <a|b>. Sums of two halves lose little where terms are alike, however many.
+// overlap returns <a|b>. It sums the two halves recursively, so that the error stays
+// small even for many similar terms.
 func overlap(a, b []complex128) complex128 {
 	if n := len(a); n > 8 {
 		return overlap(a[:n/2], b[:n/2]) + overlap(a[n/2:], b[n/2:])
@@ -171,7 +172,7 @@ func overlap(a, b []complex128) complex128 {
 	return sum
 }
 
-// longAlike is the number of qubits where Double is asked alone.
+// longAlike is the number of qubits for which only Double is tested.
 const longAlike = 20
 
 // quantumAlike: terms of a sum that are alike are rounded alike, and their errors add up
@@ -191,7 +192,7 @@ func (s *suite) quantumAlike(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%s", q, name), func(t *testing.T) { s.quantumAlikeOf(t, w.circuit, []*twin{w}, quantum.General) })
 		}
 	}
-	// K is the product of some circuits and a wire that nothing connects.
+	// K is the product of some circuits and a wire without two-qubit gates.
 	for _, c := range blocks {
 		for _, real := range []bool{false, true} {
 			q, n := c[0], c[1]

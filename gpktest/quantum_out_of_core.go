@@ -16,8 +16,8 @@ import (
 	"github.com/gpk-go/gpk/quantum"
 )
 
-// quantumOutOfCore: K on the device, on the host, in a file; states kept and
-// recomputed: the same matrix.
+// quantumOutOfCore checks that K is the same matrix on the device, on the host and in a
+// file, with states kept and recomputed.
 func (s *suite) quantumOutOfCore(t *testing.T) {
 	const q, n = 10, 20000
 	c, reference := s.entangler(q)
@@ -100,7 +100,7 @@ func (s *suite) quantumOutOfCore(t *testing.T) {
 	}
 }
 
-// smallDisk takes so many bytes.
+// smallDisk is a writer that accepts a limited number of bytes.
 type smallDisk struct{ left int64 }
 
 func (d *smallDisk) WriteAt(b []byte, _ int64) (int, error) {
@@ -110,7 +110,8 @@ func (d *smallDisk) WriteAt(b []byte, _ int64) (int, error) {
 	return len(b), nil
 }
 
-// quantumCancel: 200 ms after the context ended Gram has, whatever was under way.
+// quantumCancel checks that Gram returns at most 200 ms after its context has ended,
+// whatever it was doing.
 func (s *suite) quantumCancel(t *testing.T) {
 	const q, n = 16, 40000
 	c, _ := s.entangler(q)

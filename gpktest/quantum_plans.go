@@ -16,9 +16,8 @@ import (
 	"github.com/gpk-go/gpk/quantum"
 )
 
-// quantumPlans: whatever the circuit, the samples, the budget and the options are, no more
-// bytes are in use than the plan says, no more than the budget are held, and K is what
-// it is without a budget.
+// quantumPlans checks, for random circuits, samples, budgets and options, that at most the bytes of
+// the plan are in use, that at most the budget is held, and that K is the same as without a budget.
 func (s *suite) quantumPlans(t *testing.T) {
 	count := 60
 	switch {
@@ -94,7 +93,7 @@ func (s *suite) quantumPlans(t *testing.T) {
 	}
 }
 
-// sameKernel compares K with one that was computed in float64 with all the memory there is.
+// sameKernel compares K with one that was computed in float64 without a memory limit.
 func (s *suite) sameKernel(t *testing.T, c *quantum.Circuit, x, y *gpk.Array, o quantum.Options, k *gpk.Array) {
 	t.Helper()
 	r, err := quantum.Gram(context.Background(), c, x, y, quantum.Options{Precision: quantum.Double, Path: quantum.General, Normalize: o.Normalize})
@@ -182,7 +181,8 @@ func (s *suite) quantumStreams(t *testing.T) {
 	}
 }
 
-// quantumReport: what was measured is there, adds up, and is what the device did.
+// quantumReport checks that the report is complete, that its times add up, and that its counts are
+// those of the device.
 func (s *suite) quantumReport(t *testing.T) {
 	c, _ := s.quantumCircuit(7, 40, false)
 	const n = 1100

@@ -25,9 +25,8 @@ import (
 // sizes asks for the Gram matrices of real problems.
 var sizes = flag.Bool("gpktest.sizes", false, "Gram matrices of 10,000 to 80,000 samples on a GPU: a minute, and up to 138 GB of its memory")
 
-// testQuantumSizes takes the sizes that the package is made for. What it times
-// it logs; what it demands does not depend on how fast a GPU is, but for the
-// time that it takes to cancel.
+// testQuantumSizes runs the sizes that the package is made for. It logs times. Its checks
+// do not depend on the speed of the GPU, except for the time that cancelling takes.
 func testQuantumSizes(t *testing.T, s *suite) {
 	if !*sizes {
 		t.Skip("-gpktest.sizes asks for them")
@@ -46,8 +45,8 @@ func testQuantumSizes(t *testing.T, s *suite) {
 	t.Run("Largest", func(t *testing.T) { s.quantumLargest(t) })
 }
 
-// entangler is a circuit that no closed form shortens, re-uploaded in two
-// layers, and what it does gate by gate.
+// entangler returns a circuit that has no closed form, with two layers that both encode
+// the features, and a function that applies the same gates to a register.
 func (s *suite) entangler(q int) (*quantum.Circuit, func(x []float64) []complex128) {
 	weights := make([][]float64, 2)
 	for l := range weights {
@@ -129,8 +128,8 @@ func (s *suite) checkPairs(t *testing.T, k *gpk.Array, flat []float64, q int, re
 	t.Logf("%d sampled pairs agree within %.2g; the largest entry among them is %.3g", count*count, worst, most)
 }
 
-// within runs Gram with a pool that holds no more than the plan's budget beside what
-// is there, so that a plan which promises too little fails.
+// within runs Gram with a pool that is limited to the plan's budget plus the bytes
+// already in use. So a plan that promises too little fails.
 func (s *suite) within(t *testing.T, ctx context.Context, c *quantum.Circuit, x *gpk.Array, o quantum.Options) (*quantum.Result, error) {
 	t.Helper()
 	if err := s.dev.Trim(); err != nil {
@@ -157,8 +156,8 @@ func (s *suite) within(t *testing.T, ctx context.Context, c *quantum.Circuit, x 
 	return r, err
 }
 
-// quantumDoubling: twice the samples take four times as long to multiply, and twice as
-// long to build.
+// quantumDoubling checks that twice the samples take four times as long to multiply, and
+// twice as long to build.
 func (s *suite) quantumDoubling(t *testing.T) {
 	const q = 12
 	c, reference := s.entangler(q)
@@ -210,9 +209,9 @@ func (s *suite) quantumDoubling(t *testing.T) {
 	}
 }
 
-// ring is n samples of features up to most, a circuit that embeds them by RY and RZ, and
-// its kernel in closed form: the ring of CZ behind is the same for all and cancels, but
-// not on path General.
+// ring returns n samples of features up to most, a circuit that encodes them by RY and
+// RZ, and its kernel in closed form. The ring of CZ gates at the end is the same for all
+// samples and cancels, except on path General.
 func (s *suite) ring(n, q int, most float64) (c *quantum.Circuit, x *gpk.Array, exact func(i, j int) float64) {
 	flat := make([]float64, n*q)
 	for i := range flat {
@@ -269,8 +268,8 @@ func (s *suite) quantumClosedForm(t *testing.T) {
 	}
 }
 
-// quantumWritten times whole calls of the closed form, each on samples of its own, beside
-// the time to write as much as K once.
+// quantumWritten compares the time of whole calls of the closed form, each on its own
+// samples, with the time to write as many bytes as K has.
 func (s *suite) quantumWritten(t *testing.T) {
 	const n, q, calls = 20000, 16, 13
 	ctx := context.Background()
@@ -369,7 +368,8 @@ func (s *suite) quantumWide(t *testing.T) {
 	}
 }
 
-// quantumHeadline is 16 qubits and 20,000 samples in float64, K back on the host.
+// quantumHeadline runs 16 qubits and 20,000 samples in float64, with K copied to the
+// host.
 func (s *suite) quantumHeadline(t *testing.T) {
 	const q, n = 16, 20000
 	c, reference := s.entangler(q)
@@ -396,7 +396,8 @@ func (s *suite) quantumHeadline(t *testing.T) {
 	}
 }
 
-// quantumLargest is 16 qubits and 80,000 samples in float64: 135 GB of states and result.
+// quantumLargest runs 16 qubits and 80,000 samples in float64: 135 GB of states and
+// result.
 func (s *suite) quantumLargest(t *testing.T) {
 	const q, n = 16, 80000
 	free, _, err := s.dev.Memory()

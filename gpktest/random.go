@@ -11,7 +11,7 @@ import (
 	"github.com/gpk-go/gpk/internal/arraytest"
 )
 
-// digest is FNV-1a over the bytes of an array's elements.
+// digest returns the FNV-1a hash of the bytes of an array's elements.
 func digest(t *testing.T, a *gpk.Array) uint64 {
 	t.Helper()
 	h := fnv.New64a()
@@ -44,8 +44,8 @@ var randomGolden = []struct {
 	{"Normal", gpk.Float64, -3, 0.1, []int{1000003}, 0xfd561f98e66dcf5f},
 }
 
-// testRandom holds the sequences against what they are everywhere, and tries
-// shapes, views and bad input.
+// testRandom compares the sequences with values that are the same on every device, and
+// tries shapes, views and invalid arguments.
 func testRandom(t *testing.T, s *suite) {
 	r := gpk.NewRNG(0x0123_4567_89ab_cdef)
 	methods := map[string]func(dt gpk.DType, a, b float64, shape ...int) *gpk.Array{"Uniform": r.Uniform, "Normal": r.Normal}
@@ -55,7 +55,7 @@ func testRandom(t *testing.T, s *suite) {
 			t.Errorf("%s %v: %v with digest %#016x, want %#016x", c.method, c.dt, x.DType(), got, c.want)
 		}
 	}
-	// Successive calls go on where the last ended, in any shape.
+	// Each call continues the sequence where the previous one ended, in any shape.
 	one, two := gpk.NewRNG(7), gpk.NewRNG(7)
 	long := read(t, one.Normal(gpk.Float32, 0, 1, 4000))
 	first, second := read(t, two.Normal(gpk.Float32, 0, 1, 10, 200)), read(t, two.Normal(gpk.Float32, 0, 1, 2000))
@@ -64,7 +64,8 @@ func testRandom(t *testing.T, s *suite) {
 			t.Fatalf("number %d in two calls is %v, in one %v", i, v, long.values[i])
 		}
 	}
-	// Open ones are what they were to be, whenever they start, and wherever.
+	// Pending arrays have the elements of their place in the sequence, whenever and
+	// wherever they start.
 	one, two = gpk.NewRNG(8), gpk.NewRNG(8)
 	a, b := one.Uniform(gpk.Float32, 0, 1, 33), one.Normal(gpk.Float64, 0, 1, 33)
 	c, d := two.Uniform(gpk.Float32, 0, 1, 33), two.Normal(gpk.Float64, 0, 1, 33)

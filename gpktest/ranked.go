@@ -55,7 +55,7 @@ func testRanked(t *testing.T, s *suite) {
 	}
 }
 
-// edged is mixed, with the extremes of an integer type.
+// edged returns mixed elements that include the extremes of an integer type.
 func (s *suite) edged(dt gpk.DType, shape ...int) tensor {
 	x := s.mixed(dt, shape...)
 	if exact(dt) && dt != gpk.Bool {
@@ -209,7 +209,7 @@ func (s *suite) distinctOf(t *testing.T, x tensor, what string) {
 	equal(t, "UniqueAll counts/"+what, evaluate(t, c), counts)
 }
 
-// float is element i as a float64.
+// float returns element i as a float64.
 func (x tensor) float(i int) float64 {
 	if exact(x.dt) {
 		return float64(x.ints[i])

@@ -8,9 +8,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// testRanks reduces arrays of many axes, also where those that stay and those that are
-// folded alternate, dense and with permuted axes, and takes their lines: more
-// dimensions than a kernel has.
+// testRanks reduces arrays of many axes, dense and permuted, including sets of axes that
+// alternate between kept and reduced, and runs operations along axes. The arrays have
+// more dimensions than a kernel supports.
 func testRanks(t *testing.T, s *suite) {
 	shape := []int{2, 3, 2, 3, 2, 1, 3, 2, 3, 2, 2}
 	elements := size(shape)
@@ -59,7 +59,7 @@ func testRanks(t *testing.T, s *suite) {
 			}
 		}
 	}
-	// The tree is one of shape and type, wherever the elements lie.
+	// The reduction tree depends on shape and type only, not on the memory layout.
 	for _, axes := range [][]int{{0, 1, 2, 3}, {5, 6, 7, 8, 9, 10}, {0, 2, 4, 6, 8, 10}, {1, 2, 5, 6, 9}} {
 		x := s.random(gpk.Float32, shape...)
 		equal(t, name("Sum", axes), evaluate(t, permuted(x).Sum(axes...)), evaluate(t, x.array().Sum(axes...)))

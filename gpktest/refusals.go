@@ -22,7 +22,8 @@ func alongAxis(op expr.Op, a *gpk.Array, axis int) *gpk.Array {
 	return orderMethods[op](a, axis)
 }
 
-// orderMethods are the operations along an axis that take more than it.
+// orderMethods lists the operations along an axis that have more parameters than the
+// axis.
 var orderMethods = map[expr.Op]func(a *gpk.Array, axis int) *gpk.Array{
 	expr.LayerNorm: func(a *gpk.Array, _ int) *gpk.Array { return gpk.LayerNorm(a, nil, nil, 0) },
 	expr.RMSNorm:   func(a *gpk.Array, _ int) *gpk.Array { return gpk.RMSNorm(a, nil, 0) },

@@ -226,7 +226,7 @@ func (c *ropeCase) rotate(t testing.TB, s *suite) tensor {
 	return s.evaluateInto(t, r)
 }
 
-// plain is the same by plain operations, in float64 until the result is rounded.
+// plain computes the rotation by plain operations, in float64 until the result is rounded.
 func (c *ropeCase) plain(s *suite) *gpk.Array {
 	turned, dim := c.dims()
 	x, _ := c.arrays(s)
@@ -286,8 +286,8 @@ func testRoPE(t *testing.T, s *suite) {
 	}
 }
 
-// testRoPEForms checks that RoPE is RoPEWith without options, that heads, batches and views
-// change no bit, and what a graph and a scope make of it.
+// testRoPEForms checks that RoPE equals RoPEWith without options, that the bits do not depend on
+// heads, batches and views, and that graphs and scopes work.
 func testRoPEForms(t *testing.T, s *suite) {
 	for range 20 {
 		c := s.rope(pick(s, ropeTypes...))
@@ -333,7 +333,7 @@ func testRoPEForms(t *testing.T, s *suite) {
 	})
 }
 
-// scaledDim returns the even number of features of x.
+// scaledDim returns the largest even number of features of x.
 func scaledDim(x *gpk.Array) int { return x.Shape()[x.NDim()-1] &^ 1 }
 
 // leavesNothing computes and reads arrays in a scope, which frees them. Reading them settles

@@ -14,8 +14,8 @@ import (
 	"github.com/gpk-go/gpk/serve/route"
 )
 
-// testRoutes calibrates a router for the device, prints what it predicts beside what is
-// measured, and follows its decisions.
+// testRoutes calibrates a router for the device, prints predicted and measured times, and
+// follows the router's decisions.
 func testRoutes(t *testing.T, s *suite) {
 	if quick() && s.dev.Kind() == device.CPU {
 		t.Skip("calibrating takes 25 s, and the race detector's times are not the program's: run it without -short and -race")
@@ -98,7 +98,7 @@ func (s *suite) predictions(t *testing.T) []prediction {
 	return out
 }
 
-// standard is n standard normal numbers on the device.
+// standard returns n standard normal numbers on the device.
 func (s *suite) standard(t *testing.T, n int) *gpk.Array {
 	t.Helper()
 	x := gpk.NewRNG(s.rng.Uint64()).Normal(gpk.Float32, 0, 1, n)
@@ -176,8 +176,8 @@ func (s *suite) timeOf(t *testing.T, call func() *gpk.Array) time.Duration {
 	return best
 }
 
-// checkRoutes runs operations where the router says, and compares the results' types with
-// those on the CPU.
+// checkRoutes runs operations on the device that the router chooses, and compares the
+// results' types with those on the CPU.
 func (s *suite) checkRoutes(t *testing.T, m *route.Model) {
 	t.Helper()
 	for _, dt := range []gpk.DType{gpk.Float32, gpk.Float64, gpk.Float16, gpk.BFloat16, gpk.Int32, gpk.Complex64} {

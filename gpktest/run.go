@@ -7,14 +7,14 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// suite is what every conformance test gets.
+// suite is the environment of a conformance test.
 type suite struct {
 	dev *device.Device
 	rng *rand.Rand
 }
 
-// Run tests gpk on dev, which becomes the default device for as long as it
-// runs. Inputs come from a seed that is printed.
+// Run tests gpk on dev, which is the default device while Run runs. Inputs are drawn with
+// a seed that is printed.
 func Run(t *testing.T, dev *device.Device) {
 	if err := dev.Err(); err != nil {
 		t.Fatal(err)

@@ -16,13 +16,12 @@ import (
 	"github.com/gpk-go/gpk/quantum"
 )
 
-// sanitize asks for one small launch of each kernel, for NVIDIA's compute-sanitizer:
-// under racecheck a kernel takes up to a second, and the other tests take hours.
+// sanitize asks for one small launch of each kernel, for NVIDIA's compute-sanitizer.
+// Under racecheck a kernel takes up to a second, and the whole suite would take hours.
 var sanitize = flag.String("gpktest.sanitize", "", "launch each kernel whose name matches, once, on small operands; . for all")
 
-// testSanitize launches every product kernel of the manifest and every other
-// entry of the library on operands a little larger than a tile, and checks what
-// products give.
+// testSanitize launches every product kernel of the manifest and every other entry of the
+// library on operands a little larger than a tile, and checks the products' results.
 func testSanitize(t *testing.T, s *suite) {
 	if *sanitize == "" {
 		t.Skip("only with -gpktest.sanitize")
@@ -56,8 +55,8 @@ func testSanitize(t *testing.T, s *suite) {
 	}
 }
 
-// sanitizeKernel forces a product kernel: two tiles of rows, two of columns, of
-// which the second ones end early, and two steps of k and a part.
+// sanitizeKernel forces a product kernel on two tiles of rows and two of columns, of
+// which the second ones are partial, and on two and a half steps of k.
 func (s *suite) sanitizeKernel(t *testing.T, k cutlass.Kernel) {
 	t.Helper()
 	m, n, depth := k.Tile[0]+1, k.Tile[1]+8, 2*k.Tile[2]+8
@@ -112,7 +111,7 @@ func (s *suite) sanitizeKernel(t *testing.T, k cutlass.Kernel) {
 	}
 }
 
-// formless reports whether a kernel reads operands as they lie.
+// formless reports whether a kernel reads its operands in any memory layout.
 func formless(k cutlass.Kernel) bool { return !k.Scaled && !k.Split }
 
 // A sanitized is a call that runs kernels of the library under the sanitizer.

@@ -42,7 +42,7 @@ func (s *suite) scatterCase(dt gpk.DType, draw func(gpk.DType, ...int) tensor) (
 	}
 }
 
-// whole is mixed of small whole numbers, whose sums are exact in every order.
+// whole returns small whole numbers, whose sums are exact in any order.
 func (s *suite) whole(dt gpk.DType, shape ...int) tensor {
 	if exact(dt) {
 		x := s.random(dt, shape...)

@@ -11,7 +11,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// testScopes checks what belongs to a scope, what leaves it, and that the rest is freed.
+// testScopes checks which arrays belong to a scope, which leave it, and that the others
+// are freed.
 func testScopes(t *testing.T, s *suite) {
 	x := s.random(gpk.Float32, 256, 256)
 	in := x.array()
@@ -37,7 +38,7 @@ func testScopes(t *testing.T, s *suite) {
 	}
 	equal(t, "what came in", read(t, in), x)
 
-	// Nothing is left of many scopes, of whose arrays some were computed and some not.
+	// No memory remains of many scopes, some of whose arrays were computed.
 	runtime.GC() // what the program has dropped may go at any time
 	before := s.dev.Pool().InUse
 	for i := range 50 {
@@ -103,7 +104,7 @@ func testScopes(t *testing.T, s *suite) {
 		t.Errorf("what belonged to the outer one: %v", err)
 	}
 
-	// Closed in the other order: what the inner one has is computed first.
+	// Closed in the other order: the arrays of the inner scope are computed first.
 	outer, inner = gpk.NewScope(), gpk.NewScope()
 	a = outer.Own(x.array())
 	both = a.Mul(inner.In(in))
@@ -128,7 +129,7 @@ func testScopes(t *testing.T, s *suite) {
 }
 
 // testScopeErrors checks that wrong uses of scopes are errors that name both lines, and
-// that nothing is lost by them.
+// that they leak nothing.
 func testScopeErrors(t *testing.T, s *suite) {
 	x := s.random(gpk.Float32, 5, 4)
 	in := x.array()
@@ -212,7 +213,7 @@ func testScopeErrors(t *testing.T, s *suite) {
 	}
 }
 
-// nextLine is the place of the line after the caller's.
+// nextLine returns the position of the line after the caller's.
 func nextLine() string {
 	_, _, n, _ := runtime.Caller(1)
 	return fmt.Sprintf("scopes.go:%d", n+1)

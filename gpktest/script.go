@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// script is a random program: what it does depends on its seed alone.
+// script is a random program that depends on its seed only.
 type script struct {
 	rng     *rand.Rand
 	eager   bool
@@ -47,10 +47,10 @@ func newScript(seed uint64) *script {
 	return p
 }
 
-// say notes a line of the program, for a failure's message.
+// say adds a line to the program's text, for the message of a failure.
 func (p *script) say(format string, args ...any) { p.text += fmt.Sprintf("  "+format+"\n", args...) }
 
-// add makes a variable, and starts it where the script is eager.
+// add adds a variable, and starts its computation if the script is eager.
 func (p *script) add(v *variable) *variable {
 	v.name = fmt.Sprintf("v%d", len(p.vars))
 	if p.eager {
@@ -62,7 +62,7 @@ func (p *script) add(v *variable) *variable {
 	return v
 }
 
-// fresh is a variable with a storage of its own.
+// fresh adds a variable with a storage of its own.
 func (p *script) fresh(a *gpk.Array, from ...*variable) *variable {
 	v := &variable{a: a, of: &storage{cur: &contents{stored: len(from) == 0}}}
 	for _, x := range from {
@@ -74,12 +74,13 @@ func (p *script) fresh(a *gpk.Array, from ...*variable) *variable {
 	return p.add(v)
 }
 
-// seen is a variable that is a view of another.
+// seen adds a variable that is a view of another.
 func (p *script) seen(a *gpk.Array, x *variable) *variable {
 	return p.add(&variable{a: a, of: x.of, in: x.in, repeats: x.repeats, depth: x.depth + 1})
 }
 
-// leaf is an array of data: of the script's shape or broadcast to it.
+// leaf adds an array of random data of the script's shape, or of one that broadcasts to
+// it.
 func (p *script) leaf(dt gpk.DType) *variable {
 	shape := slices.Clone(p.shape)
 	for d := range shape {
@@ -96,8 +97,8 @@ func (p *script) leaf(dt gpk.DType) *variable {
 	return v
 }
 
-// pick returns a variable that may be used, of a type where it is not Invalid, or a
-// new leaf.
+// pick returns a variable that may be used, of type dt unless that is Invalid, or a new
+// leaf.
 func (p *script) pick(dt gpk.DType) *variable {
 	var some []*variable
 	for _, v := range p.vars {
@@ -121,7 +122,7 @@ var everyType = []gpk.DType{
 	gpk.Int16, gpk.Uint16, gpk.Uint32, gpk.Uint64,
 }
 
-// fitsShape reports whether a shape is broadcast to another by itself.
+// fitsShape reports whether a shape broadcasts to another without changing the latter.
 func fitsShape(shape, to []int) bool {
 	skip := len(to) - len(shape)
 	if skip < 0 {
@@ -173,7 +174,7 @@ func (p *script) run() {
 	}
 }
 
-// operation is an element-wise operation on what there is.
+// operation applies a random element-wise operation to existing variables.
 func (p *script) operation() {
 	if p.rng.IntN(6) == 0 {
 		x, to := p.pick(dtype.Invalid), everyType[p.rng.IntN(len(everyType))]
@@ -217,7 +218,7 @@ var numberFirst = map[expr.Op]func(a, b any) *gpk.Array{
 	expr.Sub: gpk.Sub, expr.Div: gpk.Div, expr.Pow: gpk.Pow, expr.Lt: gpk.Lt, expr.Maximum: gpk.Maximum, expr.Shl: gpk.Shl,
 }
 
-// operand is a second operand: a variable, or a number.
+// operand returns a second operand: a variable or a number.
 func (p *script) operand(dt gpk.DType) (*variable, any) {
 	if p.rng.IntN(3) > 0 {
 		y := p.pick(dt)
@@ -271,7 +272,7 @@ func method(a *gpk.Array, op expr.Op, args ...any) *gpk.Array {
 	return reflect.ValueOf(a).MethodByName(op.String()).Call(in)[0].Interface().(*gpk.Array)
 }
 
-// view is a view of a variable, which later operations read or write.
+// view adds a view of a variable, which later operations read or write.
 func (p *script) view() {
 	x := p.pick(dtype.Invalid)
 	n := len(x.shape)

@@ -23,15 +23,15 @@ type variable struct {
 	depth   int
 }
 
-// storage is what a variable and its views share.
+// storage is the memory that a variable and its views share.
 type storage struct {
 	cur   *contents
 	all   []*contents // cur and the older ones
 	scope *scope
 }
 
-// contents is what a storage shows from one write to the next. Nothing here says what
-// the elements are: the eager run knows them.
+// contents stands for the elements of a storage between two writes. It does not hold them: the
+// eager run computes them.
 type contents struct {
 	from   []*contents // what it is computed from
 	stored bool        // certainly: where it is false, gpk may have stored it anyway
@@ -47,7 +47,7 @@ type scope struct {
 	number int
 }
 
-// result is what a script read.
+// result is the result of a read of a script.
 type result struct {
 	value     tensor
 	err       error
@@ -55,7 +55,7 @@ type result struct {
 	plan      string
 }
 
-// newest returns the scope that was opened last; nil is none.
+// newest returns the scope that was opened last; nil means no scope.
 func newest(a, b *scope) *scope {
 	if a == nil || b != nil && b.number > a.number {
 		return b
@@ -63,7 +63,7 @@ func newest(a, b *scope) *scope {
 	return a
 }
 
-// scope returns the scope of what is computed from a variable.
+// scope returns the scope of results computed from a variable.
 func (v *variable) scope() *scope { return newest(v.in, v.of.scope) }
 
 // reads notes an operand.
@@ -78,7 +78,7 @@ func (c *contents) lost() bool {
 	return c.freed || !c.stored && slices.ContainsFunc(c.from, (*contents).lost)
 }
 
-// lost reports whether reading a variable may answer ErrFreed.
+// lost reports whether a read of the variable may return ErrFreed.
 func (v *variable) lost() bool { return v.of.cur.lost() }
 
 // writes gives a storage new contents.
@@ -154,8 +154,8 @@ func (p *script) free() {
 	}
 }
 
-// ended notes that storages were freed. Contents that could be computed, and that are no operand or
-// are kept by an open scope, were computed before.
+// ended records that storages were freed. Contents that could be computed, and are not an operand
+// or are kept by an open scope, have been computed before.
 func (p *script) ended(list ...*storage) {
 	var waiting []*contents
 	for _, v := range p.vars {
@@ -214,7 +214,7 @@ func (p *script) scoped() {
 	}
 }
 
-// check notes the error of what must not fail.
+// check records the error of a call that must not fail.
 func (p *script) check(err error) {
 	if err != nil && p.err == nil {
 		p.err = err

@@ -13,7 +13,7 @@ import (
 // testSelect compares IndexSelect, MaskedSelect, Nonzero, PutAlongAxis and ScatterAdd with
 // loops.
 func testSelect(t *testing.T, s *suite) {
-	// On the CPU every second round tries what a GPU composes.
+	// On the CPU, every second round uses the composed operations of a GPU.
 	defer compose.Composed(compose.Composed(false))
 	for i := range rounds(24, 4) {
 		compose.Composed(i%2 == 1)
@@ -142,7 +142,7 @@ func (s *suite) along(x tensor, d int) (ix tensor, shape []int) {
 	return s.indicesInto([]gpk.DType{gpk.Int32, gpk.Int64}[s.rng.IntN(2)], max(x.shape[d], 1), of...), shape
 }
 
-// under is where the element of a broadcast shape lies in x.
+// under returns the position in x of the element at an index of the broadcast shape.
 func (x tensor) under(ix []int) int {
 	from := slices.Clone(ix[len(ix)-len(x.shape):])
 	for d, n := range x.shape {
@@ -218,8 +218,8 @@ func (s *suite) selectErrors(t *testing.T) {
 	}
 }
 
-// outsideWrites checks that an index outside is found when the work is done, names the axis and
-// the line, and that what depends on it is not written.
+// outsideWrites checks that an index outside the axis is found when the kernel runs, that the
+// error names the axis and the line, and that results that depend on it are not written.
 func (s *suite) outsideWrites(t *testing.T) {
 	for _, bad := range []int64{6, -7, 1 << 62, -1 << 62, 1<<63 - 1, -1 << 63} {
 		x := s.random(gpk.Float32, 4, 6)

@@ -9,7 +9,8 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// someShape is a random shape of up to four axes; one in eight has an empty one.
+// someShape returns a random shape of up to four axes; one in eight has an axis of length
+// 0.
 func (s *suite) someShape(least int) []int {
 	shape := make([]int, least+s.rng.IntN(5-least))
 	for d := range shape {
@@ -21,7 +22,7 @@ func (s *suite) someShape(least int) []int {
 	return shape
 }
 
-// signed returns an axis of n, counted from the end in half of the cases.
+// signed returns an axis of n; in half of the cases it is counted from the end.
 func (s *suite) signed(axis, n int) int {
 	if s.rng.IntN(2) == 0 {
 		return axis - n
@@ -29,7 +30,7 @@ func (s *suite) signed(axis, n int) int {
 	return axis
 }
 
-// testShapes compares what only moves elements with loops over their indices.
+// testShapes compares operations that only move elements with loops over indices.
 func testShapes(t *testing.T, s *suite) {
 	for range rounds(40, 8) {
 		for _, dt := range allTypes {
@@ -46,7 +47,7 @@ func testShapes(t *testing.T, s *suite) {
 	s.shapeErrors(t)
 }
 
-// part is the elements from start to stop along an axis.
+// part returns the elements from start to stop along an axis.
 func (x tensor) part(axis, start, stop int) tensor {
 	shape := slices.Clone(x.shape)
 	shape[axis] = stop - start
@@ -164,7 +165,7 @@ func (s *suite) moved(t *testing.T, dt gpk.DType) {
 	equal(t, what("SwapAxes", i, j), read(t, a.SwapAxes(s.signed(i, rank), s.signed(j, rank))), x.transpose(perm))
 }
 
-// masked is x with 0 where keep does not hold of an index.
+// masked returns x with 0 at the indices for which keep is false.
 func (x tensor) masked(keep func(ix []int) bool) tensor {
 	y := tensor{dt: x.dt, shape: x.shape, values: slices.Clone(x.values), ints: slices.Clone(x.ints)}
 	index(x.shape, func(ix []int) {

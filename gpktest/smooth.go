@@ -24,11 +24,12 @@ type smoothFunction struct {
 	anywhere  bool    // float64 arguments of any size too
 }
 
-// smoothFunctions are held to 2 ulp, but for gpk's own in float64, which are held to what
-// their roundings can come to. An ulp of a result is once to twice 2^-53 of it, so that half
-// an ulp of a factor can be a whole one: x e^x / (1 + e^x) has an exponential of at most 1 ulp,
-// a product, a sum and a quotient, GELUTanh one rounding more; GELU is CUDA's normcdf
-// times x. docs/accuracy.md has the largest errors that were met.
+// smoothFunctions are checked to be within 2 ulp, except for gpk's own functions in float64,
+// which have a bound from an analysis of their roundings. An ulp of a result is one to two times
+// 2^-53 of it, so half an ulp of a factor can be a whole ulp of the product. x e^x / (1 + e^x)
+// has an exponential of at most 1 ulp, a product, a sum and a quotient; GELUTanh has one more
+// rounding; GELU is CUDA's normcdf times x. docs/accuracy.md lists the largest errors that were
+// measured.
 var smoothFunctions = []smoothFunction{
 	{expr.Exp, 2, 2, -745.1, 709.78, false},
 	{expr.Log, 2, 2, 0.4, 2.5, true},
@@ -46,8 +47,8 @@ var smoothFunctions = []smoothFunction{
 	{expr.GELUTanh, 2, 5, -21.6, 8, false},
 }
 
-// ulps is how far got is from want in units of the last place that a number of
-// want's size has in a type of so many digits and least exponent.
+// ulps returns |got - want| in units of the last place of want, in a format with the given number
+// of digits and least exponent.
 func ulps(got, want float64, digits, least int) float64 {
 	switch {
 	case want != want && got != got, got == want:
@@ -70,13 +71,13 @@ func ulps(got, want float64, digits, least int) float64 {
 	return math.Abs(got-want) / unit
 }
 
-// widest is what ulps found.
+// widest is the largest error that ulps returned, and its argument.
 type widest struct {
 	ulp float64
 	at  float64
 }
 
-// across measures n values in parts, in as many goroutines as there are processors.
+// across measures n values in parts, in one goroutine per processor.
 func across(n int, measure func(i int) (ulp, at float64)) (worst widest) {
 	parts := runtime.GOMAXPROCS(0)
 	found := make([]widest, parts)
@@ -168,9 +169,9 @@ func testSmooth(t *testing.T, s *suite) {
 	}
 }
 
-// testLongSmooth compares smooth operations on many elements, whose kernel is another
-// one, with the same on pieces; and behind a row that is added, over whole groups of
-// rows and what is left of them, with the steps on their own. The bits are the same.
+// testLongSmooth compares smooth operations on many elements, which have a kernel of their own,
+// with the same operations on pieces. After the addition of a row, on whole groups of rows and on
+// the remaining rows, it compares them with the separate steps. The bits are the same.
 func testLongSmooth(t *testing.T, s *suite) {
 	for _, op := range []expr.Op{expr.GELU, expr.GELUTanh, expr.SiLU} {
 		for _, dt := range []gpk.DType{gpk.Float32, gpk.Float16, gpk.BFloat16} {
@@ -178,7 +179,7 @@ func testLongSmooth(t *testing.T, s *suite) {
 			if dt.IsHalf() {
 				n, piece = 2*n, 2*piece
 			}
-			// Some are beyond what float32's short forms are for.
+			// Some arguments are outside the ranges of float32's short forms.
 			x := evaluate(t, s.random(dt, n).array().Mul(5)).array()
 			whole := evaluate(t, unaryMethods[op](x))
 			for from := 0; from < n; from += piece {

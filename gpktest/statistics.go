@@ -52,8 +52,8 @@ func (x tensor) folds(axes []int, f func(values []complex128)) {
 	})
 }
 
-// statistic is a reduction with its reference, and the largest error of a result: the
-// reference is in float64, which doubles what a float64 result may be off.
+// statistic is a reduction with its reference and the largest error of a result. The reference is in
+// float64 itself, which doubles the allowed error of a float64 result.
 type statistic struct {
 	name     string
 	run      func(a *gpk.Array, axes ...int) *gpk.Array
@@ -264,7 +264,7 @@ func (s *suite) statistic(t *testing.T, c statistic, dt gpk.DType) {
 	}
 }
 
-// cumulated compares CumProd with products one after the other.
+// cumulated compares CumProd with products computed one after the other.
 func (s *suite) cumulated(t *testing.T, dt gpk.DType) {
 	x := s.random(dt, s.someShape(1)...)
 	if s.rng.IntN(4) == 0 {

@@ -66,8 +66,8 @@ func testStreams(t *testing.T, s *suite) {
 	}
 }
 
-// testClosedStream uses arrays of a stream after it is closed: what is stored, what is
-// pending, views and a graph.
+// testClosedStream uses arrays of a stream after the stream is closed: stored and pending
+// arrays, views and a graph.
 func testClosedStream(t *testing.T, s *suite) {
 	stream, err := s.dev.NewStream()
 	noError(t, err)

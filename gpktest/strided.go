@@ -12,9 +12,9 @@ import (
 	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
-// testStrided computes with large operands that lie by columns, backwards, with steps and
-// broadcast: what reads strides makes no copy of them first, and gives the bits that
-// dense operands give.
+// testStrided computes with large operands that are column-major, reversed, strided or
+// broadcast. Kernels that read strides make no copy of them first, and return the same bits as
+// for dense operands.
 func testStrided(t *testing.T, s *suite) {
 	rows, columns := 1024, 512
 	if quick() {
@@ -74,8 +74,8 @@ func testStrided(t *testing.T, s *suite) {
 			if err != nil {
 				t.Fatalf("%s, %s: %v", what, how, err)
 			}
-			// On a GPU, Sort has memory of its own, and an array that Take writes whole gets
-			// other memory: its indices are judged when the work is done.
+			// On a GPU, Sort writes to a temporary, and an array that Take overwrites gets new
+			// memory, because its indices are checked when the kernel runs.
 			elsewhere := what == "Sort" || what == "Take" && s.dev.Kind() == device.CUDA
 			if aside >= int64(v.NBytes())/2 && !elsewhere {
 				t.Errorf("%s of an operand that lies %s: %d bytes aside, the operand has %d", what, how, aside, v.NBytes())
@@ -120,8 +120,8 @@ var layouts = []stridedLayout{
 }
 
 // testStridedOrder reduces operands of many layouts, and dense copies of them, along their
-// last and their first axis. The order of the terms depends on shape and type alone, so the
-// results have the same bits.
+// last and their first axis. The order of the terms depends only on shape and type, so the
+// bits are the same.
 func testStridedOrder(t *testing.T, s *suite) {
 	lengths := []int{1, 2, 31, 32, 33, 64, 255, 256, 257, 1000, 1024, 4095, 4096, 4097, 8200, 16384, 65536, 65539, 131072}
 	if quick() {
@@ -224,8 +224,8 @@ func testStridedOrder(t *testing.T, s *suite) {
 			b.Free()
 		}
 	}
-	// First what is compiled, each a kernel for this layout and one for a dense array: nothing
-	// else is in the compiler's queue yet.
+	// Compiled kernels come first, one for this layout and one for a dense array: the
+	// compiler's queue is still empty.
 	for _, dt := range []gpk.DType{gpk.Float32, gpk.BFloat16} {
 		try(dt, []int{33, 256}[s.rng.IntN(2)], layouts[s.rng.IntN(len(layouts))], func(check func(o *operation, dst *gpk.Array), _ int) {
 			for range 2 {
@@ -263,7 +263,7 @@ func testStridedOrder(t *testing.T, s *suite) {
 	}
 }
 
-// changed is f of each element.
+// changed returns f of each element.
 func changed(x tensor, f func(complex128) complex128) tensor {
 	for i, v := range x.values {
 		x.values[i] = round(x.dt, f(v))
@@ -271,8 +271,8 @@ func changed(x tensor, f func(complex128) complex128) tensor {
 	return x
 }
 
-// testStridedAxes folds small arrays of three axes, which lie in any order, backwards and
-// with steps, over any of their axes.
+// testStridedAxes reduces small arrays of three axes in any order, with negative and larger
+// strides, over any of their axes.
 func testStridedAxes(t *testing.T, s *suite) {
 	operations := []struct {
 		name string

@@ -16,12 +16,13 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// tail is a chain behind a product of [m, n], with a row of n; tell has each
-// operation started on its own, or not.
+// tail is a chain after a product of shape [m, n], with a row of n. If tell is used, each
+// operation is started on its own.
 type tail struct {
 	name string
 	f    func(p, row *gpk.Array, tell func(*gpk.Array) *gpk.Array) *gpk.Array
-	// What the epilogues of all kernels that have one do; of halves, where k is long; or none.
+	// The chains that all kernels with an epilogue fuse; those that only kernels of halves
+	// with a long k fuse; or neither.
 	all, halves bool
 }
 
@@ -46,9 +47,9 @@ var tails = []tail{
 	}, false, false},
 }
 
-// testTails compares chains behind products with the single operations, bit for
-// bit: those that a kernel does in its epilogue and those that are a kernel of
-// their own. Every kernel with an epilogue is forced.
+// testTails compares chains after products with the single operations, bit for bit: chains
+// that a kernel computes in its epilogue, and chains with a kernel of their own. Every kernel
+// with an epilogue is forced.
 func testTails(t *testing.T, s *suite) {
 	alone := func(a *gpk.Array) *gpk.Array {
 		if err := gpk.Eval(a); err != nil {
@@ -123,9 +124,9 @@ func testTails(t *testing.T, s *suite) {
 	t.Logf("%d chains in epilogues", joined)
 }
 
-// testTailCasts casts products, alone and behind an addition, to every type of their
-// elements' size, in which the chain's result has the product's place: anew, into memory, and
-// once its kernel is compiled.
+// testTailCasts casts products, alone and after an addition, to every type of the same size,
+// for which the chain's result takes the product's memory: in new memory, into existing
+// memory, and once its kernel is compiled.
 func testTailCasts(t *testing.T, s *suite) {
 	type tail struct {
 		name  string
@@ -182,7 +183,7 @@ func kernelVarieties(k cutlass.Kernel) []variety {
 	return slices.DeleteFunc(varietiesOf(k), func(v variety) bool { return v.in.IsComplex() })
 }
 
-// firstDifference says where two lists differ first, and in how many places.
+// firstDifference describes the first difference between two lists, and counts all of them.
 func firstDifference(got, want []float64) string {
 	n, at := 0, -1
 	for i := range min(len(got), len(want)) {
@@ -199,9 +200,9 @@ func firstDifference(got, want []float64) string {
 	return fmt.Sprintf("%d of %d elements differ, first element %d: %v, want %v", n, len(got), at, got[at], want[at])
 }
 
-// testLastRows checks products of a few rows more than whole tiles, which a GPU computes
-// with two kernels: as they are, with a linear layer's bias, with chains behind them, and
-// into odd rows of larger arrays.
+// testLastRows checks products with a few rows more than whole tiles, which a GPU computes
+// with two kernels: alone, with a linear layer's bias, followed by chains, and into odd rows
+// of larger arrays.
 func testLastRows(t *testing.T, s *suite) {
 	s.needSM90(t)
 	cut := 0

@@ -89,7 +89,7 @@ func (c *unifiedCase) device(v float32) {
 	noError(c.t, allAre(x, v))
 }
 
-// testUnified follows the states of a unified buffer, and counts what it copies.
+// testUnified checks the states of a unified buffer, and counts its copies.
 func testUnified(t *testing.T, s *suite) {
 	for _, pinned := range []bool{false, true} {
 		settle(t, s)
@@ -368,8 +368,8 @@ func unifiedDropped(t *testing.T, s *suite) {
 	s.nothingLeft(t, before, mark)
 }
 
-// nothingLeft collects what was dropped, and checks that no more bytes are in use than
-// before. mark is the number of buffers that there were then.
+// nothingLeft collects garbage, and checks that no more bytes are in use than before.
+// mark is the number of buffers at that time.
 func (s *suite) nothingLeft(t *testing.T, before int64, mark uint64) {
 	t.Helper()
 	for range 30 { // what a cleanup drops takes another collection, and deferred errors of one array form a chain

@@ -70,7 +70,7 @@ func unifiedRoundTrip[T gpk.Elem](t *testing.T, s *suite, n int) {
 	poisoned.Free()
 }
 
-// element returns a number as an element of any type.
+// element converts a number to an element of any type.
 func element[T gpk.Elem](v int) (e T) {
 	switch p := any(&e).(type) {
 	case *float32:

@@ -12,11 +12,12 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// lockedReads asks for so many reads between writes.
+// lockedReads is the number of reads between writes.
 var lockedReads = flag.Int("gpktest.locked", 0, "how many times each of four goroutines reads while another writes; 0: 2,000, and 300 in a short run")
 
-// testContents checks that arrays show the contents of their line: readers of a whole
-// and of parts, with writes to parts and to the whole in between, whatever is read first.
+// testContents checks that arrays have the contents of their line. It reads a whole array
+// and parts of it, with writes to parts and to the whole in between, and in any order of
+// the reads.
 func testContents(t *testing.T, s *suite) {
 	for range 20 {
 		x := make([]float32, 6*5)
@@ -71,8 +72,8 @@ func testContents(t *testing.T, s *suite) {
 	}
 }
 
-// testTraining takes steps of logistic regression, whose results are read after the
-// weights have been written, and compares all of them with float64.
+// testTraining runs steps of logistic regression, reads the results after the weights
+// have been written, and compares all of them with float64.
 func testTraining(t *testing.T, s *suite) {
 	const rows, n, steps = 64, 7, 30
 	normal := func(k int) []float32 {

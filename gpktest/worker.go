@@ -14,8 +14,8 @@ import (
 	"github.com/gpk-go/gpk/serve/worker"
 )
 
-// moments are a worker's state: how many readings there were, and their running mean and
-// sum of squared deviations, [channels] on the device.
+// moments is a worker's state: the number of readings, and their running mean and sum of squared
+// deviations, [channels] on the device.
 type moments struct {
 	n         int
 	mean, dev *gpk.Array
@@ -42,8 +42,8 @@ func (m *moments) add(c *worker.Context, readings tensor) (*gpk.Array, error) {
 
 const channels = 33
 
-// statistician makes a Worker that answers readings with the variance of all so far. With
-// an axis too many it panics when its state is written.
+// statistician makes a Worker that answers readings with the variance of all readings so far. If a
+// reading has an axis too many, it panics while it writes its state.
 func (s *suite) statistician(t *testing.T, o worker.Options) *worker.Worker[tensor, *gpk.Array] {
 	o.Device = s.dev
 	o.Setup = func(c *worker.Context) error {
@@ -63,7 +63,8 @@ func (s *suite) statistician(t *testing.T, o worker.Options) *worker.Worker[tens
 	return w
 }
 
-// testWorker runs a worker that keeps state on the device, and checks what memory remains after it.
+// testWorker runs a worker that keeps state on the device, and checks which memory remains after
+// it.
 func testWorker(t *testing.T, s *suite) {
 	settle(t, s)
 	goroutines, before := runtime.NumGoroutine(), s.dev.Pool().InUse
@@ -81,8 +82,8 @@ func testWorker(t *testing.T, s *suite) {
 	}
 }
 
-// atMost waits until no more than so many bytes are in use. It forces no collection: only
-// what a collection has found by itself may take a moment to be given back.
+// atMost waits until at most that many bytes are in use. It forces no garbage collection: the
+// memory of arrays that a collection has found may take a moment to return.
 func (s *suite) atMost(t *testing.T, bytes int64, when string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); s.dev.Pool().InUse > bytes; time.Sleep(time.Millisecond) {
@@ -131,7 +132,7 @@ func testWorkerState(t *testing.T, s *suite) {
 	s.atMost(t, state-1, "after Drain")
 }
 
-// testWorkerRestart has the handler panic behind a write of the state.
+// testWorkerRestart makes the handler panic after it has written the state.
 func testWorkerRestart(t *testing.T, s *suite) {
 	w := s.statistician(t, worker.Options{Restarts: 1})
 	state := s.dev.Pool().InUse

@@ -17,8 +17,8 @@ func float(dt gpk.DType) bool { return dt == gpk.Float32 || dt == gpk.Float64 }
 // maxValue bounds the numbers.
 const maxValue = 1 << 20
 
-// rounded rounds results to a type. It reports false where a number is too large, not
-// a number or -0: such results the model does not ask for.
+// rounded rounds results to a type. It returns false if a number is too large, NaN or -0: the
+// model avoids such results.
 func rounded(dt gpk.DType, data []float64) bool {
 	for i, v := range data {
 		switch {
@@ -146,7 +146,7 @@ func gather[T any](data []T, from, shape []int) []T {
 	return out
 }
 
-// together is the shape that shapes broadcast to; nil for none.
+// together returns the shape that two shapes broadcast to; nil if they do not broadcast.
 func together(a, b []int) []int {
 	out := make([]int, max(len(a), len(b)))
 	for i := range out {
@@ -225,7 +225,7 @@ func (p *program) rule(dt gpk.DType) rule2 {
 	return arithmetics[p.rng.IntN(n)]
 }
 
-// binary is an operation on two arrays.
+// binary applies a random operation to two arrays.
 func (p *program) binary() {
 	x := p.pick(nil)
 	if x == nil {
@@ -246,7 +246,7 @@ func (p *program) apply2(r rule2, dt gpk.DType, x, y *handle) *handle {
 	return p.result(dt, shape, out, fmt.Sprintf("%v.%s(%v)", x, r.name, y), func() *gpk.Array { return r.call(x.a, y.a) }, x, y)
 }
 
-// constant is a number as gpk takes it.
+// constant converts a number to a Go value that gpk's functions take for the type.
 func constant(dt gpk.DType, v float64) any {
 	switch {
 	case dt == gpk.Bool:
@@ -257,7 +257,7 @@ func constant(dt gpk.DType, v float64) any {
 	return int(v)
 }
 
-// small is a number of a type, a power of two.
+// small returns a power of two that the type represents.
 func (p *program) small(dt gpk.DType) float64 {
 	if dt == gpk.Bool {
 		return float64(p.rng.IntN(2))
@@ -269,7 +269,7 @@ func (p *program) small(dt gpk.DType) float64 {
 	return v
 }
 
-// withNumber is an operation on an array and a number.
+// withNumber applies a random operation to an array and a number.
 func (p *program) withNumber() {
 	if x := p.pick(nil); x != nil {
 		p.applyNumber(p.rule(x.st.dt), x.st.dt, x)

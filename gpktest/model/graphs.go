@@ -97,7 +97,7 @@ func (p *program) capture() {
 	g.fixed = append(g.fixed, st)
 }
 
-// results is what y shows after a Replay, and the output.
+// results returns the expected elements of y after a Replay, and those of the output.
 func (g *graph) results() (y, out []float64) {
 	x := g.x.values()
 	y = g.y.values()
@@ -143,7 +143,7 @@ func (p *program) runs(g *graph) bool {
 	return ok
 }
 
-// replays calls Replay, after which y shows this.
+// replays calls Replay, after which y must have these elements.
 func (p *program) replays(g *graph, y []float64) {
 	p.say("%s.Replay()", g.name)
 	p.counts.replays.Add(1)

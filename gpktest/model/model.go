@@ -1,13 +1,13 @@
-// Package model runs random programs on arrays and on plain Go slices, and compares
-// the two after every step.
+// Package model runs random programs on arrays and on plain Go slices, and compares the
+// two after every step.
 //
-// The slices are the meaning of the arrays: an operation copies what its operands hold
-// on its line, a write changes the elements of a storage and of all its views, and
-// nothing else changes anything. All numbers are such that every result is exact, so
-// that elements are compared bit for bit.
+// The slices define the right result: an operation copies the elements that its operands
+// have on its line, a write changes the elements of a storage and of all its views, and
+// nothing else changes an element. All numbers are chosen so that every result is exact,
+// so elements are compared bit for bit.
 //
-// A failing program is run again without some of its steps, as long as it still
-// fails; what remains is printed as the calls of a Go program.
+// If a program fails, it is run again without some of its steps, as long as it still
+// fails. The remaining steps are printed as the calls of a Go program.
 package model
 
 import (
@@ -24,25 +24,26 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// Options says how much is run, and in which way.
+// Options sets the length and the kind of a run.
 type Options struct {
 	// Devices are the devices that arrays lie on. The first becomes the default
 	// device while the model runs. Values are copied between the devices.
 	Devices []*device.Device
-	// Seed is that of the first program; 0 stands for one of the clock.
+	// Seed is the seed of the first program; 0 takes one from the clock.
 	Seed uint64
-	// Steps is the number of steps to run. 0 stands for as many as Time allows.
+	// Steps is the number of steps to run; 0 means as many as fit in Time.
 	Steps int
-	// Time ends the run where Steps is 0; 0 stands for one second.
+	// Time ends the run if Steps is 0; 0 means one second.
 	Time time.Duration
-	// Length is the number of steps of a program; 0 stands for 300.
+	// Length is the number of steps of a program; 0 means 300.
 	Length int
-	// Goroutines is the number of programs that run at once, and share some of
-	// their arrays; 0 stands for 1.
+	// Goroutines is the number of programs that run at once and share some of their
+	// arrays; 0 means 1.
 	Goroutines int
 	// CollectEachStep runs Go's garbage collector at each step of a program.
 	CollectEachStep bool
-	// GCPercent is that of debug.SetGCPercent while the model runs; 0 leaves it as it is.
+	// GCPercent is passed to debug.SetGCPercent while the model runs; 0 leaves the
+	// setting unchanged.
 	GCPercent int
 	// StarveEach is n if no memory can be allocated during every n-th step, or 0 for no
 	// step. It needs one goroutine.
@@ -52,7 +53,7 @@ type Options struct {
 	FailEach int
 }
 
-// counts says what was done.
+// counts holds the numbers of steps, programs, reads and so on of a run.
 type counts struct{ steps, programs, reads, writes, freed, starved, refused, skipped, replays atomic.Int64 }
 
 // Run runs programs until one fails or enough steps were run.
@@ -93,7 +94,7 @@ func Run(t *testing.T, o Options) {
 		o.Seed, c.steps.Load(), c.programs.Load(), time.Since(begun).Seconds(), c.reads.Load(), c.writes.Load(), c.freed.Load(), c.replays.Load(), c.starved.Load(), c.refused.Load(), c.skipped.Load())
 }
 
-// world is what the programs of a run have in common.
+// world holds the state that the programs of a run share.
 type world struct {
 	Options
 	t       *testing.T
@@ -129,7 +130,7 @@ func (w *world) close() {
 	}
 }
 
-// wants reports whether there is more to run.
+// wants reports whether the run should continue.
 func (w *world) wants(begun time.Time) bool {
 	if w.Options.Steps > 0 {
 		return w.counts.steps.Load() < int64(w.Options.Steps)
@@ -137,8 +138,8 @@ func (w *world) wants(begun time.Time) bool {
 	return time.Since(begun) < w.Time
 }
 
-// round runs one program, or as many as there are goroutines at once. It reports
-// whether they agree with the model.
+// round runs one program, or one per goroutine at once. It reports whether all agree with
+// the model.
 func (w *world) round(seed uint64) bool {
 	w.settle()
 	runtime.GC() // what earlier rounds have dropped does not hide what this one leaves
@@ -185,8 +186,8 @@ func (w *world) round(seed uint64) bool {
 	return true
 }
 
-// inUse returns the bytes in use of each device, after a collection where they are
-// more than expected.
+// inUse returns the bytes in use on each device. If they are more than expected, it
+// collects garbage first.
 func (w *world) inUse(expected []int64) []int64 {
 	var out []int64
 	end := time.Now().Add(time.Minute)
@@ -209,7 +210,7 @@ func (w *world) inUse(expected []int64) []int64 {
 	return out
 }
 
-// left is the error of memory or goroutines that remain after all arrays are gone.
+// left returns an error if memory or goroutines remain after all arrays are gone.
 func (w *world) left(before []int64, routines int) error {
 	after := w.inUse(before)
 	for i, d := range w.Devices {
@@ -250,7 +251,7 @@ func (w *world) run(seed uint64, steps []int, shared *shared) (p *program) {
 	return p
 }
 
-// failure is what a program panics with.
+// failure is the value that a program panics with.
 type failure struct{ error }
 
 // shrink runs a failing program without some of its steps, as long as it fails.

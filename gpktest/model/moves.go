@@ -8,8 +8,8 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// multipliable reports whether products of numbers, and their sums, are exact, also
-// where the operands of a product are rounded to 11 bits.
+// multipliable reports whether products of the numbers, and their sums, are exact, even
+// if the operands of a product are rounded to 11 bits.
 func multipliable(dt gpk.DType, x, y []float64, k int) bool {
 	if !float(dt) {
 		return true
@@ -107,7 +107,7 @@ func (p *program) concat() {
 	p.result(x.st.dt, shape, out, fmt.Sprintf("gpk.Concat(%d, %v, %v)", axis, x, y), func() *gpk.Array { return gpk.Concat(axis, x.a, y.a) }, x, y)
 }
 
-// take is Take; sometimes an index is out of range.
+// take calls Take; sometimes an index is out of range.
 func (p *program) take() {
 	x := p.pick(func(h *handle) bool { return len(h.shape) > 0 && len(h.at) > 0 })
 	if x == nil {
@@ -156,7 +156,7 @@ func (p *program) take() {
 	p.takes(x, ix, axis, shape, out, bad && !ix.st.bad)
 }
 
-// takes calls Take, whose indices may be bad.
+// takes calls Take with indices that may be out of range.
 func (p *program) takes(x, ix *handle, axis int, shape []int, out []float64, bad bool) {
 	was := ix.st.bad
 	ix.st.bad = ix.st.bad || bad // of the result
@@ -200,7 +200,7 @@ func (p *program) copies() {
 	}
 }
 
-// line is a chain that is longer than one kernel.
+// line builds a chain that is too long for one kernel.
 func (p *program) line() {
 	x := p.pick(func(h *handle) bool { return h.st.dt != gpk.Bool })
 	for range 4 + p.rng.IntN(20) {

@@ -40,7 +40,7 @@ func (p *program) unary() {
 	p.result(x.st.dt, x.shape, out, fmt.Sprintf("%v.%s()", x, r.name), func() *gpk.Array { return r.call(x.a) }, x)
 }
 
-// ternary is Where or Clamp.
+// ternary calls Where or Clamp.
 func (p *program) ternary() {
 	if p.rng.IntN(2) == 0 {
 		x := p.pick(func(h *handle) bool { return h.st.dt != gpk.Bool })
@@ -154,7 +154,7 @@ func lines(data []float64, shape []int, set []bool) (out [][]float64, rest []int
 	return out, rest
 }
 
-// reduce is a reduction over some axes.
+// reduce reduces an array over some axes.
 func (p *program) reduce() {
 	x := p.pick(func(h *handle) bool { return len(h.at) > 0 })
 	if x == nil || len(x.at) == 0 {
@@ -252,7 +252,7 @@ func (p *program) cumSum() {
 	p.result(dt, shape, out, fmt.Sprintf("%v.CumSum(%d)", x, axis), func() *gpk.Array { return x.a.CumSum(axis) }, x)
 }
 
-// order is Sort or TopK.
+// order calls Sort or TopK.
 func (p *program) order() {
 	x := p.pick(func(h *handle) bool { return len(h.shape) > 0 && len(h.at) > 0 && !h.st.bad })
 	if x == nil {

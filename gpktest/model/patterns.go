@@ -7,9 +7,9 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// Patterns are what single steps rarely make by chance.
+// The patterns below combine steps in ways that single random steps rarely do.
 
-// wide is an expression of more arrays than one kernel may read.
+// wide builds an expression of more arrays than one kernel may read.
 func (p *program) wide() {
 	x := p.pick(func(h *handle) bool { return h.st.dt != gpk.Bool && len(h.at) > 0 })
 	if x == nil {
@@ -74,7 +74,7 @@ func (p *program) burst() {
 	}
 }
 
-// softmax is 1 along an axis of length 1.
+// softmax calls Softmax along an axis of length 1, whose result is 1.
 func (p *program) softmax() {
 	x := p.pick(func(h *handle) bool { return float(h.st.dt) && slices.Contains(h.shape, 1) })
 	if x == nil {
@@ -85,7 +85,7 @@ func (p *program) softmax() {
 }
 
 // exchange hands an array, which may be pending, to another program, or takes one. The
-// program that made it may still write what it was computed from.
+// program that made the array may still write the array's operands.
 func (p *program) exchange() {
 	s := p.shared
 	if s == nil {

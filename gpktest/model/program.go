@@ -67,7 +67,7 @@ func (p *program) fail(format string, args ...any) {
 	panic(&failure{fmt.Errorf(format, args...)})
 }
 
-// say notes a line of the program. It comes before the call.
+// say adds a line to the program's text, before the call.
 func (p *program) say(format string, args ...any) {
 	p.lines = append(p.lines, fmt.Sprintf(format, args...))
 }
@@ -82,13 +82,13 @@ func (p *program) note(format string, args ...any) {
 // errStuck is the failure of a program whose step does not end.
 var errStuck = errors.New("stuck")
 
-// stuckAfter is how long a step may take.
+// stuckAfter is the longest time that a step may take.
 const stuckAfter = time.Minute
 
 // watch ends the test if a step takes too long.
 func (p *program) watch() (stop func()) {
-	// The runtime may keep a stopped timer, and what its function refers to, for as long
-	// as the processor that it belongs to is idle. So the function does not refer to p.
+	// The runtime may keep a stopped timer, and the variables of its function, for as
+	// long as the timer's processor is idle. So the function does not refer to p.
 	var watched atomic.Pointer[program]
 	watched.Store(p)
 	t := time.AfterFunc(stuckAfter, func() {
@@ -150,7 +150,7 @@ func (p *program) run() {
 	p.finish()
 }
 
-// one makes one step.
+// one runs one step.
 func (p *program) one() {
 	kinds := []struct {
 		weight int
@@ -281,7 +281,7 @@ func (p *program) failLaunches() {
 	p.failing = true
 }
 
-// restore ends what starve and failLaunches began.
+// restore undoes starve and failLaunches.
 func (p *program) restore() {
 	if p.failing {
 		p.failing = false
@@ -297,8 +297,8 @@ func (p *program) restore() {
 	}
 }
 
-// try calls f again, with memory and launches, where it failed for want of them.
-// Nothing has changed then.
+// try calls f. If f fails because of starve or failLaunches, it restores memory and
+// launches and calls f again; the failed call must not have changed anything.
 func (p *program) try(f func() error) error {
 	err := p.hop(f)
 	switch {
@@ -316,7 +316,7 @@ func (p *program) try(f func() error) error {
 	return p.hop(f)
 }
 
-// array calls f again with memory where it had none.
+// array calls f, and again after restore if it ran out of memory.
 func (p *program) array(f func() *gpk.Array) (a *gpk.Array) {
 	_ = p.try(func() error { a = f(); return a.Err() })
 	return a

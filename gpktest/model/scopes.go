@@ -39,7 +39,7 @@ func (p *program) evaluate() {
 	x.st.keepsMemory()
 }
 
-// fix asks for the memory of an array, which stays where it is from then on.
+// fix asks for the buffer of an array, after which the array's memory must not move.
 func (p *program) fix() {
 	x := p.pick(func(h *handle) bool { return !h.st.bad && !h.st.shared })
 	if x == nil {
@@ -74,7 +74,7 @@ func (p *program) freeHandle(h *handle) {
 	p.gone(h.st)
 }
 
-// useDead uses an array that was freed: nothing changes.
+// useDead uses a freed array, which must not change anything.
 func (p *program) useDead() {
 	if len(p.dead) == 0 {
 		return
@@ -118,7 +118,7 @@ func (p *program) openScope() {
 	p.scopes = append(p.scopes, s)
 }
 
-// open returns one of the open scopes, nil for none.
+// open returns one of the open scopes, or nil.
 func (p *program) open() *scope {
 	if len(p.scopes) == 0 {
 		return nil
@@ -188,8 +188,8 @@ func (p *program) keep() {
 	}
 }
 
-// mayBeLost reports whether an intermediate result may answer ErrFreed. There may be no
-// handle of it any more.
+// mayBeLost reports whether an intermediate result may be ErrFreed. It may have no handle
+// any more.
 func (st *store) mayBeLost() bool {
 	if st.stored || !st.used {
 		return false

@@ -9,8 +9,8 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// shared is what the programs that run at once have in common: arrays that are only
-// read, and arrays that are written under a lock.
+// shared holds the state that concurrent programs share: arrays that are only read, and
+// arrays that are written under a lock.
 type shared struct {
 	read    []*handle
 	written []*locked
@@ -52,7 +52,7 @@ func newShared(w *world, seed uint64) *shared {
 	return s
 }
 
-// join gives a program models of its own of the arrays that are only read.
+// join gives a program its own models of the arrays that are only read.
 func (s *shared) join(p *program) {
 	for _, h := range s.read {
 		own := *h

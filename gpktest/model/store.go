@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// store is the model of what an array shares with its views.
+// store is the model of the storage that an array shares with its views.
 type store struct {
 	id   int
 	dt   gpk.DType
@@ -26,8 +26,8 @@ type store struct {
 	scope    *scope
 	dead     bool // it was freed
 
-	// stored says that the elements are in memory for certain. An intermediate
-	// result that is not may answer ErrFreed once what it reads was freed.
+	// stored is set if the elements are certainly in memory. An intermediate result that
+	// is not stored may be ErrFreed once one of its operands is freed.
 	stored     bool
 	used       bool // an operation may have it as a step
 	mayBeFreed bool // it may answer ErrFreed
@@ -60,7 +60,7 @@ func (p *program) newHandle(a *gpk.Array, st *store, shape, at []int, in *scope)
 	return h
 }
 
-// nextName returns the name of the handle that is made next.
+// nextName returns the name of the next handle.
 func (p *program) nextName() string {
 	if p.made == 0 {
 		return fmt.Sprintf("v%d", p.step)
@@ -68,7 +68,7 @@ func (p *program) nextName() string {
 	return fmt.Sprintf("v%d_%d", p.step, p.made)
 }
 
-// fresh lists an array of memory of its own, which is computed from others.
+// fresh adds an array with memory of its own, computed from others.
 func (p *program) fresh(a *gpk.Array, dt gpk.DType, shape []int, data []float64, from ...*handle) *handle {
 	st := &store{id: p.step<<8 | p.made, dt: dt, data: data}
 	at := make([]int, len(data))
@@ -106,7 +106,8 @@ func (st *store) keepsMemory() {
 	clear(st.reads)
 }
 
-// gone notes that stores were freed: what reads them and is not stored may be lost.
+// gone records that stores were freed. Results that read them and are not stored may be
+// lost.
 func (p *program) gone(list ...*store) {
 	for _, h := range p.handles {
 		if h.st.stored || !h.st.used || h.st.dead {
@@ -151,7 +152,7 @@ func (h *handle) values() []float64 {
 // repeats reports whether two elements are one.
 func (h *handle) repeats() bool { return h.layout().Repeats() }
 
-// covers reports whether the handle shows all of its store.
+// covers reports whether the handle is a view of its whole store.
 func (h *handle) covers() bool { return len(h.at) == len(h.st.data) && !h.repeats() }
 
 func (h *handle) layout() layout.Layout {
@@ -160,8 +161,8 @@ func (h *handle) layout() layout.Layout {
 
 func (h *handle) String() string { return h.name }
 
-// pick returns a handle that fits, nil for none. Which one depends little on the
-// others, so that steps before can be left out.
+// pick returns a handle for which fits is true, or nil. The choice depends little on the
+// other handles, so that earlier steps can be left out.
 func (p *program) pick(fits func(h *handle) bool) *handle {
 	for range 4 {
 		h := p.choose(fits)
@@ -234,7 +235,7 @@ func (p *program) forget() {
 	}
 }
 
-// step returns the step that made a handle.
+// step returns the number of the step that made a handle.
 func (h *handle) step() int { return h.id >> 8 }
 
 // check compares an array with its model.
@@ -286,7 +287,7 @@ func (p *program) look() {
 	}
 }
 
-// checkStored compares what is in memory, which changes nothing.
+// checkStored compares the elements in memory with the model, and starts no work.
 func (p *program) checkStored() {
 	for _, h := range slices.Clone(p.handles) {
 		if h.st.stored && h.usable() {
@@ -307,7 +308,7 @@ func (p *program) checkAll() {
 	}
 }
 
-// bufferArray returns an array over memory that is there.
+// bufferArray returns an array over existing memory.
 func bufferArray(b *device.Buffer) *gpk.Array { return array.FromBuffer(b, gpk.Float32, 1) }
 
 // number is a Go type of elements.

@@ -8,7 +8,8 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// viewOf calls what returns a view: element i of it is the element at[i] of the store.
+// viewOf calls a function that returns a view: element i of the view is element at[i] of
+// the store.
 func (p *program) viewOf(x *handle, shape, at []int, text string, f func() *gpk.Array) *handle {
 	if len(at) > maxElements || x.st.bad && len(at) == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// write calls what writes data to an array. bad is set where the elements come of
-// something that has failed.
+// write calls a function that writes data to an array. bad is set if the elements are
+// computed from an array that has failed.
 func (p *program) write(to *handle, data []float64, bad bool, text string, f func() error) {
 	if !rounded(to.st.dt, data) {
 		p.counts.skipped.Add(1)
@@ -72,7 +72,7 @@ func (p *program) source(to *handle, same bool) *handle {
 	return y
 }
 
-// arithmetic is an operation in place.
+// arithmetic applies an operation in place.
 func (p *program) arithmetic() {
 	x := p.target(func(h *handle) bool { return h.st.dt != gpk.Bool })
 	if x == nil {
@@ -156,7 +156,7 @@ func (p *program) fromSliceInto() {
 	p.write(x, slices.Clone(data), false, fmt.Sprintf("gpk.FromSliceInto(%v, %v)", x, clip(data)), func() error { return uploadInto(x.a, x.st.dt, data) })
 }
 
-// into is Into, often with a source that reads what it writes.
+// into calls Into, often with a source that reads the destination.
 func (p *program) into() {
 	x := p.target(nil)
 	if x == nil {
@@ -185,7 +185,7 @@ func (p *program) into() {
 	p.write(x, y.values(), y.st.bad, fmt.Sprintf("gpk.Into(%v, %v)", x, y), func() error { return gpk.Into(x.a, y.a) })
 }
 
-// refused are calls that return errors on their lines and change nothing.
+// refused makes invalid calls, which return errors on their lines and change nothing.
 func (p *program) refused() {
 	x := p.pick(func(h *handle) bool { return !h.st.shared })
 	if x == nil {
