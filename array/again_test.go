@@ -10,8 +10,8 @@ import (
 	"github.com/gpk-go/gpk/internal/weaklist"
 )
 
-// TestAgain: an array that was computed into another is computed again however it is
-// used.
+// TestAgain checks that an array that was computed into another array's storage is
+// recomputed for every kind of later use.
 func TestAgain(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, y := FromSlice([]float32{1, 2}), FromSlice([]float32{10, 20})
@@ -104,8 +104,8 @@ func TestAgainOldValue(t *testing.T) {
 	wants(t, dst, 3, 4)
 }
 
-// TestAgainFreed: what was freed stays so, whether it was pending, stored or computed
-// into another array.
+// TestAgainFreed checks that a freed array stays freed, whether it was pending, stored or
+// computed into another array.
 func TestAgainFreed(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x := FromSlice([]float32{1, 2})
@@ -132,8 +132,8 @@ func TestAgainFreed(t *testing.T) {
 	wants(t, x, 1, 2)
 }
 
-// TestAgainWriters: a pending array keeps its value where what it reads is overwritten
-// by an array that was computed before.
+// TestAgainWriters checks that a pending array keeps its value if its operand is
+// overwritten by an array that was computed before.
 func TestAgainWriters(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, dst := FromSlice([]float32{1, 2}), FromSlice([]float32{0, 0})
@@ -149,8 +149,8 @@ func TestAgainWriters(t *testing.T) {
 	wants(t, x, 2, 3)
 }
 
-// TestFreedNotPending: freed arrays do not count as pending, so that no other is
-// started for them.
+// TestFreedNotPending checks that freed arrays do not count as pending, so that no other
+// array is started for them.
 func TestFreedNotPending(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x := FromSlice([]float32{1, 2})
@@ -164,8 +164,8 @@ func TestFreedNotPending(t *testing.T) {
 	}
 }
 
-// TestAgainGoroutines: goroutines that share arrays which are computed into others, or
-// freed, get what was computed or ErrFreed.
+// TestAgainGoroutines checks that goroutines that share arrays which are freed, or
+// computed into others, get the right elements or ErrFreed.
 func TestAgainGoroutines(t *testing.T) {
 	x := FromSlice([]float32{1, 2})
 	const workers, rounds = 4, 30

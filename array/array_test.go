@@ -14,8 +14,8 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// TestSite: an error names the line of the program that asked for the
-// operation, whichever of method and function it used.
+// TestSite checks that an error names the program's line that called the operation, as a
+// method or as a function.
 func TestSite(t *testing.T) {
 	a, b := Zeros(dtype.Float32, 2, 3), Zeros(dtype.Float32, 2)
 	line := func(x *Array) string {
@@ -76,8 +76,8 @@ func TestScalar(t *testing.T) {
 	}
 }
 
-// TestPendingLimit: beyond 64 pending arrays the oldest starts; what was computed
-// into another array does not count, and is not computed again.
+// TestPendingLimit checks that the oldest of more than 64 pending arrays starts, and that
+// arrays computed into another one do not count and are not computed again.
 func TestPendingLimit(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	a := Ones(dtype.Float32, 4)
@@ -110,7 +110,7 @@ func TestPendingLimit(t *testing.T) {
 	}
 }
 
-// TestEager: with GPK_EAGER every operation starts on its line.
+// TestEager checks that with GPK_EAGER every operation starts on its line.
 func TestEager(t *testing.T) {
 	defer eager.Store(eager.Swap(true))
 	if Ones(dtype.Float32, 2).Add(1).isPending() {
@@ -118,7 +118,7 @@ func TestEager(t *testing.T) {
 	}
 }
 
-// TestBrokenDefault: on a device that cannot be opened everything answers with
+// TestBrokenDefault checks that all operations on a device that cannot be opened return
 // its error.
 func TestBrokenDefault(t *testing.T) {
 	_, err := device.Open("cuda:63")
@@ -156,8 +156,8 @@ func TestFromBuffer(t *testing.T) {
 	}
 }
 
-// TestOneBuffer: two arrays over one piece of memory from outside are written
-// as views of one array are.
+// TestOneBuffer checks that two arrays over one piece of foreign memory behave like views
+// of one array when they are written.
 func TestOneBuffer(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x := FromSlice([]float32{1, 2, 3, 4, 5, 6, 7, 8})

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestNumbers: what a type does not hold is refused with advice that can be followed, and
-// floats overflow to Inf.
+// TestNumbers checks that a number that a type cannot represent is an error with usable
+// advice, and that floats overflow to Inf.
 func TestNumbers(t *testing.T) {
 	for what, c := range map[string]struct {
 		err    error

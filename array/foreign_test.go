@@ -13,9 +13,9 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// TestForeignOwner: the owner of foreign memory is called when nothing is locked, so that
-// it may use arrays of the device or wait for somebody who does. Free and Close have
-// called it when they return.
+// TestForeignOwner checks that the owner of foreign memory is called without a lock held,
+// so that it may use arrays of the device or wait for another goroutine that does. Free
+// and Close return after that call.
 func TestForeignOwner(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	dev, err := device.Open("cpu")

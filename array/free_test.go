@@ -26,7 +26,7 @@ func probe(x *Array, f func() error) *Array {
 	})
 }
 
-// TestFreeDuringWrite: Free gives back the memory that a write has put into the storage while Free
+// TestFreeDuringWrite checks that Free returns the memory that a write has put into the storage while Free
 // computed a reader of the old elements.
 func TestFreeDuringWrite(t *testing.T) {
 	defer eager.Store(eager.Swap(false))

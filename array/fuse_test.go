@@ -47,7 +47,7 @@ func compiled(t testing.TB, a *Array) *Array {
 	return a
 }
 
-// TestChain: a chain takes no memory but its result's.
+// TestChain checks that a chain allocates only its result.
 func TestChain(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, y := pair()
@@ -70,8 +70,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestSecondReader: what two operations read is computed once, and the first, which
-// still waits, reads what was stored.
+// TestSecondReader checks that a result that two operations read is computed once, and that the first of
+// them, which is still pending, reads the stored elements.
 func TestSecondReader(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	forgetRereads()
@@ -100,8 +100,8 @@ func TestSecondReader(t *testing.T) {
 	wants(t, w, 11, 22)
 }
 
-// TestStepKeepsValue: an intermediate result that is read after an input was written
-// has the value of its line, and so has its consumer.
+// TestStepKeepsValue checks that an intermediate result that is read after an input was written has the
+// value of its line, and that its consumer has too.
 func TestStepKeepsValue(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	forgetRereads()
@@ -133,8 +133,7 @@ func TestStepKeepsValue(t *testing.T) {
 	}
 }
 
-// TestStepFreed: where an intermediate result is freed, what was made from it is
-// computed first.
+// TestStepFreed checks that operations on an intermediate result are computed before it is freed.
 func TestStepFreed(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	forgetRereads()
@@ -162,7 +161,7 @@ func TestStepFreed(t *testing.T) {
 	}
 }
 
-// TestDepth: an array is at most 16 operations deep.
+// TestDepth checks that a chain has at most 16 operations in depth.
 func TestDepth(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, _ := pair()
@@ -185,7 +184,7 @@ func TestDepth(t *testing.T) {
 	wants(t, chain[len(chain)-1], 49, 98)
 }
 
-// TestManyPending: beyond 64 pending arrays the oldest starts; steps do not count.
+// TestManyPending checks that the oldest of more than 64 pending arrays starts, and that steps do not count.
 func TestManyPending(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, _ := pair()
@@ -209,7 +208,7 @@ func TestManyPending(t *testing.T) {
 	}
 }
 
-// TestWide: a program has a bounded number of leaves; beyond, operands start.
+// TestWide checks that a program has a bounded number of leaves, and that further operands are started.
 func TestWide(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	var leaves []*Array
@@ -235,7 +234,7 @@ func TestWide(t *testing.T) {
 	wants(t, leaves[0], sum, 0)
 }
 
-// TestChainViews: views of pending arrays are steps as they are.
+// TestChainViews checks that views of pending arrays are steps without being stored.
 func TestChainViews(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x := FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
@@ -259,8 +258,8 @@ func TestChainViews(t *testing.T) {
 	}
 }
 
-// TestChainFails: an error in the middle of a chain that ends in a write leaves what
-// was there, and names the operation that made it.
+// TestChainFails checks that an error in the middle of a chain that ends in a write leaves the destination
+// unchanged, and names the operation that failed.
 func TestChainFails(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, y := pair()
@@ -283,9 +282,8 @@ func TestChainFails(t *testing.T) {
 	wants(t, dst, 22, 44)
 }
 
-// TestIntoOperand: what reads the array that it is written to is computed from the old
-// elements, also where it was a step before, has to be stored first, or is too much for
-// one program.
+// TestIntoOperand checks that a chain that reads its destination uses the old elements, also if the
+// destination was a step before, must be stored first, or exceeds one program.
 func TestIntoOperand(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	fresh := func() *Array { return FromSlice([]float32{1, 2, 3, 4}, 2, 2) }
@@ -325,8 +323,8 @@ func TestIntoOperand(t *testing.T) {
 	}
 }
 
-// TestExplainChain: Explain lists what one kernel computes, and says why an operand
-// is not part of it.
+// TestExplainChain checks that Explain lists the operations of a kernel, and gives the reason why an operand
+// is not one of them.
 func TestExplainChain(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, y := pair()
@@ -351,7 +349,7 @@ func TestExplainChain(t *testing.T) {
 	}
 }
 
-// TestChainGoroutines: goroutines that share pending operands get what was computed.
+// TestChainGoroutines checks that goroutines that share pending operands get the right elements.
 func TestChainGoroutines(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, y := pair()

@@ -34,8 +34,8 @@ func replay(t *testing.T, g *Graph) {
 	}
 }
 
-// TestCapturePending: what is pending when the recording ends is not started later, and
-// what was pending before starts outside.
+// TestCapturePending checks that operations that are pending when a recording ends are not
+// started later, and that those pending before it start outside of the recording.
 func TestCapturePending(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x := FromSlice([]float32{1, 2}).Mul(10)
@@ -75,7 +75,8 @@ func TestCapturePending(t *testing.T) {
 	wants(t, out, 24, 44)
 }
 
-// TestCaptureReduction: a recorded reduction is its own, whatever is reduced since.
+// TestCaptureReduction checks that a recorded reduction keeps its own state, whichever
+// reductions follow.
 func TestCaptureReduction(t *testing.T) {
 	x := FromSlice([]float32{1, 2, 3})
 	g := captured(t, []*Array{x}, func(in []*Array) []*Array {
@@ -93,7 +94,8 @@ func TestCaptureReduction(t *testing.T) {
 	}
 }
 
-// TestCaptureWrites: what f writes is written by each Replay, and is an output.
+// TestCaptureWrites checks that an array that the recorded function writes is written by
+// each Replay, and is an output.
 func TestCaptureWrites(t *testing.T) {
 	x, total, constant := FromSlice([]float32{1, 2}), FromSlice([]float32{0, 0}), FromSlice([]float32{5, 7})
 	g := captured(t, []*Array{x}, func(in []*Array) []*Array {
@@ -122,7 +124,8 @@ func TestCaptureWrites(t *testing.T) {
 	replay(t, captured(t, nil, func([]*Array) []*Array { return nil }))
 }
 
-// TestCaptureErrors: what cannot be recorded is named.
+// TestCaptureErrors checks that the error of an operation that cannot be recorded names the
+// operation.
 func TestCaptureErrors(t *testing.T) {
 	x, y := FromSlice([]float32{1, 2}), FromSlice([]float32{1, 2, 3})
 	far := onFake(t, 1)[0]
@@ -196,7 +199,8 @@ func outside(t *testing.T, err error) {
 	}
 }
 
-// TestCaptureFree: freed arrays, freed graphs, and that nothing stays behind.
+// TestCaptureFree checks that using freed arrays and freed graphs is an error, and that no
+// memory remains in use.
 func TestCaptureFree(t *testing.T) {
 	dev := device.Default()
 	bytes := func() int64 { return dev.Pool().InUse }
@@ -261,7 +265,8 @@ func TestCaptureFree(t *testing.T) {
 	}
 }
 
-// TestCaptureGoroutines: others work on the same arrays meanwhile, and replay.
+// TestCaptureGoroutines checks that other goroutines can work on the same arrays, and
+// replay, during a capture.
 func TestCaptureGoroutines(t *testing.T) {
 	x := Full(dtype.Float32, 3, 64)
 	var group sync.WaitGroup
@@ -299,8 +304,8 @@ func TestCaptureGoroutines(t *testing.T) {
 	group.Wait()
 }
 
-// TestCaptureMeets: an operation of the sequence and of arrays from outside is
-// part of it, whichever comes first.
+// TestCaptureMeets checks that an operation on an array of the sequence and one from outside
+// belongs to the sequence, in either order of the operands.
 func TestCaptureMeets(t *testing.T) {
 	c, m := FromSlice([]float32{10, 20}), FromSlice([]float32{1, 0, 0, 1}, 2, 2)
 	x := FromSlice([]float32{1, 2})
@@ -404,8 +409,9 @@ func TestCaptureOfConstantFirst(t *testing.T) {
 	}
 }
 
-// TestReplayOfBadIndices: an index outside its axis is the error of the Replay that
-// meets it, which writes nothing, also not what comes behind; the next is as any other.
+// TestReplayOfBadIndices checks that an index outside its axis is the error of the Replay
+// that reads it. This Replay writes nothing, also not by later operations of the sequence;
+// the next one works again.
 func TestReplayOfBadIndices(t *testing.T) {
 	host, err := device.Open("cpu")
 	if err != nil {
@@ -438,8 +444,8 @@ func TestReplayOfBadIndices(t *testing.T) {
 	wants(t, total, 110, 108)
 }
 
-// TestIntermediateFreedBehindCapture: what a sequence saves for one of its own intermediates
-// is the graph's, whatever becomes of the intermediate.
+// TestIntermediateFreedBehindCapture checks that the copies that a sequence saves of its own
+// intermediate results belong to the graph, even if the intermediate results are freed.
 func TestIntermediateFreedBehindCapture(t *testing.T) {
 	x := FromSlice([]float32{1, 2, 3, 4}, 4)
 	var leaked *Array

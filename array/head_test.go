@@ -54,8 +54,8 @@ var tails = map[string]func(p, row, all *Array) *Array{
 	"products":  func(p, row, all *Array) *Array { return p.Add(row).Add(all.T().MatMul(all)) },
 }
 
-// TestHead: chains behind products have the bits of single operations, stored anew
-// and into memory that is there.
+// TestHead checks that chains after products have the same bits as single operations, in new
+// memory and in existing memory.
 func TestHead(t *testing.T) {
 	const seed = 5
 	t.Logf("seed %d", seed)
@@ -86,7 +86,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestHeadCast: a product's chain may end in any type, also one of the product's size.
+// TestHeadCast checks that a chain after a product may end in any type, also in one of the
+// product's element size.
 func TestHeadCast(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	const seed = 6
@@ -125,9 +126,9 @@ func TestHeadCast(t *testing.T) {
 	}
 }
 
-// TestHeadMemory: a chain behind a product takes no memory but the product's, and in place
-// not even the result's. The operands keep the result apart from theirs. A GPU's product may
-// also copy its operands, to align their rows.
+// TestHeadMemory checks that a chain after a product allocates only the product's memory
+// and, in place, not even the result's. The result does not overlap the operands. A GPU's
+// product may also copy its operands to align their rows.
 func TestHeadMemory(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, w := FromSlice([]float32{1, 2, 3, 4}, 2, 2), FromSlice([]float32{1, 0, 1, 1}, 2, 2)
@@ -163,9 +164,9 @@ func TestHeadMemory(t *testing.T) {
 	wants(t, x.Reshape(4), -7, 3, -3, 5)
 }
 
-// TestHeadAgain: a product that is a step of a chain is computed once where a second
-// operation reads it first, again where it is used later, and from the same elements
-// where an operand was written since.
+// TestHeadAgain checks that a product that is a step of a chain is computed once if a second
+// operation reads it first, and again if it is used later; and that it reads the same
+// elements if an operand was written in between.
 func TestHeadAgain(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, w := FromSlice([]float32{1, 2}, 1, 2), FromSlice([]float32{1, 1}, 2, 1)
@@ -211,8 +212,8 @@ func TestHeadAgain(t *testing.T) {
 	}
 }
 
-// TestInPlaceChain: what is added to an array, and multiplied with it, is computed on
-// the way; the array may be a part of that.
+// TestInPlaceChain checks that an in-place addition or multiplication fuses the chain of its
+// second operand, even if the array is itself an operand of the chain.
 func TestInPlaceChain(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	for _, lazy := range []bool{true, false} {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestInt: Go's int goes in and out as Int64, dense and by strides. Where int has 32 bits,
-// an element that it does not hold is an error.
+// TestInt checks that Go's int is converted to and from Int64, dense and strided. If int
+// has 32 bits, an element that does not fit is an error.
 func TestInt(t *testing.T) {
 	data := []int{1, -2, math.MaxInt, math.MinInt, 0, 7}
 	a := FromSlice(data, 2, 3)
@@ -54,8 +54,8 @@ func TestInt(t *testing.T) {
 	}
 }
 
-// TestUint: Go's uint goes in and out as Uint64, dense and by strides. Where uint has 32
-// bits, an element that it does not hold is an error.
+// TestUint checks that Go's uint is converted to and from Uint64, dense and strided. If
+// uint has 32 bits, an element that does not fit is an error.
 func TestUint(t *testing.T) {
 	data := []uint{1, math.MaxUint, 0, 1 << 31, 5, 7}
 	a := FromSlice(data, 2, 3)

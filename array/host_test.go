@@ -170,8 +170,8 @@ func TestSmallSumAllocates(t *testing.T) {
 	}
 }
 
-// TestDropped: what the program dropped does not keep memory from data that
-// comes, even if the operation was the last one that it asked for.
+// TestDropped checks that arrays that the program dropped do not keep memory from new
+// data, even if their operation was the last one that the program called.
 func TestDropped(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	const total = 1 << 20

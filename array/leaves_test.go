@@ -6,8 +6,8 @@ import (
 	"github.com/gpk-go/gpk/fused"
 )
 
-// TestCrowdedChain: a chain that reads ever more arrays never exceeds a program, and one that
-// reads the same arrays again is not cut short. The sums are exact integers.
+// TestCrowdedChain checks that a chain that reads more and more arrays never exceeds a program, and that one which
+// reads the same arrays again is not split. The sums are exact integers.
 func TestCrowdedChain(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	const n, steps = 3000, 40
@@ -33,8 +33,8 @@ func TestCrowdedChain(t *testing.T) {
 	sameNumbers(t, z, n, want)
 }
 
-// TestCrowdedByLayouts: a step that is read through two layouts reads its arrays through both, more than a program
-// can; so it is stored.
+// TestCrowdedByLayouts checks that a step that is read through two layouts is stored, because it would read its
+// arrays through both, and these are more than a program supports.
 func TestCrowdedByLayouts(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	const n = 40

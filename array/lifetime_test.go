@@ -35,8 +35,8 @@ func limited(t *testing.T, more int64) (restore func()) {
 
 var long = flag.Bool("array.long", false, "the tests of many rounds take minutes: 10,000 updates, 10 million reads")
 
-// TestUpdateInLimit: an array that is updated from itself again and again needs the
-// memory of one more at most.
+// TestUpdateInLimit checks that an array that is repeatedly updated from itself needs at most the memory
+// of one more array.
 func TestUpdateInLimit(t *testing.T) {
 	const n = 64 << 10
 	w, c := Ones(dtype.Float32, n), Full(dtype.Float32, 0x1p-20, n)
@@ -80,8 +80,9 @@ func TestWriteReadsEarlier(t *testing.T) {
 	}
 }
 
-// TestFreedWithoutMemory: a pending reader of an array that Free or Close frees while there is no memory
-// stays pending. The next try computes it, and then gives back the memory that it read.
+// TestFreedWithoutMemory checks that a pending reader of an array stays pending if Free or Close frees
+// the array while there is no memory for the reader. The next try computes it, and then frees the
+// array's memory.
 func TestFreedWithoutMemory(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	const n = 1 << 20
@@ -151,8 +152,8 @@ func TestFreedWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestReadsLeaveNothing: reads of one array, each fused with another operation, leave
-// no records behind.
+// TestReadsLeaveNothing checks that reads of one array, each fused with another operation, leave no
+// records in the scheduler.
 func TestReadsLeaveNothing(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	rounds := 10_000_000
@@ -182,8 +183,8 @@ func TestReadsLeaveNothing(t *testing.T) {
 	runtime.KeepAlive(x)
 }
 
-// TestOutOfMemory: an evaluation or a write without memory leaves everything as it was,
-// and the next try succeeds.
+// TestOutOfMemory checks that an evaluation or a write that runs out of memory changes nothing, and that
+// the next try succeeds.
 func TestOutOfMemory(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	const n = 1 << 20
@@ -243,7 +244,7 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// TestScopeLoop: a loop in a scope needs no collector.
+// TestScopeLoop checks that a loop in a scope uses bounded memory without a garbage collection.
 func TestScopeLoop(t *testing.T) {
 	d := device.Default()
 	w := Ones(dtype.Float32, 1000)
@@ -273,7 +274,7 @@ func TestScopeLoop(t *testing.T) {
 	checkInvariants(t, w)
 }
 
-// TestScopeRules: what belongs to a scope, and what leaves it.
+// TestScopeRules checks which arrays belong to a scope, and which leave it.
 func TestScopeRules(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	freed := func(t *testing.T, as ...*Array) {

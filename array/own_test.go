@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// TestFromOwnBuffer: memory that was handed over is shown, written and freed as that
-// of any array.
+// TestFromOwnBuffer checks that memory that was handed over is read, written and freed
+// like that of any array.
 func TestFromOwnBuffer(t *testing.T) {
 	d, err := device.Open("cpu")
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// TestPrintSite: an error in the place of the elements names the line that prints.
+// TestPrintSite checks that the error of an array that is printed names the line that
+// prints.
 func TestPrintSite(t *testing.T) {
 	where := func() string {
 		_, file, n, _ := runtime.Caller(1)
@@ -81,7 +82,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// TestSummary: of a large matrix the edges are printed, and only they.
+// TestSummary checks that only the edges of a large matrix are printed.
 func TestSummary(t *testing.T) {
 	got := fmt.Sprint(Arange(dtype.Int32, 1600).Reshape(40, 40))
 	want := `[[   0    1    2 ...   37   38   39]

@@ -49,7 +49,8 @@ func (c *countedProduct) note() {
 
 func (c *countedProduct) runs() int { c.note(); return c.own + c.chains }
 
-// TestProductOnce: a chain of a product that three lines read computes it once.
+// TestProductOnce checks that a product that three lines read through chains is computed
+// once.
 func TestProductOnce(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, w, b := FromSlice([]float32{1, 2}, 1, 2), FromSlice([]float32{1, 1}, 2, 1), FromSlice([]float32{10})
@@ -65,8 +66,8 @@ func TestProductOnce(t *testing.T) {
 	}
 }
 
-// TestProductTwice: a product runs at most twice in whatever order it, and what is made
-// from it, is used.
+// TestProductTwice checks that a product runs at most twice, in whatever order the
+// product and the results computed from it are used.
 func TestProductTwice(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	rng := testrand.New(t)

@@ -7,7 +7,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestProductOverNothing: a batch of products over k = 0 has nothing to point at.
+// TestProductOverNothing checks that a batch of products with k = 0, whose operands have
+// no memory, is computed.
 func TestProductOverNothing(t *testing.T) {
 	for _, dt := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.Float16, dtype.Complex64, dtype.Int8} {
 		for _, s := range [][2][]int{{{5, 3, 0}, {5, 0, 4}}, {{5, 3, 0}, {1, 0, 4}}, {{0, 3, 2}, {0, 2, 4}}, {{3, 0}, {0, 4}}} {

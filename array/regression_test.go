@@ -43,9 +43,9 @@ func TestCaptureWritesPending(t *testing.T) {
 	g.Free()
 }
 
-// TestDroppedWholeReaders: readers of a whole array that are dropped between writes of
-// its rows do not have the array copied, also where the collector does not run: 64
-// others wait soon, and the dropped ones are computed, each from a copy.
+// TestDroppedWholeReaders checks that dropped readers of a whole array do not cause
+// copies of the array when its rows are written, even if the garbage collector does not
+// run: after 64 more pending arrays the dropped readers are computed, each from a copy.
 func TestDroppedWholeReaders(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	w := tall(tallColumns)
@@ -109,7 +109,8 @@ func TestBadIndexFromElsewhere(t *testing.T) {
 	wants(t, part, 5, 6, 7)
 }
 
-// TestKeptThenFreed: what was kept and then freed is no error of Close.
+// TestKeptThenFreed checks that Close returns no error for an array that was kept and
+// then freed.
 func TestKeptThenFreed(t *testing.T) {
 	s := NewScope()
 	y := s.Keep(s.In(FromSlice([]float32{1, 2})).Add(1))
@@ -158,8 +159,9 @@ func TestOutputReadInCapture(t *testing.T) {
 	wants(t, g.Outputs()[1], 2, 3)
 }
 
-// TestRefusedWriteCountsNoReader: a write in place that is refused for its second operand
-// does not take its first for read, so that later readers keep what they read.
+// TestRefusedWriteCountsNoReader checks that a write in place that fails because of its
+// second operand does not count its first as read, so that later readers keep their
+// elements.
 func TestRefusedWriteCountsNoReader(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, gone := FromSlice([]float32{1, 2, 3}), FromSlice([]float32{1, 2, 3})

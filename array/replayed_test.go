@@ -22,8 +22,9 @@ func (w *witness) After(*device.Stream, []*device.Buffer, error) error {
 	return w.after
 }
 
-// TestReplayErrors: with an error of Before nothing is written. With one of After the work has
-// started: outputs show it, and arrays that were computed from them keep their values.
+// TestReplayErrors checks that after an error of Before nothing is written. After an error of
+// After the work has started: the outputs have the error, and arrays computed from them keep
+// their values.
 func TestReplayErrors(t *testing.T) {
 	x, first, second := FromSlice([]float32{1, 2}), &witness{}, &witness{}
 	g, err := Capture([]*Array{x}, func(in []*Array) []*Array {

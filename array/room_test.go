@@ -15,8 +15,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// TestToSliceTooLong: a broadcast array takes no memory, its elements may take more than
-// there is.
+// TestToSliceTooLong checks that ToSlice of a broadcast array, which has little memory,
+// is an error if its elements take more memory than there is.
 func TestToSliceTooLong(t *testing.T) {
 	one := FromSlice([]float64{1})
 	for _, shape := range [][]int{{1 << 20, 1 << 22}, {math.MaxInt / 16}, {math.MaxInt / 64}} {
@@ -35,7 +35,8 @@ func TestToSliceTooLong(t *testing.T) {
 	}
 }
 
-// TestToSliceRoom: elements that do not lie dense go straight to the slice, on the CPU.
+// TestToSliceRoom checks that ToSlice copies strided elements directly to the slice on
+// the CPU.
 func TestToSliceRoom(t *testing.T) {
 	cpu, err := device.Open("cpu")
 	if err != nil {
@@ -76,7 +77,8 @@ func TestToSliceRoom(t *testing.T) {
 	}
 }
 
-// TestPrintRoom: what is printed of a large array takes memory for what is printed.
+// TestPrintRoom checks that printing a large array allocates only for the elements that
+// are printed.
 func TestPrintRoom(t *testing.T) {
 	cpu, err := device.Open("cpu")
 	if err != nil {
@@ -108,7 +110,7 @@ func TestPrintRoom(t *testing.T) {
 	}
 }
 
-// TestConcatTooLong: lengths that add up to more than an int holds.
+// TestConcatTooLong checks Concat of lengths whose sum overflows an int.
 func TestConcatTooLong(t *testing.T) {
 	const long = math.MaxInt / 16
 	nothing := Zeros(dtype.Int8, long, 0)

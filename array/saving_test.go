@@ -84,8 +84,8 @@ func TestRowWrites(t *testing.T) {
 	}
 }
 
-// TestWritesBesideReaders: a write saves what pending readers may read of the elements
-// that it overwrites, and nothing where they read others.
+// TestWritesBesideReaders checks that a write saves the elements that it overwrites if
+// pending readers may read them, and saves nothing if they read others.
 func TestWritesBesideReaders(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	const rows, columns = 8, 6
@@ -134,8 +134,8 @@ func TestWritesBesideReaders(t *testing.T) {
 	}
 }
 
-// TestOneReader: where the only reader costs no more than what a write would save for
-// it, it is computed first.
+// TestOneReader checks that the only reader is computed first if that costs no more than
+// saving the elements for it.
 func TestOneReader(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	w := Zeros(dtype.Float32, 64, 4)

@@ -13,7 +13,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// TestReadsOnce: a step is looked at once, however often it is an operand.
+// TestReadsOnce checks that a step is visited once, even if it is an operand several
+// times.
 func TestReadsOnce(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, k, other := Ones(dtype.Float32, 8), Ones(dtype.Float32, 8), Ones(dtype.Float32, 8)
@@ -56,8 +57,8 @@ func TestReadsOnce(t *testing.T) {
 	}
 }
 
-// TestStartStallsNobody: who waits for a node that is running does not keep others
-// from their operations, also not from writing what it reads.
+// TestStartStallsNobody checks that a goroutine that waits for a running node does not
+// block the operations of others, also not writes to its operands.
 func TestStartStallsNobody(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x, y := Ones(dtype.Float32, 8), FromSlice([]float32{3, 3, 3, 3, 3, 3, 3, 3})
@@ -105,8 +106,8 @@ func TestStartStallsNobody(t *testing.T) {
 	wants(t, x, 3, 3, 3, 3, 3, 3, 3, 3)
 }
 
-// TestFromBufferSettles: two arrays over one buffer see each other's writes, and
-// what reads the one keeps its value when the other is written.
+// TestFromBufferSettles checks that two arrays over one buffer see each other's writes,
+// and that a reader of one keeps its value when the other is written.
 func TestFromBufferSettles(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	a := Ones(dtype.Float32, 8)
@@ -138,9 +139,9 @@ func TestFromBufferSettles(t *testing.T) {
 	}
 }
 
-// TestFromBufferTogether: goroutines that make arrays over one buffer at once make
-// views of one storage, and so does FromLayout: what reads the one keeps its value when
-// the other is written.
+// TestFromBufferTogether checks that goroutines that make arrays over one buffer at once
+// get views of one storage, also with FromLayout, and that a reader of one keeps its
+// value when the other is written.
 func TestFromBufferTogether(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	d, err := device.Open("cpu")
@@ -187,8 +188,8 @@ func TestFromBufferTogether(t *testing.T) {
 	}
 }
 
-// TestFromBufferOfTypes: arrays of several types over one buffer are views of each
-// other, whichever type came first and whichever Buffer was asked of.
+// TestFromBufferOfTypes checks that arrays of several types over one buffer are views of
+// each other, whichever type came first and for whichever Buffer was called.
 func TestFromBufferOfTypes(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	d, err := device.Open("cpu")
@@ -237,8 +238,8 @@ func TestFromBufferOfTypes(t *testing.T) {
 	}
 }
 
-// TestDoubtStays: memory whose contents turn out to be of no use is not mended by what
-// is computed from them.
+// TestDoubtStays checks that memory with a deferred error keeps the error if it is
+// overwritten by results that are computed from it.
 func TestDoubtStays(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	bad := errors.New("bad")

@@ -9,7 +9,8 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestUnstack: the views are those of Slice and Squeeze, of strided and empty arrays too.
+// TestUnstack checks that Unstack returns the views of Slice and Squeeze, also for strided
+// and empty arrays.
 func TestUnstack(t *testing.T) {
 	x := Arange(dtype.Float32, 60).Reshape(3, 4, 5)
 	for name, a := range map[string]*Array{"dense": x, "transposed": x.T(), "sliced": x.Slice(0, 1, 3), "a vector": x.Slice(1, 2, 3).Reshape(15), "empty": x.Slice(0, 1, 1)} {
@@ -55,8 +56,9 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestGathered: the elements are those of Concat, and belong to the newest scope. Arrays that
-// must wait are refused, and what failed copies leave is nothing.
+// TestGathered checks that gathered elements are those of Concat, and belong to the newest
+// scope; that arrays which are not stored are refused; and that failed copies leave no memory
+// behind.
 func TestGathered(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	x := Arange(dtype.Float32, 12).Reshape(3, 4)

@@ -23,8 +23,8 @@ func wants(t *testing.T, a *Array, want ...float32) {
 	}
 }
 
-// TestTrainingStep: an intermediate result shows what it was made from, whatever was
-// written since.
+// TestTrainingStep checks that an intermediate result has the values of its line, whatever is
+// written later.
 func TestTrainingStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	data := func(n int) []float32 {
@@ -54,7 +54,8 @@ func TestTrainingStep(t *testing.T) {
 	}
 }
 
-// TestReaderKeepsRow: what reads a part keeps it when the part is written.
+// TestReaderKeepsRow checks that a reader of a part keeps the part's elements when it is
+// written.
 func TestReaderKeepsRow(t *testing.T) {
 	a := FromSlice([]float32{1, 2, 3, 4, 5, 6}, 3, 2)
 	all, row := a.Mul(10), a.Slice(0, 1, 2).Add(0.5)
@@ -82,8 +83,8 @@ func TestFailedWrite(t *testing.T) {
 	wants(t, v, 2, 3)
 }
 
-// TestLocked: readers under a lock of their own see the contents of their line, a
-// writer in between or not.
+// TestLocked checks that readers under a lock see the contents of their line, with or without a
+// writer in between.
 func TestLocked(t *testing.T) {
 	w := Ones(dtype.Float32, 16)
 	var mu sync.RWMutex
@@ -139,7 +140,7 @@ func TestLocked(t *testing.T) {
 	wants(t, w, 3001, 3001, 3001, 3001, 3001, 3001, 3001, 3001, 3001, 3001, 3001, 3001, 3001, 3001, 3001, 3001)
 }
 
-// TestScopes: what a scope computes is freed by it, and what is kept is not.
+// TestScopes checks that a scope frees the arrays computed in it, except those that were kept.
 func TestScopes(t *testing.T) {
 	d := device.Default()
 	w := FromSlice([]float32{1, 2, 3})

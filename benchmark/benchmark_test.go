@@ -102,8 +102,8 @@ func TestSuitesRun(t *testing.T) {
 	}
 }
 
-// TestWrongResultFails: for each way of being wrong the exit status is 1, the
-// report says FAIL, and no figure of that case is printed.
+// TestWrongResultFails checks that for each kind of wrong result the exit status is 1,
+// the report has FAIL, and no figure of that case is printed.
 func TestWrongResultFails(t *testing.T) {
 	swap := func(a, b *gpk.Array, opts []matmul.Option) *gpk.Array { return gpk.MatMul(b, a, opts...) }
 	for _, c := range []struct {
@@ -141,7 +141,7 @@ func TestWrongResultFails(t *testing.T) {
 	}
 }
 
-// TestErrorIsAFailure: a case that cannot run is not passed over.
+// TestErrorIsAFailure checks that a case that cannot run is reported as a failure.
 func TestErrorIsAFailure(t *testing.T) {
 	status, out, _ := program(spoiled{matMul: func(a, b *gpk.Array, opts []matmul.Option) *gpk.Array {
 		return gpk.MatMul(a, b.Reshape(-1), opts...)
@@ -174,7 +174,7 @@ func TestExitStatuses(t *testing.T) {
 	}
 }
 
-// TestSaveAndCompare: a run saved and compared with doctored copies of itself.
+// TestSaveAndCompare compares a saved run with edited copies of itself.
 func TestSaveAndCompare(t *testing.T) {
 	dir := t.TempDir()
 	base := filepath.Join(dir, "base.json")

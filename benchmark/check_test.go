@@ -87,7 +87,7 @@ func TestSampleRows(t *testing.T) {
 	}
 }
 
-// TestDeviationFindsWrong: what a broken kernel leaves does not pass.
+// TestDeviationFindsWrong checks that the typical results of a broken kernel do not pass.
 func TestDeviationFindsWrong(t *testing.T) {
 	const seed, n = 17, 1 << 16
 	t.Logf("seed %d", seed)
@@ -140,8 +140,8 @@ func TestDeviationFindsWrong(t *testing.T) {
 	}
 }
 
-// TestRandom: values are exact in their type, of the distribution, and do not
-// depend on how many of them are drawn at a time.
+// TestRandom checks that values are exact in their type, have the right distribution, and
+// do not depend on how many of them are drawn at a time.
 func TestRandom(t *testing.T) {
 	const n = 1<<17 + 3
 	for _, p := range precisions {

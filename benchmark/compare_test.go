@@ -53,7 +53,7 @@ func TestCompareVerdicts(t *testing.T) {
 	}
 }
 
-// TestCompareRates: a rate that fell is no second regression.
+// TestCompareRates checks that a rate that fell is not reported as a second regression.
 func TestCompareRates(t *testing.T) {
 	if vs := compareResults(rounds("X", "TFLOP/s", 5), rounds("X", "TFLOP/s", 1), 0.05); len(vs) != 0 {
 		t.Errorf("rates were compared: %+v", vs)
@@ -104,7 +104,7 @@ func TestReadResults(t *testing.T) {
 	}
 }
 
-// TestSaveAndRead: what save writes, readResults reads, in both forms.
+// TestSaveAndRead checks that readResults reads the output of save in both forms.
 func TestSaveAndRead(t *testing.T) {
 	want := []result{
 		{Name: "MatMul/dtype=bf16/m=1/k=2/n=3", Iterations: 700, Metrics: []metric{{12345.6, "ns/op"}, {1.5, "TFLOP/s"}}, Error: 1e-3, Bound: 4e-3},

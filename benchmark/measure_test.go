@@ -80,8 +80,9 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestWarmUp: warming up ends with the first call that needs no new memory, but not before
-// the calls that are asked for, and if all need some, once patience is over.
+// TestWarmUp checks that the warm-up ends with the first call that needs no new memory,
+// but not before the requested number of calls. If all calls need new memory, it ends
+// after patience.
 func TestWarmUp(t *testing.T) {
 	for _, c := range []struct {
 		n, cold int
@@ -132,8 +133,8 @@ func (*refusing) record(int, func() error) (func() error, func(), error) {
 	return nil, nil, errCall
 }
 
-// TestMeasureSaysSo: a call that no graph takes is timed with its launches,
-// and the line says so.
+// TestMeasureSaysSo checks that a call that cannot be captured is timed with its
+// launches, and that the line notes it.
 func TestMeasureSaysSo(t *testing.T) {
 	got, err := measure(&refusing{fakeWatch{each: 10 * time.Microsecond}}, options{}, func() error { return nil })
 	if err != nil || got.note == "" || got.seconds != 10e-6 {

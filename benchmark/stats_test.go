@@ -98,8 +98,8 @@ func TestUTestKnown(t *testing.T) {
 	}
 }
 
-// TestUTestLarge: beyond exactLimit the normal approximation takes over; the
-// two meet there.
+// TestUTestLarge checks that above exactLimit the normal approximation is used, and that
+// it agrees with the exact test there.
 func TestUTestLarge(t *testing.T) {
 	const seed = 11
 	t.Logf("seed %d", seed)

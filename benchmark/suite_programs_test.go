@@ -49,8 +49,8 @@ func TestReferencesAgreeWithTwins(t *testing.T) {
 	})
 }
 
-// TestSpoiledProgramFails: a result that is off by some bounds, or that lacks
-// elements, is not passed by the check.
+// TestSpoiledProgramFails checks that a result that is off by some bounds, or that lacks
+// elements, fails the check.
 func TestSpoiledProgramFails(t *testing.T) {
 	eachProgram(t, func(t *testing.T, g userProgram, p precision, bound float64, task task) {
 		want, name := task.want(), g.caseName(p, testSize)

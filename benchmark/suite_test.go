@@ -45,8 +45,8 @@ func TestNamesAreThePeers(t *testing.T) {
 	}
 }
 
-// TestSuitesObeyFlags: -sizes and -dtypes replace a suite's own lists, and
-// what a suite cannot take is an error.
+// TestSuitesObeyFlags checks that -sizes and -dtypes replace a suite's own lists, and
+// that a value that the suite does not support is an error.
 func TestSuitesObeyFlags(t *testing.T) {
 	for _, c := range []struct{ suite, sizes, dtypes, want string }{
 		{"gemm", "64,8x9x10", "fp64", "MatMul/dtype=fp64/m=64/k=64/n=64 MatMul/dtype=fp64/m=8/k=9/n=10"},

@@ -58,8 +58,8 @@ func (b *exactBackend) free(m memory) error {
 	return b.memoryBackend.free(m)
 }
 
-// TestAvailable: a GPU is asked once in a while, what its pool takes counts at once, and
-// memory that runs out has it asked again.
+// TestAvailable checks that the driver is queried only once in a while, that allocations
+// of the pool count at once, and that running out of memory queries the driver again.
 func TestAvailable(t *testing.T) {
 	b := &memoryBackend{testBackend: newTestBackend(), left: 600 << 20}
 	d, err := newDevice(h200(0), b, nil, &ranges{}, newCollector(), 0)
@@ -103,7 +103,8 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// TestAnswerExpires: a GPU is asked again after askEvery, and not before.
+// TestAnswerExpires checks that the driver is queried again after askEvery, and not
+// before.
 func TestAnswerExpires(t *testing.T) {
 	b := &memoryBackend{testBackend: newTestBackend(), left: 600 << 20}
 	d, err := newDevice(h200(0), b, nil, &ranges{}, newCollector(), 0)
@@ -125,8 +126,8 @@ func TestAnswerExpires(t *testing.T) {
 	})
 }
 
-// TestAvailableMeanwhile: what other goroutines take and give back while the driver is
-// asked counts once, in this answer and in those that it serves for.
+// TestAvailableMeanwhile checks that allocations and frees of other goroutines during a
+// query count once, in this answer and in those that reuse it.
 func TestAvailableMeanwhile(t *testing.T) {
 	const kib = int64(1 << 10)
 	for name, f := range map[string]func(d *Device, b *exactBackend) (want int64){

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestCollectGarbageWaits: cleanups that take long, each a little, are waited for; one
-// that hangs is not.
+// TestCollectGarbageWaits checks that slow finalizers, each a little slow, are waited
+// for, but one that hangs is not.
 func TestCollectGarbageWaits(t *testing.T) {
 	const n, each = 15, 10 * time.Millisecond
 	var done atomic.Int32

@@ -91,8 +91,8 @@ func keep(t testing.TB, d *Device, n int64) (live []*Buffer) {
 	return live
 }
 
-// TestCollectionThreshold: a collection comes when more was allocated than it left,
-// and than the floor: 64 MiB on the CPU, 1/64 of a GPU's memory.
+// TestCollectionThreshold checks that a collection starts once more was allocated than the
+// last one left, and more than a floor: 64 MiB on the CPU, 1/64 of a GPU's memory.
 func TestCollectionThreshold(t *testing.T) {
 	g, _ := gpu(t, 0) // 1 GiB
 	for _, c := range []struct {
@@ -168,7 +168,7 @@ func TestCollectionFrees(t *testing.T) {
 	runtime.KeepAlive([]any{old, during, young, more})
 }
 
-// TestCollectionShare: collections take a tenth of the time.
+// TestCollectionShare checks that collections take at most a tenth of the time.
 func TestCollectionShare(t *testing.T) {
 	d := cpu(t, 8<<30)
 	f := fakeCollector(d)
@@ -335,8 +335,8 @@ func TestCollectionBeforeOutOfMemory(t *testing.T) {
 	})
 }
 
-// TestYoungestBlockFirst: of the blocks that a collection found, the one that was
-// allocated last serves first.
+// TestYoungestBlockFirst checks that of the blocks that a collection found, the one that was
+// allocated last is reused first.
 func TestYoungestBlockFirst(t *testing.T) {
 	d := cpu(t, 2<<30)
 	f := fakeCollector(d)
@@ -359,8 +359,8 @@ func TestYoungestBlockFirst(t *testing.T) {
 	}
 }
 
-// TestDroppedLoop: a loop that drops every buffer stays below 2.5 times what is alive
-// and 64 MiB, with Go's collector.
+// TestDroppedLoop checks that a loop that drops every buffer keeps the memory in use below
+// 2.5 times the live bytes plus 64 MiB, with Go's own collections.
 func TestDroppedLoop(t *testing.T) {
 	d := cpu(t, 4<<30)
 	gc, settle := d.collector.gc, d.collector.settle

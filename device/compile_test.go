@@ -363,8 +363,8 @@ func TestCompileImage(t *testing.T) {
 	}
 }
 
-// TestCompileAgain: a kernel that could not be loaded is tried again; one that does
-// not compile is not.
+// TestCompileAgain checks that a kernel that could not be loaded is tried again, but one
+// that does not compile is not.
 func TestCompileAgain(t *testing.T) {
 	c := newCoder(t, "")
 	c.dev.backend.(*fakeCodeBackend).full.Store(true)
@@ -398,7 +398,8 @@ func TestCompileAgain(t *testing.T) {
 	}
 }
 
-// TestCompileNow: what is wanted now does not wait for what is queued.
+// TestCompileNow checks that a kernel that is needed now does not wait for the compiler's
+// queue.
 func TestCompileNow(t *testing.T) {
 	c := newCoder(t, "")
 	c.hold = make(chan struct{})
@@ -425,7 +426,7 @@ func TestCompileNow(t *testing.T) {
 	}
 }
 
-// TestCacheOwner: a file that others can write is not read.
+// TestCacheOwner checks that a cache file that other users can write is not read.
 func TestCacheOwner(t *testing.T) {
 	f := cacheFile{dir: t.TempDir(), key: "k"}
 	f.write(binaryImage{name: "n", image: []byte{1}})

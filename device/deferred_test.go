@@ -36,8 +36,8 @@ func uncertain(t *testing.T, d *Device, word uint64) (*Buffer, *deferred.Error, 
 	return b, q, flags
 }
 
-// TestDeferred: what work finds on the device reaches the host, and no write that
-// cannot be taken back.
+// TestDeferred checks that errors that work finds on the device reach the host, and that writes
+// which could not be undone are not made.
 func TestDeferred(t *testing.T) {
 	for _, word := range []uint64{0, 1} {
 		d := newFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
@@ -88,7 +88,8 @@ func TestDeferred(t *testing.T) {
 	}
 }
 
-// TestDeferredSynchronize: who waits for everything hears of what work has found, once.
+// TestDeferredSynchronize checks that Synchronize returns an error that work found on the device,
+// once.
 func TestDeferredSynchronize(t *testing.T) {
 	for _, word := range []uint64{0, 1} {
 		d := newFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
@@ -107,7 +108,7 @@ func TestDeferredSynchronize(t *testing.T) {
 	}
 }
 
-// TestDeferredEnd: a chain of deferred errors does not grow without end.
+// TestDeferredEnd checks that a chain of deferred errors does not grow without bound.
 func TestDeferredEnd(t *testing.T) {
 	d := newFake(Info{Kind: CUDA, SM: 90, TotalMemory: 1 << 30}, Capabilities{})
 	x, _, _ := uncertain(t, d, 0)

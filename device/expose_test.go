@@ -71,7 +71,8 @@ func TestExposedCounts(t *testing.T) {
 	(*Buffer)(nil).Expose()
 }
 
-// TestAllocExposed: slices keep the memory, which counts as long as its buffer is kept.
+// TestAllocExposed checks that slices into exposed memory keep the memory alive, which
+// counts in the limit as long as its buffer is alive.
 func TestAllocExposed(t *testing.T) {
 	d := cpu(t, 64<<20)
 	const n = 20<<20 + 7

@@ -48,8 +48,8 @@ func TestFetch(t *testing.T) {
 	})
 }
 
-// TestFetchWaits: a Fetch leaves waiting to Wait, which a context ends, and memory that a
-// copy may still write to is not used again before.
+// TestFetchWaits checks that Fetch returns without waiting, that the context of Wait ends
+// the wait, and that memory to which a copy may still write is not reused.
 func TestFetchWaits(t *testing.T) {
 	d, b := gpu(t, 0)
 	buf := alloc(t, d, 64, nil)
@@ -147,8 +147,8 @@ func TestFetchDropped(t *testing.T) {
 	}
 }
 
-// TestFetchFreed: who waits for a Fetch that was freed gets no bytes, which are
-// another's by now.
+// TestFetchFreed checks that Wait for a Fetch that was freed returns no bytes, because the
+// memory may be in use by another.
 func TestFetchFreed(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		buf := alloc(t, d, 64, nil)
@@ -167,7 +167,7 @@ func TestFetchFreed(t *testing.T) {
 
 var errBus = errorf("the bus is down")
 
-// TestEventFree: events that were freed serve again, and are not used before.
+// TestEventFree checks that freed events are reused, and not before their work is done.
 func TestEventFree(t *testing.T) {
 	d, backend := gpu(t, 0)
 	a := event(t, d)

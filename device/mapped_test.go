@@ -75,7 +75,7 @@ func TestAllocMapped(t *testing.T) {
 	}
 }
 
-// TestSpreadCopy: several goroutines copy what one does.
+// TestSpreadCopy checks that a copy by several goroutines equals a copy by one.
 func TestSpreadCopy(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(5))

@@ -75,8 +75,8 @@ func TestNil(t *testing.T) {
 	})
 }
 
-// TestNilMistakes: buffers, streams and work that nothing has made are mistakes of the
-// program, which everything on a device that works says so about.
+// TestNilMistakes checks that the use of nil or zero buffers, streams and work is an
+// error on every device that works.
 func TestNilMistakes(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		b, none := alloc(t, d, 8, nil), &Buffer{}

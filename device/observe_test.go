@@ -15,7 +15,8 @@ func sleep(t testing.TB, d *Device, s *Stream, took time.Duration) {
 	}
 }
 
-// TestObserveWork: each piece of work has its time, on the CPU and on a GPU.
+// TestObserveWork checks that the time of each piece of work is recorded, on the CPU and
+// on a GPU.
 func TestObserveWork(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		s := stream(t, d, "second")
@@ -66,8 +67,8 @@ func TestObserveWork(t *testing.T) {
 	})
 }
 
-// TestObserveDoesNotWait: nothing waits for the GPU before Stop, and every event and
-// stream goes back.
+// TestObserveDoesNotWait checks that no call waits for the GPU before Stop, and that every
+// event and stream is returned.
 func TestObserveDoesNotWait(t *testing.T) {
 	d, b := waitingGPU(t)
 	s := stream(t, d, "second")
@@ -93,8 +94,8 @@ func TestObserveDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestObserveSlowGPU: where the GPU is far behind, events are bounded, nobody waits, and
-// what finds no event has no time.
+// TestObserveSlowGPU checks that if the GPU is far behind, the number of events is
+// bounded, no call waits, and work without an event has no time.
 func TestObserveSlowGPU(t *testing.T) {
 	d, b := waitingGPU(t)
 	b.pending = true
@@ -121,8 +122,8 @@ func TestObserveSlowGPU(t *testing.T) {
 	noEvents(t, b)
 }
 
-// TestObserveFailures: where the driver gives no event, or the work fails, work goes on
-// without a time and nothing is lost.
+// TestObserveFailures checks that if the driver makes no event, or the work fails, the
+// work has no time and nothing is leaked.
 func TestObserveFailures(t *testing.T) {
 	d, b := waitingGPU(t)
 	o, x := observing(t)
@@ -170,8 +171,8 @@ func TestObserveAnchors(t *testing.T) {
 	noEvents(t, b)
 }
 
-// TestObserveCapture: while a stream is captured nothing is recorded on it, and its replay
-// is one piece of work.
+// TestObserveCapture checks that nothing is recorded on a stream that is being captured,
+// and that its replay is one piece of work.
 func TestObserveCapture(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		s := stream(t, d, "second")
@@ -203,8 +204,8 @@ func TestObserveCapture(t *testing.T) {
 	})
 }
 
-// TestObserveStopMeanwhile: a copy that is under way when the observation stops loses no
-// event.
+// TestObserveStopMeanwhile checks that a copy that is under way when the observation stops
+// leaks no event.
 func TestObserveStopMeanwhile(t *testing.T) {
 	d, b := waitingGPU(t)
 	buf := alloc(t, d, 8, nil)
@@ -220,7 +221,8 @@ func TestObserveStopMeanwhile(t *testing.T) {
 	noEvents(t, b)
 }
 
-// TestObserveMemory: the observer sees each buffer come and go, with the pool's counters.
+// TestObserveMemory checks that the observer is called for each allocation and each free
+// of a buffer, with the pool's counters.
 func TestObserveMemory(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		kept := alloc(t, d, 1000, nil)
@@ -260,7 +262,7 @@ func TestObserveOnce(t *testing.T) {
 	}
 }
 
-// TestObserveAllocates: an observer that is gone leaves launches without an allocation.
+// TestObserveAllocates checks that launches do not allocate after an observer was removed.
 func TestObserveAllocates(t *testing.T) {
 	d, _ := gpu(t, 0)
 	_, x := observing(t)

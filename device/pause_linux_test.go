@@ -36,9 +36,9 @@ func timedDevice(t *testing.T) (*Device, *timedBackend) {
 	return d, b
 }
 
-// TestSynchronizeOnTime: a wait for short work that could be given up ends soon after
-// the work; longer ones are logged. A busy machine makes some waits longer; the best of
-// many tells.
+// TestSynchronizeOnTime checks that a cancelable wait for short work ends soon after the
+// work; longer delays are logged. A busy machine makes some waits longer, so the test
+// takes the best of many.
 func TestSynchronizeOnTime(t *testing.T) {
 	d, b := timedDevice(t)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -59,8 +59,8 @@ func TestSynchronizeOnTime(t *testing.T) {
 	}
 }
 
-// TestSynchronizeSleeps: who waits long takes little of the processor, and of the
-// driver.
+// TestSynchronizeSleeps checks that a long wait takes little time of the processor and
+// few calls of the driver.
 func TestSynchronizeSleeps(t *testing.T) {
 	d, b := timedDevice(t)
 	runtime.LockOSThread()

@@ -181,7 +181,7 @@ func TestStagingCalls(t *testing.T) {
 	}
 }
 
-// TestUntil: events are recorded behind copies of any size, on any device.
+// TestUntil checks that events are recorded after copies of any size, on any device.
 func TestUntil(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		other := cpu(t, 0)
@@ -220,8 +220,8 @@ func TestUntil(t *testing.T) {
 	})
 }
 
-// TestEventElsewhere: who waits for an event that is recorded on another stream meanwhile
-// has not waited for the first one.
+// TestEventElsewhere checks that a wait for an event that is recorded again on another stream
+// meanwhile does not count as a wait for the first record.
 func TestEventElsewhere(t *testing.T) {
 	synchronize := func(e *Event, _ *hostCopy) error { return e.Synchronize(context.Background()) }
 	for name, wait := range map[string]func(*Event, *hostCopy) error{
@@ -273,8 +273,8 @@ func TestEventElsewhere(t *testing.T) {
 	}
 }
 
-// TestEventFreedWhileWaited: an event that is freed while somebody waits for it stays with
-// the driver, and is no other event, until he is done.
+// TestEventFreedWhileWaited checks that an event that is freed while a goroutine waits for it
+// is not reused before that wait ends.
 func TestEventFreedWhileWaited(t *testing.T) {
 	for name, wait := range map[string]func(*Event, *hostCopy) error{
 		"Synchronize": func(e *Event, _ *hostCopy) error { return e.Synchronize(context.Background()) },
@@ -341,8 +341,9 @@ func TestEventFreedWhileWaited(t *testing.T) {
 	}
 }
 
-// TestStagingFault: what is on a stream that failed, and was closed, is not done: neither
-// are bytes there that were fetched, nor is the memory of copies used again.
+// TestStagingFault checks that work on a stream that failed and was closed does not count as
+// done: Wait for a Fetch on it returns an error, and the staging memory of its copies is not
+// reused.
 func TestStagingFault(t *testing.T) {
 	for _, name := range []string{"no event", "an event", "an event that is freed"} {
 		d, b := laterDevice(t)
@@ -376,8 +377,8 @@ func TestStagingFault(t *testing.T) {
 	}
 }
 
-// TestStagingAside: a copy that waits for the memory of another one waits for that alone, not
-// for long work which was put on the other one's stream since.
+// TestStagingAside checks that a copy that waits for another copy's staging memory waits only
+// for that copy, not for long work launched on its stream since.
 func TestStagingAside(t *testing.T) {
 	for _, until := range []bool{false, true} {
 		d, b := laterDevice(t)
@@ -411,8 +412,9 @@ func TestStagingAside(t *testing.T) {
 	}
 }
 
-// TestStagingElsewhere: who waits for the memory of a copy, by an event that is freed or
-// recorded again meanwhile, has the memory when the copy is done and not before.
+// TestStagingElsewhere checks that a copy that waits for staging memory, through an event
+// that is freed or recorded again meanwhile, gets the memory when the earlier copy is done,
+// and not before.
 func TestStagingElsewhere(t *testing.T) {
 	for _, freed := range []bool{false, true} {
 		d, b := laterDevice(t)
@@ -448,8 +450,8 @@ func TestStagingElsewhere(t *testing.T) {
 	}
 }
 
-// TestStagingExposed: nothing is put on a stream that others use too for the sake of copies
-// on another, also where it was not theirs when something was copied on it.
+// TestStagingExposed checks that copies on one stream put nothing on a stream that is shared
+// with other libraries, even if it was not shared when its copies were made.
 func TestStagingExposed(t *testing.T) {
 	for _, wrapped := range []bool{false, true} {
 		d, b := laterDevice(t)
@@ -485,8 +487,8 @@ func TestStagingExposed(t *testing.T) {
 	}
 }
 
-// TestStagingMark: the mark of a stream stays while somebody waits for a copy that was put
-// on the stream before it was captured, whatever becomes of the stream meanwhile.
+// TestStagingMark checks that the mark of a stream stays while a goroutine waits for a copy
+// that was made before the stream was captured, even if the stream is closed meanwhile.
 func TestStagingMark(t *testing.T) {
 	d, b := laterDevice(t)
 	s := stream(t, d, "")
@@ -534,8 +536,8 @@ func TestStagingMark(t *testing.T) {
 	}
 }
 
-// TestStagingCapture: memory whose copy nobody has waited for is used again while its
-// stream is being captured, and nothing of that falls into the sequence.
+// TestStagingCapture checks that staging memory is reused while its stream is being captured,
+// and that this adds nothing to the captured sequence.
 func TestStagingCapture(t *testing.T) {
 	d, b := laterDevice(t)
 	s := stream(t, d, "")
@@ -564,8 +566,8 @@ func TestStagingCapture(t *testing.T) {
 	}
 }
 
-// TestEventsDropped: of events that were made together those that were not freed go back
-// to the driver once all are dropped.
+// TestEventsDropped checks that events that were made together and not freed are returned to
+// the driver once all of them are dropped.
 func TestEventsDropped(t *testing.T) {
 	d, b := gpu(t, 0)
 	list, err := d.newEvents(5)

@@ -568,8 +568,8 @@ func TestNewDeviceFails(t *testing.T) {
 	}
 }
 
-// TestQueuedRows: launches that come in a row go through the queue by themselves,
-// those between waits do not.
+// TestQueuedRows checks that launches in close succession go through the queue by themselves, and launches between
+// waits do not.
 func TestQueuedRows(t *testing.T) {
 	d := queuedDevice(t, "")
 	q := d.submission.queue
@@ -604,8 +604,7 @@ func TestQueuedRows(t *testing.T) {
 	}
 }
 
-// TestQueuedHandle: what others put on a stream is behind all work, so it is no
-// longer queued.
+// TestQueuedHandle checks that a stream whose handle is shared with other libraries does not use the queue.
 func TestQueuedHandle(t *testing.T) {
 	d := queuedDevice(t, "always")
 	f := functionOf(d, "mix", 5)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSwitchesOfEnvironment: no device works where a variable means nothing, and the
-// error says which.
+// TestSwitchesOfEnvironment checks that no device opens if a variable has an invalid
+// value, and that the error names the variable.
 func TestSwitchesOfEnvironment(t *testing.T) {
 	driver := &testDriver{infos: []Info{h200(0)}}
 	for _, name := range []string{"GPK_NO_TF32", "GPK_EAGER", "GPK_AUTOTUNE", "GPK_SUBMIT"} {

@@ -53,8 +53,8 @@ func TestNCCLDeferred(t *testing.T) {
 	ended(t, log, "abort")
 }
 
-// TestNCCLNotedLate: what was enqueued before the group failed, and is noted behind that, fails, though a batch from
-// before it is open.
+// TestNCCLNotedLate checks that work that was enqueued before the group failed, and is recorded after that, fails, even
+// if a batch from before the failure is open.
 func TestNCCLNotedLate(t *testing.T) {
 	fakeNCCL(t, every)
 	lost := &RankError{1, "", ErrDisconnected}
@@ -104,7 +104,7 @@ func TestShortText(t *testing.T) {
 	})
 }
 
-// TestAwaitAbandoned: a communicator that is made when nobody waits for it any more is aborted.
+// TestAwaitAbandoned checks that a communicator that is created after its caller has given up is aborted.
 func TestAwaitAbandoned(t *testing.T) {
 	log := fakeNCCL(t, every)
 	g, err := Local(cpu(t, 1)...)

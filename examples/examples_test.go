@@ -155,7 +155,7 @@ func serve(t *testing.T, program, model string) {
 	}
 }
 
-// TestShort: the programs that show one thing each have less than 80 lines.
+// TestShort checks that the programs that show one feature each have fewer than 80 lines.
 func TestShort(t *testing.T) {
 	for _, name := range []string{"black_scholes", "jacobi", "kernel", "kmeans", "logistic_regression", "mlp", "semantic_search", "service"} {
 		source, err := os.ReadFile(filepath.Join(name, "main.go"))

@@ -212,7 +212,8 @@ func TestParseval(t *testing.T) {
 	}
 }
 
-// TestErrors: what cannot be transformed is refused on the line, with the sentinel.
+// TestErrors checks that arrays that cannot be transformed are errors on the line of the call, with
+// the right sentinel.
 func TestErrors(t *testing.T) {
 	x := gpk.Zeros(gpk.Float32, 3, 4)
 	for what, c := range map[string]struct {

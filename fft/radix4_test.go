@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestVector: the assembly has the loops' bits in complex128, and in complex64 what is between a
-// product in float32 and one in float64, 3 eps of each number.
+// TestVector checks that the assembly has the same bits as the loops in complex128. In complex64
+// it is between a product in float32 and one in float64: within 3 eps of each number.
 func TestVector(t *testing.T) {
 	if !vector {
 		t.Skip("NOT RUN: this machine has no assembly here")

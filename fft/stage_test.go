@@ -67,7 +67,7 @@ func stageAgrees[C number](t *testing.T, g stage[C], x []C, eps float64, cut int
 	}
 }
 
-// TestThreads: threads cut the stages of a line, and change no bit.
+// TestThreads checks that several threads share the stages of one line, without changing a bit.
 func TestThreads(t *testing.T) {
 	r := testrand.New(t)
 	for _, n := range []int{10000, 19683, 30030, 44100, 1 << 14, 3 << 13, 2 * 16807} {

@@ -248,8 +248,8 @@ func TestDivider(t *testing.T) {
 	}
 }
 
-// TestMixedLong: rows so long that a mixed traversal would count past 32 bits are walked
-// otherwise.
+// TestMixedLong checks that a mixed traversal is not used for rows that would overflow
+// its 32-bit counters.
 func TestMixedLong(t *testing.T) {
 	for _, tt := range []struct {
 		n    int

@@ -76,8 +76,7 @@ func geluOfSum(t *testing.T, r *recorder, rows, n int, column bool) (c *Call, x,
 	return b.Elementwise(dst), x, y, dst
 }
 
-// TestTogetherLong: rows so long that a step from row to row has more than 32 bits are
-// walked otherwise.
+// TestTogetherLong checks that rows whose stride exceeds 32 bits use another traversal.
 func TestTogetherLong(t *testing.T) {
 	if strconv.IntSize == 32 {
 		t.Skip("rows of 2^32 elements need an int of 64 bits")

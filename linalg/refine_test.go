@@ -57,7 +57,8 @@ func TestRefine(t *testing.T) {
 	}
 }
 
-// TestRefineErrors: what float64 cannot solve either is an error; what float32 cannot hold is not.
+// TestRefineErrors checks that a system that float64 cannot solve either is an error, and that one which only
+// float32 cannot represent is not.
 func TestRefineErrors(t *testing.T) {
 	one := gpk.Ones(gpk.Float64, 2)
 	refine := func(a, b *gpk.Array, opts ...Option) *gpk.Array { x, _ := Refine(a, b, opts...); return x }

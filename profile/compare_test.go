@@ -96,7 +96,8 @@ func TestCompareMatches(t *testing.T) {
 	}
 }
 
-// TestCompareClock: times by events where both sides have them, else the host's.
+// TestCompareClock checks that a comparison uses times by events if both reports have
+// them, else the host's.
 func TestCompareClock(t *testing.T) {
 	d := durations(100, 300)
 	one := func(host time.Duration, device *time.Duration) *Report {

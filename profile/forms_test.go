@@ -154,7 +154,8 @@ func TestChromeTrace(t *testing.T) {
 	}
 }
 
-// TestPprof: what is written is read by pprof's own package, and has all of the time.
+// TestPprof checks that pprof's own package reads the output, and that it contains all of
+// the time.
 func TestPprof(t *testing.T) {
 	r := sample(t)
 	var b bytes.Buffer

@@ -33,8 +33,8 @@ func pages(t *testing.T) map[string]func(b *bytes.Buffer) error {
 	}
 }
 
-// TestHTML: sections are there as far as there is something to show, nothing comes
-// from elsewhere, and no text of a report is markup.
+// TestHTML checks that each section is there if it has something to show, that the page loads nothing from elsewhere,
+// and that no text of a report is markup.
 func TestHTML(t *testing.T) {
 	sections := map[string][]string{
 		"full":    {"comparison", "bottlenecks", "advice", "operations", "timeline", "memory", "transfers", "spans", "allocations"},

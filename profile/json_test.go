@@ -153,7 +153,8 @@ func TestReadJSONAccepts(t *testing.T) {
 	}
 }
 
-// TestReadJSONStops: a list without end is refused at its bound, not at the memory's.
+// TestReadJSONStops checks that a list without an end is refused at its bound, before the
+// memory is exhausted.
 func TestReadJSONStops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT run: a list of 4 Mi elements")
@@ -182,7 +183,7 @@ func (w *failingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestWriteErrors: an error of the writer comes back from every form.
+// TestWriteErrors checks that an error of the writer is returned by every form.
 func TestWriteErrors(t *testing.T) {
 	r := makeReport(newRandom(t, 13), generated{steps: 5, devices: 1})
 	d := Compare(r, r, DefaultThreshold)

@@ -38,8 +38,8 @@ func TestNil(t *testing.T) {
 	})
 }
 
-// TestNilErrors: what cannot be written is an error that says so, and what has no events has
-// the figures of an empty report.
+// TestNilErrors checks that a report that cannot be written is an error with the reason, and
+// that an empty report has figures.
 func TestNilErrors(t *testing.T) {
 	var none *Report
 	var diff *Diff

@@ -64,8 +64,8 @@ func must[T any](t testing.TB) func(v T, err error) T {
 	}
 }
 
-// TestOperations: what a program computes is in the report, with what it is, where it
-// stands, what it reads and writes, and the span in which it ran.
+// TestOperations checks that the report has each operation of the program, with its name,
+// line, operands and results, and the span in which it ran.
 func TestOperations(t *testing.T) {
 	onCPU(t)
 	const n = 48
@@ -232,8 +232,8 @@ func TestMaxEvents(t *testing.T) {
 	}
 }
 
-// TestAllocations: buffers are counted by operation and line, with what is in use and was at
-// most, and the device's peak.
+// TestAllocations checks that buffers are counted by operation and line, with the bytes now
+// in use and their maximum, and the device's peak.
 func TestAllocations(t *testing.T) {
 	d := onCPU(t)
 	const bytes = 1 << 20
@@ -286,8 +286,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestManyGoroutines: goroutines compute while profiles start and stop, and nothing is left
-// behind.
+// TestManyGoroutines checks that profiles can start and stop while goroutines compute, and
+// leave nothing behind.
 func TestManyGoroutines(t *testing.T) {
 	d := onCPU(t)
 	fake := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))

@@ -85,8 +85,8 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestSpansOutOfOrder: spans that are closed in any order, in another goroutine, after the
-// profile or without a context do no harm, and leave no label behind.
+// TestSpansOutOfOrder checks that spans that are closed in any order, in another
+// goroutine, after the profile or without a context do no harm and leave no label.
 func TestSpansOutOfOrder(t *testing.T) {
 	onCPU(t)
 	var buf bytes.Buffer

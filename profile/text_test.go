@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// TestText: every section is there, tables are cut, and no name reaches the terminal as
-// more than text.
+// TestText checks that every section is there, tables are limited, and control characters
+// in names do not reach the terminal.
 func TestText(t *testing.T) {
 	random := newRandom(t, 41)
 	r := makeReport(random, generated{steps: 20, devices: 1})

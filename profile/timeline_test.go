@@ -52,8 +52,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestTimelineLimits: of too many events the longest are drawn, and every one is drawn
-// or counted as left out.
+// TestTimelineLimits checks that the longest of too many events are drawn, and every
+// event is drawn or counted as left out.
 func TestTimelineLimits(t *testing.T) {
 	random := newRandom(t, 31)
 	r := &Report{}

@@ -14,8 +14,8 @@ import (
 	"github.com/gpk-go/gpk/profile"
 )
 
-// TestTimes: work of a known length has that length on the device, the host and in the share
-// of its stream, on the CPU and on a GPU that is the clock of the host.
+// TestTimes checks that work of a known length has that time on the device, on the host and
+// in the share of its stream.
 func TestTimes(t *testing.T) {
 	const took = 20 * time.Millisecond
 	fake := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
@@ -83,7 +83,8 @@ func TestTransfers(t *testing.T) {
 	}
 }
 
-// TestGraphs: what is captured is no operation, and a replay is one.
+// TestGraphs checks that a captured operation is not reported as an operation, and that a
+// replay is one.
 func TestGraphs(t *testing.T) {
 	onCPU(t)
 	x := gpk.Ones(gpk.Float32, 8)

@@ -16,7 +16,7 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestFeatureBound: a feature that no sample can have is an error, and one that none has too.
+// TestFeatureBound checks that a feature number that no sample can have is an error.
 func TestFeatureBound(t *testing.T) {
 	onCPU(t)
 	for _, i := range []int{-1, math.MaxInt32, math.MaxInt - 1, math.MaxInt} {
@@ -85,7 +85,7 @@ func TestEntanglerBound(t *testing.T) {
 	}
 }
 
-// TestNilContext: it is an error, of no worker.
+// TestNilContext checks that a nil context is an error, which is not an error of a worker.
 func TestNilContext(t *testing.T) {
 	onCPU(t)
 	x := gpk.Ones(gpk.Float64, 600, 3)
@@ -99,7 +99,8 @@ func TestNilContext(t *testing.T) {
 	}
 }
 
-// TestJitterBound: what K cannot hold is refused, and nothing in K is infinite.
+// TestJitterBound checks that a jitter that K cannot represent is refused, and that K has
+// no infinite entry.
 func TestJitterBound(t *testing.T) {
 	onCPU(t)
 	x := gpk.FromSlice([]float64{0.1, 0.2}, 2, 1)

@@ -97,7 +97,7 @@ func TestWires(t *testing.T) {
 	}
 }
 
-// TestWiresBits: what an entry is does not depend on how many others there are, nor on
+// TestWiresBits checks that the bits of an entry depend neither on the number of other entries nor on
 // whether vectors can write the rows of K.
 func TestWiresBits(t *testing.T) {
 	onCPU(t)

@@ -169,7 +169,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestWeights: what is embedded once does not depend on the layers after it.
+// TestWeights checks that a part that is embedded once does not depend on the layers
+// after it.
 func TestWeights(t *testing.T) {
 	onCPU(t)
 	rng := testrand.New(t)
@@ -197,8 +198,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestCancel: 200 ms after the context ends everything has, and the memory is
-// back.
+// TestCancel checks that Gram returns 200 ms after the context has ended, and that its
+// memory is freed.
 func TestCancel(t *testing.T) {
 	onCPU(t)
 	cpu, _ := device.Open("cpu")

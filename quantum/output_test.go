@@ -36,7 +36,8 @@ func (m *memoryFile) WriteAt(p []byte, at int64) (int, error) {
 	return copy(m.data[at:], p), nil
 }
 
-// TestOutput: the file has the bits of K in memory; in-core equals out-of-core.
+// TestOutput checks that the file has the same bits as K in memory, with K kept in memory
+// or written tile by tile.
 func TestOutput(t *testing.T) {
 	onCPU(t)
 	rng := testrand.New(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/matmul"
 )
 
-// TestPlanProducts: what a GPU multiplies at once fits beside states and K, and is
-// done before the context has ended for long.
+// TestPlanProducts checks that the products that a GPU computes at once fit besides states and K,
+// and end soon after the context.
 func TestPlanProducts(t *testing.T) {
 	rng := testrand.New(t)
 	gpu := device.Info{Kind: device.CUDA, TotalMemory: 143771 << 20}

@@ -133,7 +133,8 @@ func TestPlanKeeps(t *testing.T) {
 	}
 }
 
-// TestMaxSamples: it fits, and one more does not.
+// TestMaxSamples checks that the largest number of samples fits, and that one more does
+// not.
 func TestMaxSamples(t *testing.T) {
 	for _, c := range []*Circuit{reuploaded(8), ringCZ(16, true), ZZFeatureMap(12, 2)} {
 		for _, budget := range []int64{1 << 20, 1 << 26, 1 << 32, 1 << 38} {
@@ -178,8 +179,8 @@ func TestPlanOfTooMany(t *testing.T) {
 	}
 }
 
-// TestPlanHeap: on the CPU what is alive between two tiles, in the pool and in Go's heap,
-// is no more than the plan says.
+// TestPlanHeap checks that on the CPU, the bytes alive between two tiles, in the pool and
+// in Go's heap, are at most those of the plan.
 func TestPlanHeap(t *testing.T) {
 	onCPU(t)
 	if testDevice(t).Kind() != device.CPU {
@@ -283,8 +284,8 @@ func TestPlanSingleWires(t *testing.T) {
 	}
 }
 
-// TestPlanScratch: the plan counts what is there while a state is built, constant phases
-// of many layers among it.
+// TestPlanScratch checks that the plan counts the memory that is in use while a state is
+// built, including constant phases of many layers.
 func TestPlanScratch(t *testing.T) {
 	for _, layers := range []int{1, 40} {
 		const q = 10

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestGramFullDisk: a file that may not grow any more, in a process of its own, stands
-// for a disk that is full. There is a sentence, and nothing under the final name or
-// beside it.
+// TestGramFullDisk checks that a full disk, simulated by a limit on the file size in a
+// process of its own, gives an error of one sentence and leaves no file, neither under
+// the final name nor under a temporary one.
 func TestGramFullDisk(t *testing.T) {
 	const limit = 8 << 10 // K of 60 x 60 float32 takes 14, its picture more than three times that
 	args := func(dir string) []string {

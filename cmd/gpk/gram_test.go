@@ -197,7 +197,7 @@ func TestGramPlotFlat(t *testing.T) {
 	}
 }
 
-// TestGramOverwrites: no file that is read is written, by whatever name.
+// TestGramOverwrites checks that no input file is overwritten under any of its names.
 func TestGramOverwrites(t *testing.T) {
 	dir := gramFolder(t)
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -239,7 +239,8 @@ func TestGramOverwrites(t *testing.T) {
 	}
 }
 
-// TestGramErrors: a sentence, a status, and no file.
+// TestGramErrors checks that each error is one sentence with the right exit status, and that
+// no file is written.
 func TestGramErrors(t *testing.T) {
 	dir := gramFolder(t)
 	in := func(name string) string { return filepath.Join(dir, name) }

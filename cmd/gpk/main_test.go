@@ -85,7 +85,8 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// TestBadDevice: info and doctor say of a GPK_DEVICE that is not there that programs fail.
+// TestBadDevice checks that info and doctor report a GPK_DEVICE that does not exist as an
+// error.
 func TestBadDevice(t *testing.T) {
 	t.Setenv("GPK_CACHE", t.TempDir())
 	t.Setenv("GPK_DEVICE", "tpu")

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestGramPipe: reading a pipe that nobody writes to ends with the context.
+// TestGramPipe checks that reading from a pipe without a writer ends with the context.
 func TestGramPipe(t *testing.T) {
 	pipe := filepath.Join(gramFolder(t), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

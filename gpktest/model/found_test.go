@@ -77,7 +77,8 @@ func TestGraphOfScope(t *testing.T) {
 	wants(t, g.Outputs()[0], 3, 4)
 }
 
-// TestKeptAndFreed: what was freed is not computed by Close.
+// TestKeptAndFreed checks that Close does not compute an array that was kept and then
+// freed.
 func TestKeptAndFreed(t *testing.T) {
 	s := gpk.NewScope()
 	y := s.Keep(s.In(gpk.Ones(gpk.Float32, 2)).Add(1))

@@ -37,7 +37,8 @@ func mode(t *testing.T, path string) fs.FileMode {
 	return info.Mode()
 }
 
-// TestMode: a new file has the mode of os.Create, an old one keeps its own.
+// TestMode checks that a new file has the mode of os.Create, and that a replaced file
+// keeps its mode.
 func TestMode(t *testing.T) {
 	dir := t.TempDir()
 	made, path := filepath.Join(dir, "made"), filepath.Join(dir, "file")
@@ -79,7 +80,8 @@ func TestPrivate(t *testing.T) {
 	}
 }
 
-// TestLinks: the file that a link names is written, and the link stays.
+// TestLinks checks that the file that a link points to is written, and that the link
+// remains.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "in"), 0o700); err != nil {
@@ -110,8 +112,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestFails: an error and a panic leave the old file, nothing beside it, and no
-// descriptor.
+// TestFails checks that an error or a panic leaves the old file, no temporary file and no
+// open descriptor.
 func TestFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := Write(path, text("old")); err != nil {

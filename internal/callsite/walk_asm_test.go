@@ -4,7 +4,7 @@ package callsite
 
 import "testing"
 
-// TestFramed: Here uses the fast walk, so that the other tests judge it.
+// TestFramed checks that Here uses the fast walk, so that the other tests cover it.
 func TestFramed(t *testing.T) {
 	if !framed {
 		t.Error("callers does not find what runtime.Callers finds")

@@ -104,7 +104,8 @@ func TestParallelWaitsForWorkers(t *testing.T) {
 	}
 }
 
-// TestHomes: a worker starts with the parts of its home, and then takes over those of the others.
+// TestHomes checks that a worker starts with the parts of its own range, and then takes over
+// those of others.
 func TestHomes(t *testing.T) {
 	for worker, want := range [][]int{{0, 1, 2, 3, 4, 5, 6}, {4, 5, 6, 0, 1, 2, 3}, {2, 3, 4, 5, 6, 0, 1}, {4, 5, 6, 0, 1, 2, 3}} {
 		var got []int

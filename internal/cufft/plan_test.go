@@ -42,8 +42,8 @@ func (m *tables) has(p *Plan) bool {
 	return m.live[p.id]
 }
 
-// TestPlansMakeRoom: where there is no memory for the tables of a plan, the kept plans to
-// which nothing refers are ended, and no others.
+// TestPlansMakeRoom checks that if there is no memory for the tables of a plan, exactly
+// the cached plans without references are destroyed.
 func TestPlansMakeRoom(t *testing.T) {
 	const room = 4
 	d := devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))

@@ -74,7 +74,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestTogether: calls from many goroutines never share a handle at a time; the fake one would refuse.
+// TestTogether checks that calls from many goroutines never share a handle at a time; the fake library returns an
+// error if they do.
 func TestTogether(t *testing.T) {
 	d := fake(t)
 	var wg sync.WaitGroup
@@ -165,8 +166,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// TestFailures: results of cuSOLVER are errors that name the call; where it has no memory, the call is
-// made again, and then is ErrOutOfMemory.
+// TestFailures checks that results of cuSOLVER become errors that name the call. If it has no memory, the call is made
+// again, and then it is ErrOutOfMemory.
 func TestFailures(t *testing.T) {
 	d := fake(t)
 	c, _, b := positive(t, d)
@@ -200,7 +201,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestRefusedCalls: what would read outside an operand's memory is refused before cuSOLVER is called.
+// TestRefusedCalls checks that a call that would read outside an operand's memory is refused before cuSOLVER is
+// called.
 func TestRefusedCalls(t *testing.T) {
 	d := fake(t)
 	good, _, b := positive(t, d)

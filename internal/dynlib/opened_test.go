@@ -37,7 +37,8 @@ func thing(version int, missing string) *Opened {
 	}
 }
 
-// TestOpened: what a library states decides whether it is used, and the error says why it is not.
+// TestOpened checks that the stated version decides whether a library is used, and that the error gives the
+// reason if it is not.
 func TestOpened(t *testing.T) {
 	file := real(t)
 	t.Setenv("GPK_TEST_THING", file)

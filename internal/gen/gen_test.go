@@ -20,7 +20,8 @@ func TestFilesAreUpToDate(t *testing.T) {
 	}
 }
 
-// TestNumPyTargets: a name that numpy.txt gives as gpk's is there, or the line says why not.
+// TestNumPyTargets checks that each gpk name in numpy.txt exists, or that its line gives the
+// reason why not.
 func TestNumPyTargets(t *testing.T) {
 	names := gpkNamesIn("../..")
 	seen := map[string]bool{}

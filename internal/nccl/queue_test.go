@@ -91,7 +91,8 @@ func TestQueued(t *testing.T) {
 	wg.Wait()
 }
 
-// TestQueuedFailure: a queued call that fails is the failure of its communicator alone, and later calls of it are not made.
+// TestQueuedFailure checks that a queued call that fails is the failure of its communicator only, and that later calls
+// of this communicator are not made.
 func TestQueuedFailure(t *testing.T) {
 	fake(t)
 	cs, call, result := pair(t)

@@ -23,7 +23,7 @@ func cpu(t *testing.T) *device.Device {
 	return dev
 }
 
-// TestRefusals: New says why operands and options have no product.
+// TestRefusals checks that New gives the reason why operands and options have no product.
 func TestRefusals(t *testing.T) {
 	dev, square := cpu(t), []int{3, 3}
 	for name, c := range map[string]struct {

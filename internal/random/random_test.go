@@ -26,8 +26,8 @@ func TestNil(t *testing.T) {
 	})
 }
 
-// TestNumbers: what a type does not hold is refused, and the error names the call, its line and what it
-// was to make.
+// TestNumbers checks that numbers that a type cannot represent are errors, which name the call, its
+// line and its arguments.
 func TestNumbers(t *testing.T) {
 	rng := random.NewRNG(1)
 	for what, c := range map[string]struct {

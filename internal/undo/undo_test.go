@@ -129,7 +129,8 @@ func TestRebuild(t *testing.T) {
 	}
 }
 
-// TestMeets: parts that have an element in common meet, and blocks apart do not.
+// TestMeets checks that parts that have an element in common meet, and that disjoint blocks
+// do not.
 func TestMeets(t *testing.T) {
 	whole := layout.Dense([]int{8, 8})
 	block := func(r0, r1, c0, c1 int) Part {

@@ -78,7 +78,7 @@ func random(r *rand.Rand, dt gpk.DType, n int) (apache.Array, any) {
 	return held[dt](bits)
 }
 
-// TestArrays: arrays and slices of them, in and out, of every type.
+// TestArrays converts arrays and slices of them in both directions, for every type.
 func TestArrays(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 3))
@@ -107,7 +107,7 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// TestTensors: tensors of row-major, column-major and other strides, through Arrow's own
+// TestTensors converts tensors of row-major, column-major and other strides through Arrow's own
 // reader and writer.
 func TestTensors(t *testing.T) {
 	seed := rand.Uint64()
@@ -160,7 +160,7 @@ func TestTensors(t *testing.T) {
 	}
 }
 
-// TestRefused: what one side cannot hold is an error that names the line.
+// TestRefused checks that a value that one side cannot represent is an error that names the line.
 func TestRefused(t *testing.T) {
 	b := array.NewInt32Builder(memory.DefaultAllocator)
 	b.AppendNull()
@@ -201,7 +201,7 @@ func TestNil(t *testing.T) {
 	niltest.Run(t, niltest.Package{Functions: map[string]any{"FromArray": FromArray, "ToArray": ToArray, "FromTensor": FromTensor, "ToTensor": ToTensor}})
 }
 
-// TestApart: a program that imports gpk does not get Arrow with it.
+// TestApart checks that a program that imports gpk does not link Arrow.
 func TestApart(t *testing.T) {
 	deps, err := exec.Command("go", "list", "-deps", "github.com/gpk-go/gpk").Output()
 	if err != nil {

@@ -59,7 +59,8 @@ var names = map[gpk.DType][2]uint8{
 	gpk.Float64: {2, 64}, gpk.BFloat16: {4, 16}, gpk.Complex64: {5, 64}, gpk.Complex128: {5, 128}, gpk.Bool: {6, 8},
 }
 
-// TestOut: C reads what gpk lends, of every type and by strides, in both structs.
+// TestOut checks that C reads the tensors that gpk exports, of every type and with
+// strides, in both structs.
 func TestOut(t *testing.T) {
 	devicetest.DefaultCPU(t)
 	for _, dt := range dtype.All {
@@ -91,8 +92,8 @@ func TestOut(t *testing.T) {
 	}
 }
 
-// TestShared: both sides see each other's writes, and the memory outlives Free until the
-// deleter is called. Then it goes back to the pool.
+// TestShared checks that both sides see each other's writes, and that the memory outlives
+// Free until the deleter is called. Then it returns to the pool.
 func TestShared(t *testing.T) {
 	devicetest.DefaultCPU(t)
 	const n = 1 << 20 // large enough for memory of the pool
@@ -245,7 +246,8 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestRefused: what gpk cannot hold is an error that names the line, and is deleted.
+// TestRefused checks that a tensor that gpk cannot represent is an error that names the
+// line, and is deleted.
 func TestRefused(t *testing.T) {
 	devicetest.DefaultCPU(t)
 	good := peer.Tensor{Device: 1, Code: 2, Bits: 32, Lanes: 1, Shape: []int64{2, 3}, Bytes: make([]byte, 64)}
@@ -297,7 +299,8 @@ func TestRefused(t *testing.T) {
 	DeleteVersioned(nil)
 }
 
-// TestRoundTrip: what gpk has lent it takes back, and both arrays show one memory.
+// TestRoundTrip checks that gpk imports its own exported tensors, and that both arrays
+// share one memory.
 func TestRoundTrip(t *testing.T) {
 	devicetest.DefaultCPU(t)
 	a := gpk.Arange(gpk.Float32, 6).Reshape(2, 3)

@@ -35,7 +35,7 @@ func (s sparse) Dims() (rows, cols int) { return s.rows, s.cols }
 func (sparse) At(i, j int) float64      { return 1 }
 func (s sparse) T() mat.Matrix          { return mat.Transpose{Matrix: s} }
 
-// TestTooLarge: a matrix may say that it has more elements than there is memory for.
+// TestTooLarge checks matrices with more elements than there is memory for.
 func TestTooLarge(t *testing.T) {
 	for _, c := range []struct {
 		m    mat.Matrix

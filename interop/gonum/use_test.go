@@ -124,7 +124,7 @@ func TestBLASDefault(t *testing.T) {
 	}
 }
 
-// TestBLASPanics: an error of gpk is a panic that says which product it was.
+// TestBLASPanics checks that an error of gpk is a panic that names the product.
 func TestBLASPanics(t *testing.T) {
 	defer func() {
 		err, _ := recover().(error)

@@ -21,7 +21,7 @@ func TestNil(t *testing.T) {
 	})
 }
 
-// TestFitsFar: strides whose products are beyond an int.
+// TestFitsFar checks strides whose products overflow an int.
 func TestFitsFar(t *testing.T) {
 	for _, s := range []strided{
 		{[]int{3, 5}, []int{math.MaxInt / 2, 1}},

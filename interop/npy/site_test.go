@@ -74,7 +74,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return k, nil
 }
 
-// TestBomb: what would not fit is refused before it is read.
+// TestBomb checks that data that do not fit are refused before they are read.
 func TestBomb(t *testing.T) {
 	cpu := devicetest.DefaultCPU(t)
 	limit := cpu.Pool().Limit

@@ -74,8 +74,8 @@ func TestGPU(t *testing.T) {
 	}
 }
 
-// TestOwnMemory: a loaded array has memory of its own: shown and freed, it leaves
-// nothing behind in the pool.
+// TestOwnMemory checks that a loaded array has memory of its own: shown and freed, it
+// leaves no bytes in the pool.
 func TestOwnMemory(t *testing.T) {
 	path, _ := largeFile(t)
 	f, dev := opened(t, path), device.Default()
@@ -95,7 +95,7 @@ func TestOwnMemory(t *testing.T) {
 	}
 }
 
-// TestNoDevice: a device that does not work is an error of every load.
+// TestNoDevice checks that every load returns the error of a device that does not work.
 func TestNoDevice(t *testing.T) {
 	f := opened(t, "testdata/model")
 	if _, err := f.Load("w", On(nil)); !errors.Is(err, device.ErrDevice) {
@@ -133,7 +133,7 @@ func TestDropped(t *testing.T) {
 	t.Error("it is kept")
 }
 
-// TestClosed: after Close everything that needs the files is ErrFreed.
+// TestClosed checks that all calls that need the files are ErrFreed after Close.
 func TestClosed(t *testing.T) {
 	f, err := Open("testdata/model")
 	if err != nil {

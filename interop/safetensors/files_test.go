@@ -65,8 +65,8 @@ func reference() map[string]*gpk.Array {
 	}
 }
 
-// TestTypes: every type that gpk has, out of a file of the reference implementation,
-// whose own bytes are written.
+// TestTypes reads every type that gpk has from a file of the reference implementation,
+// and writes the same bytes.
 func TestTypes(t *testing.T) {
 	f, want := opened(t, "testdata/types.safetensors"), reference()
 	if names := f.Names(); !slices.Equal(names, slices.Sorted(maps.Keys(want))) {
@@ -105,7 +105,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestOther: types that gpk lacks are told, and not loaded.
+// TestOther checks that types that gpk lacks are listed, but not loaded.
 func TestOther(t *testing.T) {
 	f := opened(t, "testdata/other.safetensors")
 	for _, name := range f.Names() {
@@ -137,7 +137,7 @@ func TestOther(t *testing.T) {
 	}
 }
 
-// TestFolder: a folder, an index, and the files behind it.
+// TestFolder opens a folder, an index, and the files that it lists.
 func TestFolder(t *testing.T) {
 	for path, want := range map[string]map[string]string{
 		"testdata/model":                                     {"w": "model.safetensors"},

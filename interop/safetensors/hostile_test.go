@@ -33,8 +33,8 @@ func write1(t testing.TB, name string, content []byte) string {
 	return name
 }
 
-// TestHostile: what a header must not say. Errors name the file, and the tensor and the
-// field where there is one.
+// TestHostile tests invalid headers. Errors name the file, and the tensor and the field if
+// there is one.
 func TestHostile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	long := `"` + strings.Repeat("a", 1000) + `"`
@@ -159,7 +159,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestUnusual: what a header may say.
+// TestUnusual tests unusual but valid headers.
 func TestUnusual(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	for _, c := range []struct {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestHostileIndex: what an index must not say.
+// TestHostileIndex tests invalid indexes.
 func TestHostileIndex(t *testing.T) {
 	folder := t.TempDir()
 	one := func(name string, n int) []byte {

@@ -76,7 +76,8 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// TestPythonRefuses: what the reference implementation refuses is refused here too.
+// TestPythonRefuses checks that files that the reference implementation refuses are
+// refused here too.
 func TestPythonRefuses(t *testing.T) {
 	interpreter := python(t)
 	text, err := os.ReadFile("testdata/sharded/model-00001-of-00002.safetensors")

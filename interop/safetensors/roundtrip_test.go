@@ -201,8 +201,8 @@ func TestReverse(t *testing.T) {
 	}
 }
 
-// TestRefused: what cannot be written is refused before anything is, and leaves the
-// file that is there.
+// TestRefused checks that arrays that cannot be written are refused before any write, and
+// that the existing file remains.
 func TestRefused(t *testing.T) {
 	x, freed := gpk.Ones(gpk.Float32, 2), gpk.Ones(gpk.Float32, 2)
 	freed.Free()

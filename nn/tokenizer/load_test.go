@@ -46,8 +46,8 @@ func member(j any, path string) any {
 	return j
 }
 
-// TestRefused: what the file asks for beyond what there is, and files that
-// contradict themselves, name the field.
+// TestRefused checks that unsupported values, and files that contradict themselves, are
+// errors that name the field.
 func TestRefused(t *testing.T) {
 	type object = map[string]any
 	for _, c := range []struct {
@@ -169,7 +169,8 @@ func TestNotJSON(t *testing.T) {
 	}
 }
 
-// TestAllocations: whatever a file says, a small multiple of its length is allocated.
+// TestAllocations checks that reading allocates at most a small multiple of the file's
+// length, whatever the file contains.
 func TestAllocations(t *testing.T) {
 	_ = tables.Load() // once for all
 	const base, times = 1 << 20, 60

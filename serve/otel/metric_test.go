@@ -249,7 +249,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestRefused: what the meter refuses is an error, and nothing is registered.
+// TestRefused checks that an instrument that the meter refuses is an error, and that
+// nothing is registered.
 func TestRefused(t *testing.T) {
 	cause := errors.New("no more instruments")
 	for name, register := range map[string]func(metric.Meter) (metric.Registration, error){

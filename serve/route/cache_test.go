@@ -55,8 +55,8 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestCacheElsewhere: another device, driver, processor or kernel library has another file, and
-// none believes the file of another.
+// TestCacheElsewhere checks that another device, driver, processor or kernel library has a
+// cache file of its own, and does not use the file of another.
 func TestCacheElsewhere(t *testing.T) {
 	f := fakeFile(t)
 	text, err := encode(f.header, fakeTables())
@@ -88,7 +88,7 @@ func TestCacheElsewhere(t *testing.T) {
 	}
 }
 
-// TestCacheDamaged: what is damaged is not believed.
+// TestCacheDamaged checks that a damaged cache file is ignored.
 func TestCacheDamaged(t *testing.T) {
 	f := fakeFile(t)
 	text, err := encode(f.header, fakeTables())
@@ -203,7 +203,8 @@ func TestCalibrateErrors(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever a file holds, there is an error or a model that predicts finite times.
+// FuzzParse checks that any file content gives an error or a model that predicts finite
+// times.
 func FuzzParse(f *testing.F) {
 	host, gpu := fakes()
 	h := headerOf(host, gpu)

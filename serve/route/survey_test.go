@@ -138,7 +138,8 @@ func TestDisturbedPoints(t *testing.T) {
 	}
 }
 
-// TestFailedProbe: a survey ends at the first error, in every pass, also if curves ended where memory does.
+// TestFailedProbe checks that a survey ends at the first error, in every pass, also if curves ended for lack of
+// memory.
 func TestFailedProbe(t *testing.T) {
 	g := &simulated{sums: sumsH100, products: productsH200()}
 	probes, failAt := 0, math.MaxInt

@@ -57,7 +57,8 @@ func TestSilenceByTheClock(t *testing.T) {
 	}
 }
 
-// TestShortSilence: a watch that looks whenever it is to names a rank, however short the silence is.
+// TestShortSilence checks that a watch names the silent rank, however short the timeout is and whenever
+// the watch looks.
 func TestShortSilence(t *testing.T) {
 	for _, silence := range []time.Duration{1, time.Millisecond, 3 * time.Millisecond, 8 * time.Millisecond, time.Second} {
 		a, b := net.Pipe()
