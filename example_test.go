@@ -113,8 +113,7 @@ func ExampleSetPrecision() {
 	// Output: true
 }
 
-// A sequence is recorded once and replayed on new inputs, which it reads where
-// they lie.
+// A sequence is recorded once and replayed on new inputs, which it reads in place.
 func ExampleCapture() {
 	x := gpk.FromSlice([]float32{1, 2, 3})
 	total := gpk.Zeros(gpk.Float32, 3)

@@ -10,7 +10,8 @@ import (
 )
 
 // onCompiling returns three arrays of 16 elements on a device that claims to be a GPU
-// with a compiler and computes nothing, where the kernel of x.Add(y).ReLU() is there.
+// with a compiler, but computes nothing. The kernel of x.Add(y).ReLU() is compiled
+// already.
 func onCompiling(t testing.TB) (x, y, dst *Array) {
 	t.Helper()
 	d := devicetest.NewFakeWithCode(
@@ -36,7 +37,7 @@ func onCompiling(t testing.TB) (x, y, dst *Array) {
 	return as[0], as[1], as[2]
 }
 
-// TestChainAllocates bounds what a chain of two steps makes anew each time: its plan.
+// TestChainAllocates limits the allocations of a chain of two steps to those of its plan.
 func TestChainAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("sync.Pool drops what it is given at random when the race detector watches")

@@ -16,10 +16,10 @@ import (
 	"github.com/gpk-go/gpk/internal/weaklist"
 )
 
-// pair is two arrays of two elements.
+// pair returns two arrays of two elements.
 func pair() (x, y *Array) { return FromSlice([]float32{1, 2}), FromSlice([]float32{10, 20}) }
 
-// allocs is how many buffers f takes from the pool.
+// allocs returns the number of buffers that f takes from the pool.
 func allocs(f func()) uint64 {
 	before := device.Default().Pool()
 	f()
@@ -388,8 +388,8 @@ func TestChainGoroutines(t *testing.T) {
 	}
 }
 
-// TestUseWhileWritten uses a pending array while another goroutine writes or frees
-// what it reads: it has the value of its line.
+// TestUseWhileWritten uses a pending array while another goroutine writes or frees its operand: it has the
+// value of its line.
 func TestUseWhileWritten(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	disturb := map[string]func(x, a *Array){
@@ -424,8 +424,8 @@ func TestUseWhileWritten(t *testing.T) {
 	}
 }
 
-// TestConjugateWhileWritten is TestUseWhileWritten for a product that reads through
-// a Conj: its operand's memory is not the conjugate's.
+// TestConjugateWhileWritten is like TestUseWhileWritten for a product that reads a Conj, whose memory is
+// that of its operand.
 func TestConjugateWhileWritten(t *testing.T) {
 	defer eager.Store(eager.Swap(false))
 	disturb := map[string]func(x *Array){
@@ -459,7 +459,7 @@ func TestConjugateWhileWritten(t *testing.T) {
 	}
 }
 
-// where is Where, of which package internal/compose has the rest.
+// where returns Where of cond, x and y by the functions of internal/compose.
 func where(cond *Array, x, y any) *Array {
 	return NewOperation("Where", []*Array{cond}).Elementwise(expr.Where, cond, x, y)
 }

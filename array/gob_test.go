@@ -57,7 +57,7 @@ func TestGob(t *testing.T) {
 	}
 }
 
-// TestGobErrors writes what has no elements, and reads bytes that are no array.
+// TestGobErrors encodes arrays without elements, and decodes bytes that are not an array.
 func TestGobErrors(t *testing.T) {
 	var op *gpk.OpError
 	failed := gpk.Ones(gpk.Float32, 2).Add(gpk.Ones(gpk.Float32, 3))

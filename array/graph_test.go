@@ -17,7 +17,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// captured fails the test where f cannot be recorded.
+// captured fails the test if f cannot be recorded.
 func captured(t *testing.T, in []*Array, f func(in []*Array) []*Array) *Graph {
 	t.Helper()
 	g, err := Capture(in, f)
@@ -59,7 +59,7 @@ func TestCapturePending(t *testing.T) {
 			t.Errorf("%s array of the sequence used after it: %v", name, err)
 		}
 	}
-	// A pending reader of the output is what it was.
+	// A pending reader of the output keeps the old elements.
 	reader := out.Add(0)
 	must(t, x.AddInPlace(1))
 	replay(t, g)

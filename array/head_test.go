@@ -30,7 +30,8 @@ func random(rng *rand.Rand, dt dtype.DType, shape ...int) *Array {
 	return a
 }
 
-// bits is an array's elements in float64, in which every number has its own.
+// bits returns the elements of an array in float64, which represents every value of its type
+// exactly.
 func bits(t *testing.T, a *Array) []float64 {
 	t.Helper()
 	out, err := ToSlice[float64](a.Cast(dtype.Float64))
@@ -40,7 +41,7 @@ func bits(t *testing.T, a *Array) []float64 {
 	return out
 }
 
-// tails are chains behind a product of [m, n]; row is [n], all is [m, n].
+// tails lists chains after a product p of [m, n]; row is [n], all is [m, n].
 var tails = map[string]func(p, row, all *Array) *Array{
 	"bias":      func(p, row, _ *Array) *Array { return p.Add(row) },
 	"bias ReLU": func(p, row, _ *Array) *Array { return p.Add(row).ReLU() },
@@ -153,7 +154,7 @@ func TestHeadMemory(t *testing.T) {
 		t.Errorf("%d buffers into memory, and %d for a product with its result\n%s", n, product, chain.Explain())
 	}
 	wants(t, dst.Reshape(4), -7, 3, -3, 5)
-	// What the chain or the product reads is where the result goes.
+	// The result goes to an operand of the chain or of the product.
 	if err := Into(dst, x.MatMul(w).Add(dst)); err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +200,8 @@ func TestHeadAgain(t *testing.T) {
 	}
 	wants(t, sum.Reshape(1), 6+10)
 
-	// The operands' error is the product's, where the line has not been read again before.
+	// The product returns its operands' error, if the line has not been computed again
+	// before.
 	forgetRereads()
 	bad := x.MatMul(w)
 	late := bad.Add(1)
@@ -244,7 +246,7 @@ func TestInPlaceChain(t *testing.T) {
 		wants(t, twice.Reshape(4), 2, 2, 2, 2)
 		wants(t, b.Reshape(4), 3, 3, 3, 3)
 		must(t, b.AddInPlace(-2))
-		// Readers that wait read what there was before.
+		// Pending readers read the old elements.
 		before := a.Sub(1)
 		must(t, a.AddInPlace(b.Sub(1).Abs()))
 		wants(t, before.Reshape(4), -20+19*19, -39+38*38, -18+17*17, -37+36*36)

@@ -18,7 +18,8 @@ func BenchmarkAddInto(b *testing.B) {
 	}
 }
 
-// BenchmarkHostPath is all of it but the kernel library and its launch.
+// BenchmarkHostPath measures all of an operation except the kernel library and its
+// launch.
 func BenchmarkHostPath(b *testing.B) {
 	a := onFake(b, 3)
 	b.ReportAllocs()
@@ -61,7 +62,7 @@ func BenchmarkMatMul(b *testing.B) {
 	}
 }
 
-// BenchmarkSum is a sum of 1,000 elements that is stored, and freed.
+// BenchmarkSum measures a sum of 1,000 elements that is stored and freed.
 func BenchmarkSum(b *testing.B) {
 	x := FromSlice(make([]float32, 1000))
 	b.ReportAllocs()

@@ -33,7 +33,7 @@ func onFake(t testing.TB, n int) []*Array {
 	return out
 }
 
-// addFake is Add on a fake device: everything but the kernel library.
+// addFake is like Add, on a fake device without the kernel library.
 func addFake(a, b *Array) *Array {
 	n := newElementwise(call{"Add", here()}, rule{code: expr.Add, args: [3]int8{0, 1}, arity: 2})
 	n.run = launchNothing
@@ -49,10 +49,10 @@ func stubbed(a *Array, f func(j *job, s *device.Stream, dst device.View) error) 
 	return a
 }
 
-// matMulFake is MatMul on a fake device: everything but the plan and its kernel.
+// matMulFake is like MatMul, on a fake device without the plan and its kernel.
 func matMulFake(a, b *Array) *Array { return stubbed(a.MatMul(b), launchNothing) }
 
-// sumFake is Sum of columns on a fake device: everything but the kernel library.
+// sumFake is like Sum of columns, on a fake device without the kernel library.
 func sumFake(a *Array) *Array { return stubbed(reduce(expr.Sum, a, []int{0}), launchNothing) }
 
 func launchNothing(j *job, s *device.Stream, dst device.View) error {
@@ -60,9 +60,9 @@ func launchNothing(j *job, s *device.Stream, dst device.View) error {
 	return s.Device().LaunchWork(s, reads[:], writes[:], nothing{})
 }
 
-// TestIntoAllocates bounds what an operation that ends in Into makes anew each time, on
-// either kind of device: its records and those of the write, but no memory of the pool
-// where the operation does not read what it overwrites.
+// TestIntoAllocates limits the allocations of an operation that ends in Into, on both
+// kinds of device: its own records and those of the write, and nothing from the pool if
+// the operation does not read the destination.
 func TestIntoAllocates(t *testing.T) {
 	if raceEnabled {
 		t.Skip("sync.Pool drops what it is given at random when the race detector watches")

@@ -28,8 +28,8 @@ func (s *script) extreme() int {
 	}
 }
 
-// FuzzIndexing gives Slice, Take, Repeat, Pad, Flip, Sort and TopK any arguments: an
-// error that says what is wrong, or the elements that plain loops give.
+// FuzzIndexing calls Slice, Take, Repeat, Pad, Flip, Sort and TopK with any arguments.
+// The result is an error with the reason, or the elements that plain loops compute.
 func FuzzIndexing(f *testing.F) {
 	for op := range byte(7) {
 		for b := range byte(8) {

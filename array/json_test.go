@@ -39,7 +39,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestJSONErrors marshals what has no elements, and reads what is no array.
+// TestJSONErrors marshals arrays without elements, and unmarshals text that is not an
+// array.
 func TestJSONErrors(t *testing.T) {
 	freed := gpk.Ones(gpk.Float32, 2)
 	freed.Free()

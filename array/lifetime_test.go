@@ -15,8 +15,8 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// limited bounds what the default device holds, beyond what is in use, until the test
-// ends or the returned function is called.
+// limited limits the default device to `more` bytes above those in use, until the test ends or the
+// returned function is called.
 func limited(t *testing.T, more int64) (restore func()) {
 	t.Helper()
 	d := device.Default()

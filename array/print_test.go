@@ -40,7 +40,7 @@ func TestPrintSite(t *testing.T) {
 	}
 }
 
-// TestPrint compares with what NumPy prints for the same array.
+// TestPrint compares with NumPy's output for the same arrays.
 func TestPrint(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {

@@ -10,9 +10,9 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// countedProduct is a product whose runs are counted: those of its own node, and the
-// one of a chain that begins with it. No second chain does: what a chain has computed
-// is stored before it is read again, which is the node's own run.
+// countedProduct is a product that counts its runs: those of its own node, and the one of
+// a chain that begins with it. There is no second such chain, because the result of a
+// chain is stored before it is read again, which is the node's own run.
 type countedProduct struct {
 	p        *Array
 	own      int
@@ -31,8 +31,8 @@ func countProduct(p *Array) *countedProduct {
 	return c
 }
 
-// note is called after each step. A node is marked computed by a chain, or by Into,
-// which is a run of its own.
+// note is called after each step. The node is marked as computed by a chain, or by Into,
+// which is a run of the node itself.
 func (c *countedProduct) note() {
 	s := schedulerOf(c.p.on())
 	s.mu.Lock()

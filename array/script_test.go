@@ -1,7 +1,7 @@
 package array
 
-// A script reads the choices of a program from the fuzzer's input; behind the
-// end of it every choice is the first.
+// A holds the choices of a program, read from the fuzzer's input. After its end every
+// choice is the first one.
 type script []byte
 
 func (s *script) pick(n int) int {

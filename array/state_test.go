@@ -2,7 +2,7 @@ package array
 
 import "testing"
 
-// must fails the test where there is an error.
+// must fails the test if err is not nil.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {

@@ -65,8 +65,8 @@ func TestQuick(t *testing.T) {
 	}
 }
 
-// TestSuitesRun runs every suite at a small size; its lines must be readable
-// as benchmark lines and lack none.
+// TestSuitesRun runs every suite at a small size. Its lines must parse as benchmark
+// lines, and be complete.
 func TestSuitesRun(t *testing.T) {
 	sizes := map[string]string{
 		"gemm": "33", "unaligned": "17x19x23", "skinny": "1x40x30", "complex": "24", "accuracy": "40",

@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// FuzzResults reads anything as the results of a run, Go lines or JSON: no panic
-// in what -compare and -plot make of it, no figure that is not a number, and what
-// the Go report writes is read back.
+// FuzzResults reads any input as the results of a run, as Go lines or JSON. -compare and
+// -plot do not panic and print no NaN, and the output of the Go report can be read back.
 func FuzzResults(f *testing.F) {
 	for _, text := range []string{
 		"goos: linux\ncpu: AMD EPYC\ngpu: NVIDIA H200\ndriver: 580.1\nBenchmarkMatMul/dtype=bf16/m=64/k=64/n=64-8\t10\t12345.6 ns/op\t11.1 TFLOP/s\n",

@@ -32,8 +32,8 @@ func eachProgram(t *testing.T, f func(t *testing.T, g userProgram, p precision, 
 	}
 }
 
-// TestReferencesAgreeWithTwins compares the plain loops with what NumPy
-// computed, and checks that every case of the suite has its norms.
+// TestReferencesAgreeWithTwins compares the plain loops with NumPy's results, and checks
+// that every case of the suite has its norms.
 func TestReferencesAgreeWithTwins(t *testing.T) {
 	eachProgram(t, func(t *testing.T, g userProgram, p precision, bound float64, task task) {
 		want := task.want()

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestEmulated compiles the kernels of gpk_factor for the host, where the threads of a CTA run one
-// after the other, and compares what they compute with the definitions. A machine without a C compiler
-// has no C++ compiler either: the test is left out there.
+// TestEmulated compiles the kernels of gpk_factor for the host, which runs the threads of a CTA one
+// after the other, and compares their results with the definitions. A machine without a C compiler has
+// no C++ compiler either; the test is skipped there.
 func TestEmulated(t *testing.T) {
 	program := emulated(t, "factor", "-fcx-limited-range")
 	seed := rand.Uint64()

@@ -51,8 +51,8 @@ type common interface {
 	Attention(device int, stream uint64, a *Attention) error
 }
 
-// commonCalls are calls of all entries of l. The fake library records the last number of a list; d returns a list
-// with that number, of the length of every shape.
+// commonCalls lists calls of all entries of l. The fake library records the last number of a list; d returns a
+// list with that number, of the length of every shape.
 func commonCalls(l common, stream uint64, d func(n int) []int) []entryCall {
 	f := func(x float64) int64 { return int64(math.Float64bits(x)) }
 	dims := int64(len(d(0)))

@@ -14,9 +14,8 @@ import (
 	"github.com/gpk-go/gpk/internal/submit"
 )
 
-// TestSubmitted checks that every argument arrives at its place by way of a queue,
-// that the first call of a kind is made at once, and what a refusal of a later one
-// says.
+// TestSubmitted checks that every argument of a queued call arrives at its place, that
+// the first call of a kind is made at once, and the error if a later call fails.
 func TestSubmitted(t *testing.T) {
 	lib := openFake(t)
 	q := submit.New(submit.Always)

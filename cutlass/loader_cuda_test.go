@@ -83,7 +83,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenRefused covers what only shows once the library is loaded.
+// TestOpenRefused covers errors that are found only once the library is loaded.
 func TestOpenRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, macro string

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzCheck examines a file of anything with a description of anything: what Check
-// passes is what its description says, and what it does not is a LibraryError.
+// FuzzCheck examines any file with any description. A file that passes Check matches its
+// description; the error for any other is a LibraryError.
 func FuzzCheck(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, LibraryName)

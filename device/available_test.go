@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// memoryBackend is a testBackend that says how much memory is free.
+// memoryBackend is a testBackend that reports free memory.
 type memoryBackend struct {
 	*testBackend
 	left  int64

@@ -123,7 +123,7 @@ func TestCollectionThreshold(t *testing.T) {
 		if p := c.d.Pool(); p.Collections != 2 || p.Waits != 0 {
 			t.Errorf("%v: %+v", c.d, p)
 		}
-		// What is freed no longer counts, neither as left nor as allocated.
+		// Freed memory no longer counts, neither as left nor as allocated.
 		for _, b := range live {
 			b.Free()
 		}
@@ -381,7 +381,7 @@ func TestDroppedLoop(t *testing.T) {
 	runtime.KeepAlive(live)
 }
 
-// p16 is the bytes of n buffers of 16 MiB.
+// p16 returns the size of n buffers of 16 MiB in bytes.
 func p16(n int) int64 { return int64(n) << 24 }
 
 // BenchmarkDropped drops buffers of 16 MiB, with and without much for the collector to

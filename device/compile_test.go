@@ -19,7 +19,7 @@ import (
 	"github.com/gpk-go/gpk/internal/nvrtc"
 )
 
-// coder is a fake GPU that counts what is compiled for it.
+// coder is a fake GPU that counts the sources that are compiled for it.
 type coder struct {
 	dev      *Device
 	compiled atomic.Int32

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 )
 
-// testBackend is a GPU that writes down what it is told, and fails when told to.
+// testBackend is a GPU that records its calls, and fails on request.
 type testBackend struct {
 	fakeBackend
 	mu2     sync.Mutex
@@ -50,7 +50,7 @@ func (b *testBackend) failNext(call string, err error) {
 	b.fail[call] = err
 }
 
-// take returns what was written down, and forgets it.
+// take returns the recorded calls and clears them.
 func (b *testBackend) take() []string {
 	b.mu2.Lock()
 	defer b.mu2.Unlock()

@@ -105,7 +105,7 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// A dropped graph, and what it alone kept alive, comes back.
+// A dropped graph is freed, with the memory that only it kept alive.
 func TestDroppedGraph(t *testing.T) {
 	d, b := gpu(t, 0)
 	s := stream(t, d, "s")

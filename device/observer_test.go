@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// testObserver keeps what it is told.
+// testObserver records its calls.
 type testObserver struct {
 	mu       sync.Mutex
 	work     []*Measurement
@@ -61,7 +61,7 @@ func observing(t testing.TB) (*testObserver, *observerSession) {
 	return o, x
 }
 
-// waitingBackend counts who waits for the GPU, and what exists.
+// waitingBackend counts waits for the GPU, and the objects that exist.
 type waitingBackend struct {
 	*testBackend
 	waits   atomic.Int64

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// timedBackend has events that are done a while after they were recorded.
+// timedBackend is a backend whose events are done some time after they were recorded.
 type timedBackend struct {
 	testBackend
 	takes time.Duration

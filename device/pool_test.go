@@ -74,7 +74,7 @@ func TestAllocNothingAndNonsense(t *testing.T) {
 	})
 }
 
-// What is freed on one stream does not serve another.
+// Memory that was freed on one stream is not reused on another.
 func TestPoolPerStream(t *testing.T) {
 	d, _ := gpu(t, 0)
 	s := stream(t, d, "s")
@@ -116,8 +116,8 @@ func TestLimit(t *testing.T) {
 	})
 }
 
-// Idle blocks of other sizes and streams go before an error, behind the work
-// on them.
+// Idle blocks of other sizes and streams are released after the work on them, before an
+// allocation fails.
 func TestTrimBeforeOutOfMemory(t *testing.T) {
 	d, b := gpu(t, 8<<20)
 	s := stream(t, d, "s")
@@ -231,8 +231,8 @@ func TestDriverOutOfMemory(t *testing.T) {
 	}
 }
 
-// Dropped temporaries come back though nobody frees them, and the pool stays
-// within its limit.
+// The memory of dropped temporaries is reused although no call frees them, and the pool
+// stays within its limit.
 func TestDroppedTemporaries(t *testing.T) {
 	bothKinds(t, func(t *testing.T, d *Device) {
 		d.SetMemoryLimit(64 << 20)

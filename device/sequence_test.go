@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSequence waits for pieces of work of a stream. An event is recorded for that once, when somebody waits, and never in a
-// capture.
+// TestSequence waits for pieces of work of a stream. An event is recorded for a piece once, on the first wait for it,
+// and never in a capture.
 func TestSequence(t *testing.T) {
 	d, b := gpu(t, 0)
 	s, other := stream(t, d, "a"), stream(t, d, "b")

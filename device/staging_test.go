@@ -14,9 +14,9 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestStagingLate copies and fetches at random on a GPU that is as late as it may be, with
-// events that are recorded behind copies, used again elsewhere and freed at any time: no
-// memory is used again before the GPU is done with it, and whoever waits has waited.
+// TestStagingLate makes random copies and fetches on a GPU that runs as late as possible.
+// Events are recorded after copies, reused elsewhere and freed at any time. No memory is
+// reused before the GPU is done with it, and no wait returns too early.
 func TestStagingLate(t *testing.T) {
 	rng := testrand.New(t)
 	for range 20 {
@@ -135,8 +135,8 @@ func TestStagingLate(t *testing.T) {
 	}
 }
 
-// TestStagingCalls counts calls of the driver: memory whose copy somebody has waited for
-// is used again without one.
+// TestStagingCalls counts calls of the driver: staging memory whose copy was waited for is
+// reused without any.
 func TestStagingCalls(t *testing.T) {
 	const rounds = 2 * smallSlots
 	for name, c := range map[string]struct {

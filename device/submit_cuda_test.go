@@ -71,8 +71,7 @@ func (w *launched) Enqueue(_ int, stream uint64) (bool, error) {
 	return true, w.f.Enqueue(stream, w.launch(), w.params)
 }
 
-// mix launches the function on b: micros is how long the driver takes, code what it
-// answers.
+// mix launches the function on b. micros is the time that the launch takes, code its result.
 func mix(s *Stream, f *Function, b *Buffer, micros, code uint64) error {
 	w := &launched{f: f}
 	for _, word := range []uint64{b.Addr(), micros, code} {
@@ -81,8 +80,8 @@ func mix(s *Stream, f *Function, b *Buffer, micros, code uint64) error {
 	return s.dev.LaunchWork(s, nil, []*Buffer{b}, w)
 }
 
-// holdQueue queues a call that waits until the returned function is called: what is
-// queued behind it is not made before.
+// holdQueue queues a call that waits until the returned function is called. Later calls of the queue are not made
+// before.
 func holdQueue(t *testing.T, q *submit.Queue) (release func()) {
 	t.Helper()
 	submittest.Open(0)
@@ -96,14 +95,14 @@ func holdQueue(t *testing.T, q *submit.Queue) (release func()) {
 
 func word(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 
-// at is the first word of a buffer: the test's driver has memory of the host.
+// at returns the first word of a buffer: the test driver uses host memory.
 func at(b *Buffer) *uint64 {
 	addr := b.Addr()
 	return *(**uint64)(unsafe.Pointer(&addr))
 }
 
-// TestQueuedDrains calls everything of the driver that has an order behind a
-// launch that is queued and takes its time.
+// TestQueuedDrains calls every function of the driver that is ordered after launches, while a slow launch is
+// queued.
 func TestQueuedDrains(t *testing.T) {
 	d := queuedDevice(t, "always")
 	s, b := d.main, d.backend.(*cudaBackend)
@@ -182,10 +181,9 @@ func TestQueuedDrains(t *testing.T) {
 	})
 }
 
-// TestQueuedOrder has goroutines mix launches through the queue with everything
-// else that has an order: transfers, copies, events, closed streams, memory that
-// is freed and used again. Every launch takes its time before it writes, so that
-// what overtakes it is found out.
+// TestQueuedOrder mixes launches through the queue with all other ordered calls, in several goroutines: transfers,
+// copies, events, closed streams, memory that is freed and reused. Every launch takes some time before it writes,
+// so that the test finds any call that overtakes it.
 func TestQueuedOrder(t *testing.T) {
 	for _, mode := range []string{"always", ""} {
 		t.Run("mode="+mode, func(t *testing.T) {
@@ -279,9 +277,8 @@ func queuedOrder(t *testing.T, d *Device, rng *rand.Rand) {
 	}
 }
 
-// TestQueuedFailure has the driver refuse a launch that was queued: what was
-// written before is there, what it and those behind it were to write answers the
-// error, Synchronize too and once, and what is overwritten is well again.
+// TestQueuedFailure makes the driver refuse a queued launch. Earlier results are right. The outputs of this launch
+// and of later ones have the error, which Synchronize returns once. Overwritten memory is valid again.
 func TestQueuedFailure(t *testing.T) {
 	d := queuedDevice(t, "always")
 	other := stream(t, d, "other")
@@ -343,8 +340,8 @@ func TestQueuedFailure(t *testing.T) {
 	}
 }
 
-// TestQueuedFailureOfHandle makes a launch fail on a stream whose handle the driver gave
-// to another one before: what that one wrote is well.
+// TestQueuedFailureOfHandle makes a launch fail on a stream whose handle the driver has given to another stream
+// before: the results of the latter are valid.
 func TestQueuedFailureOfHandle(t *testing.T) {
 	d := queuedDevice(t, "always")
 	f := startedMix(t, d)
@@ -397,8 +394,8 @@ func (w *manyLaunches) Enqueue(_ int, stream uint64) (bool, error) {
 	return true, nil
 }
 
-// TestQueuedFailureOfMany makes a launch fail while a piece of work is queued behind it
-// that has more launches than the queue has records.
+// TestQueuedFailureOfMany makes a launch fail while a piece of work with more launches than the queue has records
+// is queued after it.
 func TestQueuedFailureOfMany(t *testing.T) {
 	d := queuedDevice(t, "always")
 	f := startedMix(t, d)
@@ -452,8 +449,8 @@ func (l launches) Enqueue(ordinal int, stream uint64) (bool, error) {
 	return true, nil
 }
 
-// TestQueuedFailureBeforeFirst makes a launch fail before the first one of another
-// function, which is not queued: that reads what was not made, and is not started.
+// TestQueuedFailureBeforeFirst makes a launch fail before the first launch of another function, which is not
+// queued. That function reads the missing result, so it is not started.
 func TestQueuedFailureBeforeFirst(t *testing.T) {
 	d := queuedDevice(t, "always")
 	f := functionOf(d, "mix", 5)
@@ -487,8 +484,8 @@ func TestQueuedFailureBeforeFirst(t *testing.T) {
 	}
 }
 
-// releasing is a launch of a function's first, which is not queued. It releases what is
-// queued before, which the device has then not seen fail.
+// releasing is the first launch of a function, which is not queued. It first releases the queued calls, whose
+// failure the device has not seen by then.
 type releasing struct {
 	launched
 	release func()

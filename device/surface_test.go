@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// maxSurface is how many exported functions and methods this package has at most (ADR 20).
-// What only gpk's own packages call goes to internal/deviceapi.
+// maxSurface is the maximum number of exported functions and methods of this package (ADR
+// 20). Functions that only gpk's own packages call belong into internal/deviceapi.
 const maxSurface = 80
 
 // TestSurface counts the functions and methods that `go doc -all` prints.

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// slowBackend is a GPU on which waits and copies last until they are let go, and
-// which refuses what may not be done to a stream that is being captured.
+// slowBackend is a GPU on which waits and copies last until the test releases them, and
+// which refuses calls that are not allowed on a stream that is being captured.
 type slowBackend struct {
 	fakeBackend
 	began, end chan struct{}
@@ -106,8 +106,8 @@ func TestCaptureWaits(t *testing.T) {
 	}
 }
 
-// TestCloseWaits closes a stream on which a copy is still being put: it is not closed
-// before, for what is closed is taken to be done.
+// TestCloseWaits closes a stream while a copy is being launched on it: the stream is not
+// closed before, because the work of a closed stream counts as done.
 func TestCloseWaits(t *testing.T) {
 	d, b := slowDevice(t)
 	s := stream(t, d, "s")

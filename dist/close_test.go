@@ -10,7 +10,8 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// TestClosed uses a Comm behind Run and Close. Every function says that the group was closed.
+// TestClosed uses a Comm after Run and Close. Every function returns the error of a closed
+// group.
 func TestClosed(t *testing.T) {
 	g, err := Local(cpu(t, 2)...)
 	if err != nil {

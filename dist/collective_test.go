@@ -49,7 +49,7 @@ func random(t *testing.T) *rand.Rand {
 // small returns an integer from -3 to 3, so that sums and products of a few are exact in each type.
 func small(r *rand.Rand) complex128 { return complex(float64(r.IntN(7)-3), 0) }
 
-// expected is the element-wise reduction of tensors by a plain loop.
+// expected returns the element-wise reduction of tensors, by a plain loop.
 func expected(op Op, dt dtype.DType, xs []tensor) tensor {
 	values := make([]complex128, len(xs))
 	return build(xs[0].shape, func(index []int) complex128 {
@@ -76,7 +76,7 @@ func expected(op Op, dt dtype.DType, xs []tensor) tensor {
 	})
 }
 
-// seen is the tensor as an array of the type shows it.
+// seen returns the elements of the tensor as an array of the type has them.
 func seen(t *testing.T, i int, x tensor) tensor {
 	t.Helper()
 	data, err := types[i].read(types[i].array(x))

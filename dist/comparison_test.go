@@ -168,7 +168,8 @@ func afterRun(t *testing.T, place ...func(g *Group)) (kept *Comm) {
 	return kept
 }
 
-// TestComparisonEnded checks that a call is refused once nobody compares it: its result would wait forever.
+// TestComparisonEnded checks that a call is refused once the ranks no longer compare calls, because it would
+// wait forever.
 func TestComparisonEnded(t *testing.T) {
 	kept := afterRun(t, separate)
 	n := kept.compare.number()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestEnvironment has the variables that each launcher sets, and what is missing from some.
+// TestEnvironment lists the variables that each launcher sets, and incomplete sets of them.
 func TestEnvironment(t *testing.T) {
 	for name, test := range map[string]struct {
 		env  string
@@ -160,8 +160,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestChooseIP chooses where rank 0 listens, on machines of which some give their own name a loopback
-// address.
+// TestChooseIP chooses the address at which rank 0 listens, on machines some of which resolve their
+// own name to a loopback address.
 func TestChooseIP(t *testing.T) {
 	own := func(cidrs ...string) (out []net.Addr) {
 		for _, s := range cidrs {

@@ -57,7 +57,7 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-// TestMessageErrors sends what the receiver does not expect.
+// TestMessageErrors sends messages that the receiver does not expect.
 func TestMessageErrors(t *testing.T) {
 	local(t, 2, func(ctx context.Context, c *Comm) error {
 		bad := gpk.Ones(gpk.Float32, 2).MatMul(gpk.Ones(gpk.Float32, 3))
@@ -209,8 +209,8 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestTooLargeHeading receives a heading that announces more than the machine holds. The group
-// fails, as what follows cannot be received.
+// TestTooLargeHeading receives a heading that announces more bytes than the machine has. The group
+// fails, since the payload cannot be received.
 func TestTooLargeHeading(t *testing.T) {
 	if strconv.IntSize == 32 {
 		t.Skip("NOT RUN: no size that an int of 32 bits holds exceeds the memory of a 64-bit machine")

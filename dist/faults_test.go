@@ -209,7 +209,7 @@ func TestKilledSeveral(t *testing.T) {
 	}
 }
 
-// startOpenMPI starts ranks under Open MPI, with what env adds to the environment.
+// startOpenMPI starts ranks under Open MPI, with env added to the environment.
 func startOpenMPI(t *testing.T, ranks string, env ...string) *process {
 	t.Helper()
 	command := launcher(t, true, "mpirun.openmpi")

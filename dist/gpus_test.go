@@ -110,8 +110,8 @@ func TestGPUKilled(t *testing.T) {
 	}
 }
 
-// TestGPUBeside starts an AllReduce of Beside before long products on the array's stream. It ends long before them, and
-// has the numbers of one that runs behind them.
+// TestGPUBeside starts an AllReduce with Beside before long products on the array's stream. It ends long before them,
+// and has the same numbers as one that runs after them.
 func TestGPUBeside(t *testing.T) {
 	var devices []*device.Device
 	for _, name := range testGPUs(t) {

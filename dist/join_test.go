@@ -84,7 +84,7 @@ func TestJoinLong(t *testing.T) {
 		}
 		return c.Barrier(ctx)
 	}, nil)
-	// Rank 2 returns where the others call Barrier.
+	// Rank 2 returns while the others call Barrier.
 	for rank, err := range errs {
 		var re *RankError
 		if !errors.As(err, &re) || re.Rank != 2 || !errors.Is(err, gpk.ErrUnsupported) {
@@ -97,7 +97,7 @@ func TestJoinLong(t *testing.T) {
 func TestJoinFaults(t *testing.T) {
 	x := func(n int) *gpk.Array { return gpk.Ones(gpk.Float32, n) }
 	usual := func(_ context.Context, c *Comm) error { return c.AllReduce(x(2), Sum).Err() }
-	// other has rank 1 do something else than the others.
+	// other makes rank 1 call another function than the other ranks.
 	other := func(f func(ctx context.Context, c *Comm) error) func(context.Context, *Comm) error {
 		return func(ctx context.Context, c *Comm) error {
 			if c.Rank() == 1 {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/internal/dynlib"
 )
 
-// TestWheelMPI does what TestOpenMPI does, with the libraries and launchers of PyPI's wheels: with the
-// MPI standard's ABI too, which Debian's packages do not have. CI installs the wheels.
+// TestWheelMPI is like TestOpenMPI, with the libraries and launchers of PyPI's wheels, some of which
+// have the MPI standard's ABI; Debian's packages do not. CI installs the wheels.
 func TestWheelMPI(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT RUN: several processes, in short runs")
@@ -67,7 +67,7 @@ func TestRefusedMPI(t *testing.T) {
 	}
 }
 
-// compiled returns a library made from a C source, and skips the test where there is no compiler.
+// compiled returns a library compiled from a C source, and skips the test if there is no compiler.
 func compiled(t *testing.T, source string) string {
 	t.Helper()
 	dir := t.TempDir()

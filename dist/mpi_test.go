@@ -20,7 +20,7 @@ import (
 	"github.com/gpk-go/gpk/internal/nccl"
 )
 
-// child is the variable that tells the test binary, started as a rank, what to run.
+// child is the variable that selects the program of a test binary that was started as a rank.
 const child = "GPK_TEST_RANK"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// asRank is the program of a rank that a launcher started.
+// asRank runs the program of a rank that a launcher started.
 func asRank(what string) error {
 	onGPU := os.Getenv("GPK_TEST_DEVICE")
 	_ = os.Setenv("GPK_DEVICE", cmp.Or(onGPU, "cpu"))
@@ -181,8 +181,8 @@ func withoutRank1() error {
 	return err
 }
 
-// manySplits makes Comms in several Runs, each of which frees its own: nothing is started on one that
-// was freed. A library has room for some thousands.
+// manySplits makes Comms in several Runs, each of which frees its own. No call uses a freed Comm. A
+// library supports some thousands at a time.
 func manySplits(ctx context.Context, g *Group) error {
 	var kept *Comm
 	for range 5 {
@@ -221,7 +221,7 @@ func long(ctx context.Context, c *Comm) error {
 			return fmt.Errorf("a long sum is %v to %v, want %v: %w", lo, hi, want, err)
 		}
 	}
-	// Colors and keys that are equal in 32 bits, where an int has 64.
+	// Colors and keys that are equal in their lower 32 bits, if int has 64 bits.
 	s, err := c.Split(ctx, c.Rank()%2<<(strconv.IntSize-32), -c.Rank()<<(strconv.IntSize-32))
 	if err != nil {
 		return err
@@ -275,8 +275,8 @@ func launch(t *testing.T, what, engine string, command ...string) (string, error
 	return out.String(), err
 }
 
-// launcher returns the command of an MPI's launcher, and skips the test where there is none. CI
-// installs Open MPI's and sets GPK_CI, so that it does not skip there.
+// launcher returns the command of an MPI launcher, and skips the test if there is none. CI installs
+// Open MPI's and sets GPK_CI, with which a missing launcher is an error.
 func launcher(t *testing.T, required bool, names ...string) string {
 	t.Helper()
 	if testing.Short() {

@@ -7,8 +7,9 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// BenchmarkHostTime measures what a collective call costs the program besides NCCL and the driver: NCCL returns at once,
-// and the GPUs are fake. In mode "processes" the ranks, which are goroutines here too, do not wait for each other.
+// BenchmarkHostTime measures the host time of a collective call without NCCL and the driver: the fake NCCL returns at
+// once, and the GPUs are fake. In mode "processes" the ranks, which are goroutines here too, do not wait for each
+// other.
 func BenchmarkHostTime(b *testing.B) {
 	for _, mode := range []string{"processes", "one process"} {
 		b.Run(mode, func(b *testing.B) {

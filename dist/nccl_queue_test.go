@@ -199,7 +199,7 @@ func TestQueuedReplay(t *testing.T) {
 	}
 }
 
-// TestQueuedSplitWaits splits a communicator of which a call waits in the queue: NCCL splits one without work.
+// TestQueuedSplitWaits splits a communicator that has a call in the queue, because NCCL splits only idle communicators.
 func TestQueuedSplitWaits(t *testing.T) {
 	g := queuedGroup(t, 2)
 	submittest.Open(0)

@@ -91,7 +91,7 @@ func onNCCL(t *testing.T, n int, f func(ctx context.Context, c *Comm) error, pla
 	return errors.Join(g.Run(t.Context(), f), g.Close())
 }
 
-// TestNCCLCollectives is TestCollectives over the fake library, on all ranks and on those of a Split.
+// TestNCCLCollectives is like TestCollectives, over the fake library, on all ranks and on those of a Split.
 func TestNCCLCollectives(t *testing.T) {
 	log := fakeNCCL(t, every)
 	r := random(t)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestReleaseUnjoined releases what a Join that failed under MPI leaves: rank 0 no longer listens,
-// and the library, which would wait for the other ranks, is not finalized.
+// TestReleaseUnjoined checks the cleanup after a Join that failed under MPI: rank 0 no longer
+// listens, and MPI is not finalized, because that would wait for the other ranks.
 func TestReleaseUnjoined(t *testing.T) {
 	o, err := optionsOf(nil)
 	if err != nil {

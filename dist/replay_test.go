@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// captureSum captures the mean of sums of x. The fake library reduces while the sequence is captured: what a Replay
-// computes is tested on GPUs.
+// captureSum captures the mean of sums of x. The fake library reduces during the capture; the results of Replay are
+// tested on GPUs.
 func captureSum(c *Comm, x *gpk.Array) (*gpk.Graph, error) {
 	return gpk.Capture([]*gpk.Array{x}, func(in []*gpk.Array) []*gpk.Array {
 		return []*gpk.Array{c.AllReduce(c.AllReduce(in[0], Sum), Mean)}

@@ -18,8 +18,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// TestPrograms builds and runs every program. What its documentation shows behind Output is
-// what it prints. GPK_MINILM is the folder of the model that two of them read.
+// TestPrograms builds and runs every program. Its output must equal the documentation after
+// Output. GPK_MINILM is the folder of the model that two of them read.
 func TestPrograms(t *testing.T) {
 	if os.Getenv("GPK_EXAMPLES") == "" {
 		t.Skip("NOT RUN: GPK_EXAMPLES=1 runs the programs, as CI's step examples does")
@@ -83,7 +83,7 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// documented returns what a program's documentation shows behind Output.
+// documented returns the output in a program's documentation, after Output.
 func documented(source string) string {
 	comment, _, _ := strings.Cut(source, "\npackage main")
 	_, text, _ := strings.Cut(comment, "// Output:\n")

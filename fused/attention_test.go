@@ -37,7 +37,7 @@ func normals(rng *rand.Rand, n int) []float32 {
 	return x
 }
 
-// TestAttentionPaths compares both paths on the CPU, where plain operations run too.
+// TestAttentionPaths compares both paths on the CPU, which supports plain operations too.
 func TestAttentionPaths(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct {
@@ -135,7 +135,8 @@ func TestPlanAttention(t *testing.T) {
 	}
 }
 
-// TestFlaggedOffsets checks that a kernel's flags say what the check on the host says.
+// TestFlaggedOffsets checks that a kernel's flags give the same errors as the check on
+// the host.
 func TestFlaggedOffsets(t *testing.T) {
 	for _, c := range []struct {
 		offsets []int32

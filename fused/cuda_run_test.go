@@ -15,7 +15,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// recorder is a fake GPU that keeps what is launched.
+// recorder is a fake GPU that records launches.
 type recorder struct {
 	dev *device.Device
 	mu  sync.Mutex
@@ -52,7 +52,7 @@ func (r *recorder) view(t *testing.T, lay layout.Layout) device.View {
 	return device.View{Buffer: b, DType: dtype.Float32, Layout: lay}
 }
 
-// add is the call dst = x + y.
+// add returns the call dst = x + y.
 func add(t *testing.T, dst, x, y device.View) *Call {
 	t.Helper()
 	b := NewBuilder(dst.Layout.Shape)
@@ -200,7 +200,7 @@ func TestFolding(t *testing.T) {
 	}
 }
 
-// TestCompiledExplain checks what is said of kernels that are not there.
+// TestCompiledExplain checks the text of Explain for kernels that are not compiled.
 func TestCompiledExplain(t *testing.T) {
 	l := layout.Dense([]int{64})
 	r := newRecorder()
@@ -232,7 +232,7 @@ func TestCompiledExplain(t *testing.T) {
 	}
 }
 
-// TestDivider divides as the kernels do with what is packed for them.
+// TestDivider divides as the kernels do, with the packed constants of a divisor.
 func TestDivider(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {

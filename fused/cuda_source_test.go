@@ -146,8 +146,8 @@ func TestSourceWalks(t *testing.T) {
 	}
 }
 
-// foldCall is a call on a recorder that folds x + one + row + column, or what of that
-// has the shape, along axes.
+// foldCall returns a call on a recorder that reduces x + one + row + column, or the terms
+// that the shape has, along axes.
 func foldCall(t *testing.T, r *recorder, op expr.Op, dt dtype.DType, shift int, shape []int, axes ...int) *Call {
 	t.Helper()
 	b := NewBuilder(shape)

@@ -13,8 +13,8 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// TestRoPEPaths compares both paths on the CPU, where plain operations run too: in one part,
-// and in parts of few rows.
+// TestRoPEPaths compares both paths on the CPU, which supports plain operations too: in one
+// part, and in parts of few rows.
 func TestRoPEPaths(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	llama := &RoPEScaling{Factor: 8, LowFreqFactor: 1, HighFreqFactor: 4, OriginalPositions: 64}

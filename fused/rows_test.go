@@ -50,8 +50,8 @@ func TestRowsTogether(t *testing.T) {
 	}
 }
 
-// geluOfSum is the call dst = GELU(x + y), where y is a row or a column. The recorder
-// touches no element, so that there is little memory behind them.
+// geluOfSum returns the call dst = GELU(x + y) for a y that is a row or a column. The
+// recorder reads no element, so the operands have little memory.
 func geluOfSum(t *testing.T, r *recorder, rows, n int, column bool) (c *Call, x, y, dst device.View) {
 	t.Helper()
 	lay := layout.Dense([]int{rows, n})

@@ -40,7 +40,7 @@ func TestBoundFindsFaults(t *testing.T) {
 			c.values[i] = f(c.dt, ref[i], c.values[i])
 		}
 	}
-	// One unit in the last place away from what is right.
+	// One unit in the last place away from the right result.
 	nudge := largest(func(dt gpk.DType, want, got complex128) complex128 {
 		step := spacing(dt, real(got))
 		if real(got) < real(want) {

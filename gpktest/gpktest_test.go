@@ -12,8 +12,8 @@ func TestCPU(t *testing.T) {
 	Run(t, dev)
 }
 
-// TestCUDA runs the suite on the first GPU. Where there is none it says so:
-// the skipped test is one line here and the whole suite there.
+// TestCUDA runs the suite on the first GPU. Without one, the suite is one skipped test
+// here.
 func TestCUDA(t *testing.T) {
 	dev, err := device.Open("cuda")
 	if err != nil {

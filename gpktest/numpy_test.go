@@ -114,7 +114,7 @@ func numpyIndex(x *gpk.Array, c *numpyCase) *gpk.Array {
 	return x.Index(index...)
 }
 
-// numpyUnique is one of the results of UniqueAll.
+// numpyUnique returns result i of UniqueAll.
 func numpyUnique(x *gpk.Array, i int) *gpk.Array {
 	values, indices, inverse, counts := x.UniqueAll()
 	return [...]*gpk.Array{values, indices, inverse, counts}[i].Cast(gpk.Float64)

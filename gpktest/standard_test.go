@@ -190,7 +190,7 @@ func (c *standardCase) compare(t *testing.T, call standardCall) error {
 	return nil
 }
 
-// near returns an error that says where a result differs.
+// near returns an error that names the position at which a result differs.
 func (a *standardArray) near(got, want tensor) error {
 	if got.dt != want.dt || !slices.Equal(got.shape, want.shape) {
 		return fmt.Errorf("%v %v, want %v %v", got.dt, got.shape, want.dt, want.shape)

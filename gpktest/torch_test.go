@@ -84,8 +84,8 @@ func TestTorchAttention(t *testing.T) {
 	}
 }
 
-// torchCases are problems for each kernel: short sequences, long ones with and without causality for each
-// head size, grouped heads, and a decoder's step.
+// torchCases returns problems for each kernel: short sequences, long ones with and without causality for each
+// head size, grouped heads, and a step of a decoder.
 func (s *suite) torchCases() []*attentionCase {
 	var cases []*attentionCase
 	for _, v := range attentionVarieties {
@@ -126,7 +126,7 @@ func (c *attentionCase) rowResult(row int) []float64 {
 	return out
 }
 
-// singles are the values as bytes of float32.
+// singles returns the values as bytes of float32.
 func singles(x tensor) []byte {
 	var out []byte
 	for _, v := range x.values {

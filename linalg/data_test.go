@@ -40,7 +40,7 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 1))
 }
 
-// wide is a matrix in complex128, in which the tests compute what they compare with.
+// wide is a matrix in complex128, in which the tests compute their references.
 type wide struct {
 	data       []complex128
 	rows, cols int
@@ -228,7 +228,7 @@ func eps(dt gpk.DType) float64 {
 
 var types = []gpk.DType{gpk.Float32, gpk.Float64, gpk.Complex64, gpk.Complex128}
 
-// bound fails where a residual is above 4 n eps of a norm.
+// bound fails the test if a residual is above 4 n eps of a norm.
 func bound(t *testing.T, what string, dt gpk.DType, n int, residual, size float64) {
 	t.Helper()
 	if !(residual <= 4*float64(n)*eps(dt)*size) {

@@ -11,7 +11,7 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// all calls every function of one matrix argument, and returns what carries the errors.
+// all calls every function of one matrix argument, and returns their results with errors.
 func all(a *gpk.Array) map[string]*gpk.Array {
 	b := gpk.Ones(a.DType(), 1)
 	if n := a.NDim(); n > 1 {
@@ -114,7 +114,7 @@ func TestNonFinite(t *testing.T) {
 	}
 }
 
-// TestNonFiniteLarge is TestNonFinite for matrices of several blocks.
+// TestNonFiniteLarge is like TestNonFinite, for matrices of several blocks.
 func TestNonFiniteLarge(t *testing.T) {
 	const n = 20
 	for _, dt := range types {

@@ -67,8 +67,8 @@ func TestSolver(t *testing.T) {
 	}
 }
 
-// products checks factorizations of a batch of matrices of m rows and n columns by what gives the matrices
-// back.
+// products checks factorizations of a batch of matrices of m rows and n columns by the product of the
+// factors.
 func products(t *testing.T, dt gpk.DType, m, n int) {
 	r := random(t)
 	list := []wide{normal(r, dt, m, n), normal(r, dt, m, n)}
@@ -118,7 +118,7 @@ func products(t *testing.T, dt gpk.DType, m, n int) {
 	}
 }
 
-// hermitian checks what is made of a batch of Hermitian matrices.
+// hermitian checks factorizations of a batch of Hermitian matrices.
 func hermitian(t *testing.T, dt gpk.DType, n int) {
 	r := random(t)
 	a := rounded(dt, []int{3}, positive(r, dt, "random", n), positive(r, dt, "random", n), positive(r, dt, "random", n))

@@ -131,7 +131,7 @@ func TestRotaryAttention(t *testing.T) {
 	}
 }
 
-// turned is x, [seq, dim], turned by positions from first on, by plain operations.
+// turned returns x, [seq, dim], rotated by positions from first on, by plain operations.
 func turned(x *gpk.Array, first int, o gpk.RoPEOptions) *gpk.Array {
 	seq, dim := x.Shape()[0], x.Shape()[1]
 	n, base := dim, 10000.0

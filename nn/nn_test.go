@@ -108,7 +108,7 @@ func TestUnset(t *testing.T) {
 	}
 }
 
-// TestChangedParameter sets and casts parameters behind a layer that has packed them.
+// TestChangedParameter sets and casts parameters that a layer has packed.
 func TestChangedParameter(t *testing.T) {
 	l := nn.NewLinear(3, 2, false)
 	x := gpk.FromSlice([]float32{1, 2, 3}, 1, 3)
@@ -128,7 +128,7 @@ func TestChangedParameter(t *testing.T) {
 	}
 }
 
-// TestWrittenParameter writes weights in place behind layers that have packed them.
+// TestWrittenParameter writes weights in place that layers have packed.
 func TestWrittenParameter(t *testing.T) {
 	l := nn.NewLinear(3, 2, false)
 	if err := l.Weight.Set(gpk.Ones(gpk.Float32, 2, 3)); err != nil {

@@ -84,7 +84,7 @@ func both(got, want *gpk.Array) (a, b []float32, err error) {
 	return a, b, err
 }
 
-// sameBits returns an error that says where two arrays of float32 differ.
+// sameBits returns an error that names the position at which two float32 arrays differ.
 func sameBits(got, want *gpk.Array) error {
 	a, b, err := both(got, want)
 	if err != nil {
@@ -128,8 +128,8 @@ func TestColumnParallel(t *testing.T) {
 	}
 }
 
-// closeTo returns an error that says where two arrays of float32 differ by more than a fraction of the largest
-// element.
+// closeTo returns an error that names the position at which two float32 arrays differ by more than a fraction of the
+// largest element.
 func closeTo(got, want *gpk.Array, tol float64) error {
 	a, b, err := both(got, want)
 	if err != nil {

@@ -191,8 +191,8 @@ func choose(n, k int) float64 {
 	return math.Round(c)
 }
 
-// permutations is twice the part of all divisions whose U is at most the smaller of the
-// two samples' U, and 1 where these are equal.
+// permutations returns twice the fraction of all divisions whose U is at most the smaller
+// of the two samples' U, or 1 if these are equal.
 func permutations(before, after []time.Duration) float64 {
 	all := slices.Concat(before, after)
 	u := func(in uint) (u float64) { // pairs of which the first sample's is larger

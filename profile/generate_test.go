@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// generated says what a random report is like.
+// generated describes a random report.
 type generated struct {
 	steps   int
 	devices int     // GPUs; 0: the CPU alone

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// pages are reports that the page must show well, by name.
+// pages returns reports that the page must display well, by name.
 func pages(t *testing.T) map[string]func(b *bytes.Buffer) error {
 	random := newRandom(t, 37)
 	full := makeReport(random, generated{steps: 60, devices: 2, slower: 1.4})
@@ -123,7 +123,7 @@ func TestBrowser(t *testing.T) {
 			if err := write(&b); err != nil {
 				t.Fatal(err)
 			}
-			// The page as it is, and with a script that uses it.
+			// The page alone, and with a script that uses it.
 			plain := b.String()
 			used := strings.Replace(plain, script, script+use, 1)
 			used = strings.Replace(used, htmlEscaped(policy(script)), htmlEscaped(policy(script+use)), 1)
@@ -234,8 +234,7 @@ func loadPage(t *testing.T, browser, html string) (dom, console string) {
 	return runBrowser(t, browser, html, "--dump-dom")
 }
 
-// runBrowser runs the browser on a page, and returns what it prints and the lines of its
-// console.
+// runBrowser runs the browser on a page, and returns its output and the lines of its console.
 func runBrowser(t *testing.T, browser, html string, args ...string) (out, console string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -32,8 +32,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestJSONFigures looks for every figure by its path, and that none is there that was
-// not measured.
+// TestJSONFigures looks up every figure by its path, and checks that figures which were
+// not measured are missing.
 func TestJSONFigures(t *testing.T) {
 	read := func(r *Report) map[string]any {
 		var file bytes.Buffer

@@ -206,7 +206,8 @@ func BenchmarkSpanOn(b *testing.B) {
 	}
 }
 
-// BenchmarkOperation is an operation of 16 elements on the CPU, recorded and not.
+// BenchmarkOperation measures an operation of 16 elements on the CPU, with and without a
+// profile.
 func BenchmarkOperation(b *testing.B) {
 	onCPU(b)
 	x, y, dst := gpk.Zeros(gpk.Float32, 16), gpk.Ones(gpk.Float32, 16), gpk.Zeros(gpk.Float32, 16)

@@ -15,8 +15,7 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// A circuit remembers what its last Gram matrix made of it. Nothing of that may be used
-// for another matrix.
+// A circuit keeps state from its last Gram matrix. Other matrices must not use that state.
 
 // gatesOf adds the gates of a list, by number.
 func gatesOf(c *Circuit, list []int) *Circuit {

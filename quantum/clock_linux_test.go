@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 // nanoseconds.
 func processorTime() int64 { return clock(unix.CLOCK_PROCESS_CPUTIME_ID) }
 
-// threadTime is that of the calling thread.
+// threadTime returns the processor time of the calling thread.
 func threadTime() int64 { return clock(unix.CLOCK_THREAD_CPUTIME_ID) }
 
 func clock(id int32) int64 {

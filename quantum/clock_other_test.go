@@ -2,8 +2,8 @@
 
 package quantum
 
-// processorTime is not known here.
+// processorTime returns 0: the time is not known on this system.
 func processorTime() int64 { return 0 }
 
-// threadTime is not known here.
+// threadTime returns 0: the time is not known on this system.
 func threadTime() int64 { return 0 }

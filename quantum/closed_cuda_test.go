@@ -123,7 +123,8 @@ func TestWiresBits(t *testing.T) {
 			r.K.Free()
 			for i := range rows {
 				for j := range cols {
-					// A symmetric matrix has its diagonal set, and what is below it is what is above.
+					// A symmetric matrix has a diagonal of ones, and its lower triangle is a copy of
+					// the upper one.
 					if y != nil && i >= j {
 						continue
 					}

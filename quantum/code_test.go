@@ -2,7 +2,7 @@ package quantum
 
 import "testing"
 
-// stage is what a stage of a pass begins with.
+// stage is the beginning of a pass's stage.
 type stage struct{ kind, from, to int32 }
 
 // stagesOf reads the stages of a pass, as the kernel does.

@@ -117,8 +117,8 @@ func shapeOf(k *kernel) string {
 	return strings.Join(parts, " | ")
 }
 
-// TestRules pins what each rule makes of a circuit; that the result is the same
-// kernel is TestGramRandom's matter, and checked here once more.
+// TestRules checks the effect of each rule on a circuit. TestGramRandom checks that the
+// kernel is the same; this test checks it once more.
 func TestRules(t *testing.T) {
 	onCPU(t)
 	x := Feature
@@ -177,7 +177,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestPathProduct refuses what entangles, with the gate that does.
+// TestPathProduct checks that path Product refuses an entangling circuit, and that the
+// error names the gate.
 func TestPathProduct(t *testing.T) {
 	c := NewCircuit(3).RX(0, Feature(0)).RX(1, Feature(1)).RZZ(0, 1, Feature(0)).RX(0, Feature(1))
 	_, err := compileGram(c, Product)

@@ -10,9 +10,9 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestAlike takes circuits whose amplitudes are alike, one angle in many gates or the
-// same size everywhere, where errors of float32 that go one way add up: K stays within
-// the bound of its precision, and the diagonal within what is checked.
+// TestAlike computes circuits whose amplitudes are similar, with one angle in many gates
+// or equal magnitudes everywhere, for which float32 errors of one sign add up. K stays
+// within the bound of its precision, and the diagonal within the checked limit.
 func TestAlike(t *testing.T) {
 	onCPU(t)
 	rng := testrand.New(t)

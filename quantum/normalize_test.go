@@ -30,8 +30,8 @@ func TestEigenvalue(t *testing.T) {
 	}
 }
 
-// smallestEigenvalue is by bisection on LDL^T of K - s: as many pivots are
-// negative as there are eigenvalues below s (Sylvester).
+// smallestEigenvalue computes the smallest eigenvalue by bisection on LDL^T of K - s: the
+// number of negative pivots is the number of eigenvalues below s (Sylvester).
 func smallestEigenvalue(k []float64, n int) float64 {
 	below := func(s float64) bool {
 		a := slices.Clone(k)
@@ -74,7 +74,8 @@ func smallestEigenvalue(k []float64, n int) float64 {
 	return hi
 }
 
-// TestNormalizeOption compares options with what is done to K afterwards.
+// TestNormalizeOption compares the options with the same functions applied to K
+// afterwards.
 func TestNormalizeOption(t *testing.T) {
 	onCPU(t)
 	x, y := randomSamples(testrand.New(t), 30, 3), randomSamples(testrand.New(t), 7, 3)

@@ -97,7 +97,8 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// TestPairedPlan checks that the plan of an exchange counts its memory, and that without that memory there is none.
+// TestPairedPlan checks that the plan of an exchange counts its memory, and that there is no exchange without that
+// memory.
 func TestPairedPlan(t *testing.T) {
 	d := device.Info{Kind: device.CUDA, TotalMemory: 80 << 30}
 	c, n := ZZFeatureMap(12, 1), 20_000

@@ -45,7 +45,7 @@ func TestPlanProducts(t *testing.T) {
 	if plans < 100 {
 		t.Errorf("%d plans", plans)
 	}
-	// A tile that was asked for is multiplied in parts where memory is short.
+	// A requested tile is multiplied in parts if memory is short.
 	k := compiled(t, reuploaded(12), General)
 	p, err := k.plan(20000, 0, gpu, Options{Precision: Double, MemoryBudget: 5 << 30, Tile: 32768, Keep: KeepAll})
 	if err != nil || p.Tile != 32768 || p.side >= 16384 || p.PeakBytes > 5<<30 {

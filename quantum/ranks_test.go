@@ -308,8 +308,7 @@ func TestRanksDiffer(t *testing.T) {
 	}
 }
 
-// lateRank is a rank that goes on, behind each exchange, when the folder of the run is gone, or
-// after some time.
+// lateRank is a rank that continues, after each exchange, when the folder of the run is gone, or after some time.
 type lateRank struct {
 	*dist.Comm
 	folder string

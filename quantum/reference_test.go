@@ -110,7 +110,7 @@ func referenceState(c *Circuit, x []float64) []complex128 {
 	return s
 }
 
-// referenceGram is |<x_i|y_j>|^2 of reference states.
+// referenceGram returns |<x_i|y_j>|^2 of reference states.
 func referenceGram(c *Circuit, x, y [][]float64) [][]float64 {
 	sx, sy := make([][]complex128, len(x)), make([][]complex128, len(y))
 	for i := range x {
@@ -144,7 +144,7 @@ func randomSamples(rng *rand.Rand, n, features int) [][]float64 {
 	return x
 }
 
-// randomAngle is constant, linear, quadratic, or has both parts.
+// randomAngle returns a constant, linear or quadratic angle, or one with several terms.
 func randomAngle(rng *rand.Rand, features int) Angle {
 	f := func() Angle { return Feature(rng.IntN(features)) }
 	switch rng.IntN(6) {
@@ -245,7 +245,7 @@ func worst(got []float64, want [][]float64) float64 {
 	return w
 }
 
-// amplitudes are the states of the samples x, one after the other, as complex128.
+// amplitudes returns the states of the samples x, one after the other, as complex128.
 func amplitudes(t *testing.T, c *Circuit, x *gpk.Array, dt gpk.DType) []complex128 {
 	t.Helper()
 	s, err := States(t.Context(), c, x, dt)

@@ -42,7 +42,7 @@ func TestSincos(t *testing.T) {
 			}
 		}
 	}
-	// What has no sine stands among what has.
+	// An angle that is not finite is placed among finite ones.
 	for at := range 9 {
 		x, sin, cos := make([]float64, 9), make([]float64, 9), make([]float64, 9)
 		x[at] = math.Inf(1)

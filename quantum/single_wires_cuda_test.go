@@ -12,8 +12,9 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// singleWires are circuits without entangling gates. Some rotate the Bloch vector in one plane, others in all directions.
-// They have constant gates between the encoding ones, angles of several terms, angles that two gates share, and wires without gates.
+// singleWires returns circuits without entangling gates. Some rotate the Bloch vector in one plane, others in all
+// directions. They have constant gates between the encoding ones, angles of several terms, angles that two gates share,
+// and wires without gates.
 func singleWires() map[string]*Circuit {
 	planar, full, mixed := NewCircuit(6), NewCircuit(5), NewCircuit(4)
 	for w := range 6 {
@@ -28,7 +29,7 @@ func singleWires() map[string]*Circuit {
 	return map[string]*Circuit{"planar": planar, "full": full, "mixed": mixed, "many": reuploadedWire(30)}
 }
 
-// reuploadedWire is one wire with that many gates of one angle.
+// reuploadedWire returns a circuit of one wire with that many gates of one angle.
 func reuploadedWire(n int) *Circuit {
 	c := NewCircuit(2).RY(1, Feature(1))
 	for range n {

@@ -8,9 +8,9 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestSingleBlocks computes K of one block, as it is or in tiles, into poisoned
-// memory: where a GPU has one kernel for a tile and all that follows, it is that
-// one. Every entry is compared, those of equal and of near samples too.
+// TestSingleBlocks computes K of one block, as a whole or in tiles, into poisoned memory.
+// If a GPU has one kernel for a tile and all further steps, that kernel runs. Every entry
+// is compared, including those of equal and of close samples.
 func TestSingleBlocks(t *testing.T) {
 	onCPU(t)
 	rng := testrand.New(t)

@@ -35,7 +35,8 @@ func TestTileKernels(t *testing.T) {
 	})
 }
 
-// eps32 is what a float32 of size 1 may be off by in one operation of these kernels.
+// eps32 is the largest error of a float32 of magnitude 1 in one operation of these
+// kernels.
 const eps32 = 1e-6
 
 func testTileKernels[T number](t *testing.T, eps float64) {
@@ -264,7 +265,7 @@ func testTileKernels[T number](t *testing.T, eps float64) {
 	}
 }
 
-// exact is v with more bits than a sum of tiles needs.
+// exact converts v to more bits than a sum of tiles needs.
 func exact(v float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(v) }
 
 // TestProductAccuracy: the closed form keeps the stated bound at any number of

@@ -50,8 +50,8 @@ func TestSingleWires(t *testing.T) {
 	}
 }
 
-// TestClosedTiles computes parts of K that begin and end anywhere: what lies beside
-// them stays as it is.
+// TestClosedTiles computes parts of K with arbitrary bounds. The elements around them do
+// not change.
 func TestClosedTiles(t *testing.T) {
 	everyTileKernel(t, func(t *testing.T) {
 		testClosedTiles[float32](t, 1e-6)

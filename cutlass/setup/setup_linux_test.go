@@ -179,7 +179,7 @@ func TestBuild(t *testing.T) {
 	}
 }
 
-// TestContent checks what makes an object another one.
+// TestContent checks which changes make an object another one.
 func TestContent(t *testing.T) {
 	dir := world(t)
 	first := mustBuild(t, dir)
@@ -314,8 +314,8 @@ func waitFor(t *testing.T, path string) {
 	t.Fatal("never came: ", path)
 }
 
-// TestKilled kills a build in the middle of each of its steps, and the next
-// build completes it without repeating what was finished.
+// TestKilled kills a build in the middle of each of its steps. The next build completes
+// it without repeating finished steps.
 func TestKilled(t *testing.T) {
 	for _, at := range []string{"cuda", "cutlass", "gemm_plain", "registry", cutlass.LibraryName} {
 		t.Run(at, func(t *testing.T) {
@@ -349,8 +349,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestKilledAnywhere kills one build after another at random moments of the
-// same cache; what comes out is the library of an undisturbed build.
+// TestKilledAnywhere kills builds of one cache at random moments, one after another. The
+// result is the library of an undisturbed build.
 func TestKilledAnywhere(t *testing.T) {
 	want := mustBuild(t, world(t)).Sidecar
 	dir := world(t)
@@ -398,8 +398,8 @@ func TestTwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestCancel checks that a cancelled build ends at once, with its compilers,
-// also where it waits for another one.
+// TestCancel checks that a cancelled build ends at once, with its compilers, even if it
+// waits for another build.
 func TestCancel(t *testing.T) {
 	dir := world(t)
 	before := runtime.NumGoroutine()

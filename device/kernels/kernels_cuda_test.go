@@ -114,7 +114,7 @@ func TestLaunch(t *testing.T) {
 			t.Errorf("y[%d] = %v, want %v", i, v, want)
 		}
 	}
-	// The launch goes by the queue: it refuses what was freed, and does not run.
+	// The launch goes through the queue: it refuses freed buffers, and does not run.
 	x.Free()
 	before := read(t, y, n)
 	if err := launch(); !errors.Is(err, device.ErrFreed) {
@@ -140,7 +140,7 @@ func TestQuery(t *testing.T) {
 	}
 }
 
-// TestEntryErrors checks what an entry's code becomes.
+// TestEntryErrors checks the error for each kind of code that an entry returns.
 func TestEntryErrors(t *testing.T) {
 	_, lib := load(t)
 	err := bind(t, lib, "fails").Launch(nil, nil, nil, axpyArgs{})

@@ -34,7 +34,7 @@ func TestLoadNeedsGPU(t *testing.T) {
 	}
 }
 
-// fakeGPU is a device that says it is a GPU; its memory is the host's.
+// fakeGPU returns a device that claims to be a GPU; its memory is the host's.
 func fakeGPU() *device.Device {
 	return devicetest.NewFake(device.Info{Name: "fake", Kind: device.CUDA, Index: 3, SM: 90, TotalMemory: 1 << 30}, device.CapabilitiesOf(90))
 }

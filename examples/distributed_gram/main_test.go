@@ -15,7 +15,7 @@ import (
 
 const want = "240 samples, K [240 240], trace 240.000, mean 0.0286\n"
 
-// TestMain is the program itself where a test has started it as a rank.
+// TestMain runs the program itself if a test has started the binary as a rank.
 func TestMain(m *testing.M) {
 	if os.Getenv("GPK_TEST_RANK") != "" {
 		main()
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestLaunchers runs the program unchanged in the environment of each launcher: alone, as two
-// ranks, and under mpirun where there is one. All print the same.
+// ranks, and under mpirun if it is installed. All runs print the same.
 func TestLaunchers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT RUN: several processes, in short runs")

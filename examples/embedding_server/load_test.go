@@ -24,7 +24,7 @@ var (
 	loadClients = flag.Int("clients", 200, "how many clients TestLoad has")
 )
 
-// result is what clients saw.
+// result is the responses that clients received.
 type result struct {
 	answers map[int]int     // by status
 	refused int             // connections that were not made
@@ -75,7 +75,8 @@ func hammer(ctx context.Context, url, model string, clients int, seed uint64) *r
 	return r
 }
 
-// send has no context: what was begun is to be answered.
+// send sends a request without a context, because a request that has begun must be
+// answered.
 func send(web *http.Client, url, model, text string) (int, error) {
 	a, err := web.Post(url+"/v1/embeddings", "application/json", strings.NewReader(fmt.Sprintf(`{"model": %q, "input": %q}`, model, text)))
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestModel compares answers with what the model says without a server.
+// TestModel compares the responses with the results of the model without a server.
 func TestModel(t *testing.T) {
 	dir := os.Getenv("GPK_MINILM")
 	if dir == "" {

@@ -274,7 +274,7 @@ func TestLongBody(t *testing.T) {
 	}
 }
 
-// TestModelFails checks that clients learn nothing of what went wrong inside.
+// TestModelFails checks that clients get no details of an internal error.
 func TestModelFails(t *testing.T) {
 	for name, c := range map[string]struct{ m *fake }{
 		"error": {&fake{err: errors.New("secret")}},

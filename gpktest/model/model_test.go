@@ -20,7 +20,7 @@ var (
 	most   = flag.Int("model.length", 300, "steps of a program")
 )
 
-// devices are the CPU, and a second one that computes in the same way.
+// devices returns the CPU and a second device that computes in the same way.
 func devices(t *testing.T) []*device.Device {
 	cpu := devicetest.CPU(t)
 	second := devicetest.NewFake(device.Info{Name: "second", Kind: device.CPU, TotalMemory: 1 << 30}, device.Capabilities{})

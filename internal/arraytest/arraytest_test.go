@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// TestTypes makes an array of each type, and reads what it was made of.
+// TestTypes makes an array of each type, and reads its elements back.
 func TestTypes(t *testing.T) {
 	for _, dt := range dtype.All {
 		if _, ok := byType[dt]; !ok {

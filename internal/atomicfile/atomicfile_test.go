@@ -17,7 +17,7 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// check says what is in the file, and that nothing is beside it.
+// check checks the contents of the file, and that there is no other file in its folder.
 func check(t *testing.T, path, want string) {
 	t.Helper()
 	if b, err := os.ReadFile(path); err != nil || string(b) != want {

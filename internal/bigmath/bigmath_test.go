@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestFunctions compares with package math where that is nearly correctly rounded, and with
-// published digits elsewhere.
+// TestFunctions compares with package math where that is nearly correctly rounded, and otherwise
+// with published digits.
 func TestFunctions(t *testing.T) {
 	for name, c := range map[string]struct {
 		exact func(x *big.Float) *big.Float

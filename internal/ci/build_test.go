@@ -24,7 +24,7 @@ func TestBuild(t *testing.T) {
 	logged(t, root, nil, "go", "build", "-tags", "nocuda", "./...")
 }
 
-// cross is the environment of a build for another system.
+// cross returns the environment of a build for another system.
 func cross(target string) []string {
 	system, arch, _ := strings.Cut(target, "/")
 	return []string{"CGO_ENABLED=0", "GOOS=" + system, "GOARCH=" + arch}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// wanted returns the root of the repository, and skips the test outside of .ci/run, which sets
-// GPK_CI to the folder where it keeps tools.
+// wanted returns the root of the repository, and skips the test unless it runs under .ci/run,
+// which sets GPK_CI to the folder of its tools.
 func wanted(t *testing.T) string {
 	t.Helper()
 	if os.Getenv("GPK_CI") == "" {
@@ -22,7 +22,7 @@ func wanted(t *testing.T) string {
 	return root
 }
 
-// notRun tells .ci/run what a step leaves out, for its summary.
+// notRun reports a step that was left out to .ci/run, for its summary.
 func notRun(t *testing.T, what string) {
 	t.Helper()
 	t.Log("NOT RUN: " + what)
@@ -38,7 +38,7 @@ func logged(t *testing.T, dir string, env []string, command ...string) string {
 	return out
 }
 
-// passed runs a go test -v in which nothing may be skipped, and returns what it prints.
+// passed runs a go test -v without skipped tests, and returns its output.
 func passed(t *testing.T, dir string, env []string, args ...string) string {
 	t.Helper()
 	out := logged(t, dir, env, append([]string{"go", "test", "-count=1", "-v"}, args...)...)

@@ -23,7 +23,7 @@ func TestARM64(t *testing.T) {
 		"-test.skip", "^Test(Sum|SumTree|ExactUnary|ExactBinary)$"))
 }
 
-// TestAVX512 runs the AVX-512 kernels where the processor has them.
+// TestAVX512 runs the AVX-512 kernels if the processor has AVX-512.
 func TestAVX512(t *testing.T) {
 	root := wanted(t)
 	info, err := os.ReadFile("/proc/cpuinfo")

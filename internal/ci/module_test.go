@@ -18,7 +18,7 @@ const (
 	version = "v0.0.0-20000101000000-000000000000"
 )
 
-// program is what a user's module has; it prints said.
+// The program of a user's module; it prints said.
 const (
 	program = `package main
 
@@ -48,8 +48,8 @@ func TestModule(t *testing.T) {
 	root := wanted(t)
 	served, home, cache := filepath.Join(t.TempDir(), "proxy"), t.TempDir(), filepath.Join(t.TempDir(), "modcache")
 	publish(t, root, served)
-	// The module cache is fresh, so that nothing of this checkout is in it; what it needs of
-	// others is taken from the cache that is there, else downloaded.
+	// The module cache is new, so that it has no files of this checkout. Other modules are taken from
+	// the existing cache, or else downloaded.
 	env := []string{
 		"GOPROXY=" + fmt.Sprintf("file://%s,file://%s/cache/download,%s", served, goEnv(t, "GOMODCACHE"), goEnv(t, "GOPROXY")),
 		"GOMODCACHE=" + cache, "GONOSUMDB=" + module,
@@ -157,7 +157,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// run runs a command in a folder and returns what it prints.
+// run runs a command in a folder and returns its output.
 func run(t *testing.T, dir string, env []string, command ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMPI runs the ranks of package dist in processes that MPI's launchers start: Debian's Open MPI, and
-// Open MPI and MPICH of PyPI, where MPICH has the MPI standard's ABI too.
+// TestMPI runs the ranks of package dist in processes that MPI launchers start: Debian's Open MPI, and
+// PyPI's Open MPI and MPICH. The latter also has the MPI standard's ABI.
 func TestMPI(t *testing.T) {
 	root := wanted(t)
 	if _, err := exec.LookPath("mpirun.openmpi"); err != nil {

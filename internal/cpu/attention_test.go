@@ -153,7 +153,8 @@ func poisoned32(n int) []float32 {
 	return x
 }
 
-// sameFloats fails where bits differ. NaNs are all the same, except for those of poisoned32.
+// sameFloats fails the test if bits differ. All NaNs count as equal, except those of
+// poisoned32.
 func sameFloats(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	bits := func(v float32) uint32 {

@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// BenchmarkChain is ((x + y) z - x) max y, times 0.5, of 16 Mi elements.
+// BenchmarkChain measures ((x + y) z - x) max y, times 0.5, of 16 Mi elements.
 func BenchmarkChain(b *testing.B) {
 	for _, dt := range []dtype.DType{dtype.Float32, dtype.BFloat16} {
 		b.Run(dt.String(), func(b *testing.B) {

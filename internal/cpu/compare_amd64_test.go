@@ -13,7 +13,7 @@ import (
 )
 
 // TestVectorComparisons compares the vector comparisons with Go's operators, in every
-// form, at every length up to three vectors, and where operands are not aligned.
+// form, at every length up to three vectors, and for operands that are not aligned.
 func TestVectorComparisons(t *testing.T) {
 	if !vectorAVX {
 		t.Skip("no AVX2: there are no vector comparisons")

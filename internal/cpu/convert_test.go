@@ -74,7 +74,7 @@ func saturated(v float64, low, high int64) int64 {
 	return int64(v)
 }
 
-// signOf is 1, -1, 0 or NaN.
+// signOf returns 1, -1, 0 or NaN.
 func signOf(v float64) float64 {
 	switch {
 	case v > 0:

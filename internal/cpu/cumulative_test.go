@@ -58,10 +58,9 @@ func TestCumulativeAxes(t *testing.T) {
 	}
 }
 
-// TestCumulativeRounding multiplies and adds float16 numbers, of a line and of lines side by side, whose result is near the
-// middle of two of them. The product 1.8383789286 is 1.8388671875 (0x3f5b), and 1.837890625 (0x3f5a) where it is rounded to
-// float32 before. The sum 2049 + 2^-24 is 2050 (0x6801), and 2048 (0x6800) where it
-// is rounded before.
+// TestCumulativeRounding multiplies and adds float16 numbers of one line, and of adjacent lines, whose result is near the middle
+// of two float16. The product 1.8383789286 is 1.8388671875 (0x3f5b), or 1.837890625 (0x3f5a) if it is first rounded to float32.
+// The sum 2049 + 2^-24 is 2050 (0x6801), or 2048 (0x6800) if it is first rounded to float32.
 func TestCumulativeRounding(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -59,7 +59,8 @@ func TestHostDistributions(t *testing.T) {
 	}
 }
 
-// meanOff is how many deviations the mean of a sample is off.
+// meanOff returns the distance of the mean of a sample from its expected value, in standard
+// deviations.
 func meanOff(x []float64, mean, variance float64) float64 {
 	sum := 0.0
 	for _, v := range x {

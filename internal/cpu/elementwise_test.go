@@ -98,7 +98,7 @@ func closeComplex(got, want complex128, scale, tol float64) bool {
 
 var shapes = [][]int{{}, {0}, {1}, {2}, {15}, {600}, {4, 0}, {1, 9}, {17, 1}, {33, 70}, {3, 5, 64}, {2, 3, 2, 3, 2, 2, 2, 3}, {40, 3, 50}}
 
-// repeats is how many random layouts a test takes of each shape.
+// repeats returns the number of random layouts that a test tries for each shape.
 func repeats() int {
 	if testing.Short() {
 		return 1
@@ -148,7 +148,7 @@ func TestBinary(t *testing.T) {
 								}
 							}
 							if g := got.(complex128); !closeComplex(g, want, scale+2*tiny/tol, tol) {
-								// Products near the edge of the range may overflow on the way.
+								// Intermediate products near the end of the range may overflow.
 								if scale < 0x1p125 {
 									t.Fatalf("%v of %v %v with %v: %v, not %v", op, dt, a[i], b[i], got, want)
 								}
@@ -169,7 +169,7 @@ func TestBinary(t *testing.T) {
 	}
 }
 
-// TestComplexDivExtremes divides where squares of parts over- or underflow.
+// TestComplexDivExtremes divides numbers for which the squares of the parts overflow or underflow.
 func TestComplexDivExtremes(t *testing.T) {
 	for _, c := range []struct{ x, y, want complex128 }{
 		{complex(1e300, 1e300), complex(1e300, 1e300), 1},

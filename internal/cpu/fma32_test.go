@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestFMA32 compares fma32 with math/big, also where the sum rounded to float64 lies halfway between two float32, and where the
-// result is subnormal. It compares the bits.
+// TestFMA32 compares the bits of fma32 with math/big, including sums that, rounded to float64, lie halfway between two
+// float32, and subnormal results.
 func TestFMA32(t *testing.T) {
 	rng := testrand.New(t)
 	word := func() float32 {

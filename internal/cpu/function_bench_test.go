@@ -10,8 +10,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// BenchmarkFunctions times functions of 2^20 elements: of numbers between -1 and 1, or between 0 and 1 where the results of
-// negative ones are NaN.
+// BenchmarkFunctions times functions of 2^20 elements between -1 and 1, or between 0 and 1 if the results of negative
+// ones are NaN.
 func BenchmarkFunctions(b *testing.B) {
 	const n = 1 << 20
 	for _, op := range []expr.Op{expr.Asin, expr.Acos, expr.Atan, expr.Atan2, expr.Sin, expr.Cos, expr.Tan, expr.Pow, expr.Exp2, expr.Log2, expr.Log10, expr.Cbrt} {

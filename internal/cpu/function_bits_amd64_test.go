@@ -4,7 +4,7 @@ package cpu
 
 import "testing"
 
-// TestFunctionBitsAVX2 is TestFunctionBits without AVX-512.
+// TestFunctionBitsAVX2 is like TestFunctionBits, without AVX-512.
 func TestFunctionBitsAVX2(t *testing.T) {
 	if !smooth64AVX512 {
 		t.Skip("this processor has no AVX-512: TestFunctionBits has run the same code")

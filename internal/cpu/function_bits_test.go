@@ -77,8 +77,8 @@ func checkFunctionBits(t *testing.T) {
 	}
 }
 
-// functionRounds is the number of blocks that TestFunctionBits compares for a function: 1.5 million elements, with -short
-// 0.3 million.
+// functionRounds returns the number of blocks that TestFunctionBits compares for a function: 1.5 million elements, with
+// -short 0.3 million.
 func functionRounds() int {
 	if testing.Short() {
 		return 1000

@@ -14,9 +14,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// TestFunctions64 measures the error of the functions of float64 against the exact results that
-// package gpktest has, on the processor that the test runs on: a compiler may fuse what it
-// rounds here.
+// TestFunctions64 measures the errors of the float64 functions against the exact results of
+// package gpktest, on the processor that runs the test, because the compiler may fuse
+// operations there.
 func TestFunctions64(t *testing.T) {
 	text, err := os.ReadFile("../../gpktest/testdata/functions.txt")
 	if err != nil {

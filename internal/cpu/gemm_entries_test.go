@@ -38,7 +38,7 @@ func GemmComplex64(m, n, k int, a *complex64, ars, acs int, conjA bool, b *compl
 		Operand{Data: ptr(a), RS: ars, CS: acs, Conj: conjA}, Operand{Data: ptr(b), RS: brs, CS: bcs, Conj: conjB}, c, crs)
 }
 
-// GemmComplex128 is GemmComplex64 in float64.
+// GemmComplex128 is like GemmComplex64, in float64.
 func GemmComplex128(m, n, k int, a *complex128, ars, acs int, conjA bool, b *complex128, brs, bcs int, conjB bool, c *complex128, crs int) {
 	gemmComplex(use64, use.c128, use.joinC128, m, n, k,
 		Operand{Data: ptr(a), RS: ars, CS: acs, Conj: conjA}, Operand{Data: ptr(b), RS: brs, CS: bcs, Conj: conjB}, c, crs)
@@ -50,7 +50,7 @@ func Gemm32(m, n, k int, a *float32, ars, acs int, b *float32, brs, bcs int, c *
 	gemmPlain(use32, m, n, k, Operand{Data: ptr(a), RS: ars, CS: acs}, Operand{Data: ptr(b), RS: brs, CS: bcs}, c, crs, nil)
 }
 
-// Gemm64 is Gemm32 in float64.
+// Gemm64 is like Gemm32, in float64.
 func Gemm64(m, n, k int, a *float64, ars, acs int, b *float64, brs, bcs int, c *float64, crs int) {
 	gemmPlain(use64, m, n, k, Operand{Data: ptr(a), RS: ars, CS: acs}, Operand{Data: ptr(b), RS: brs, CS: bcs}, c, crs, nil)
 }

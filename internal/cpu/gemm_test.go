@@ -267,7 +267,7 @@ func testMicroKernel[T floating](t *testing.T, v *variant[T], rng *rand.Rand) {
 			if v.mulHalf == nil {
 				continue
 			}
-			// Each half has mul's bits, whatever they are, and writes nothing beside it.
+			// Each half has the same bits as mul's result, and writes no other elements.
 			for _, x := range [][]T{a, b, want} {
 				for i := range x {
 					x[i] = T(rng.NormFloat64())
@@ -627,8 +627,8 @@ func TestEpilogue(t *testing.T) {
 	})
 }
 
-// TestActivations checks that the fast activations agree with the exact ones to 4e-9, and are
-// equal where those are not finite.
+// TestActivations checks that the fast activations agree with the exact ones to 4e-9, and that
+// results which are not finite are equal.
 func TestActivations(t *testing.T) {
 	for act := ActNone; act <= ActSiLU; act++ {
 		for x := -40.0; x <= 40; x += 1.0 / 512 {

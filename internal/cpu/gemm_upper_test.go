@@ -9,7 +9,7 @@ import (
 )
 
 // TestGemmUpper compares the elements on and above the diagonal with those of the whole product, bit by
-// bit. Of those below, large products leave some as they are.
+// bit. Large products leave some elements below the diagonal unchanged.
 func TestGemmUpper(t *testing.T) {
 	rng := testrand.New(t)
 	for _, c := range []struct{ m, n, k int }{{1, 1, 5}, {7, 9, 3}, {100, 100, 70}, {301, 301, 40}, {65, 200, 3000}, {200, 65, 1000}, {513, 513, 900}} {

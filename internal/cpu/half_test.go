@@ -25,9 +25,9 @@ func halves32() []float32 {
 	return x
 }
 
-// nearestHalf rounds a finite v to the nearest half, to even at ties, by its
-// definition: p digits, exponents from least on, infinity from the middle
-// between the largest and what would follow it.
+// nearestHalf rounds a finite v to the nearest half, to even at ties, by definition: p
+// digits, exponents from least on, and infinity from the middle between the largest number
+// and the one that would follow.
 func nearestHalf(v float64, dt dtype.DType) float64 {
 	digits, least, limit := 11, -24, 65520.0
 	if dt == dtype.BFloat16 {

@@ -28,7 +28,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// testVariants takes vectors of at least so many elements.
+// testVariants tests vectors of at least that many elements.
 func testVariants(t *testing.T, least int) {
 	t.Helper()
 	for _, v := range variants32 {
@@ -129,7 +129,7 @@ func testOverlaps[T float32 | float64](t *testing.T, name string, unit float64, 
 	}
 }
 
-// wanted are the elements that Overlaps must write.
+// wanted returns the elements that Overlaps must write.
 func wanted[T any](v []T, upper bool, n int) (out []T) {
 	for i, x := range v {
 		if !upper || i%n >= i/n {

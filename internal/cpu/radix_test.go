@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestSortKeys compares with a comparison sort: keys that differ in their upper, lower or few bits, in long runs of
-// equal upper bits, and at the lengths where the way of sorting changes.
+// TestSortKeys compares with a comparison sort: keys that differ in their upper bits, lower bits or few bits, in long
+// runs of equal upper bits, and at the lengths at which the algorithm changes.
 func TestSortKeys(t *testing.T) {
 	rng := testrand.New(t)
 	for _, n := range []int{2, shortSort, shortSort + 1, 1000, wideDigits - 1, wideDigits, 30000} {
@@ -69,7 +69,8 @@ func testSortKeys[K key](t *testing.T, x []K) {
 	}
 }
 
-// TestSortNetwork sorts every number of keys that one sorting network takes, and checks that nothing behind them is written.
+// TestSortNetwork sorts every number of keys that one sorting network supports, and checks that nothing after them is
+// written.
 func TestSortNetwork(t *testing.T) {
 	if !vectorAVX512 {
 		t.Skip("NOT RUN: this processor has no AVX-512, which the assembly under test needs")

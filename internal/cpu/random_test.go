@@ -175,7 +175,8 @@ func TestUniformIntegers(t *testing.T) {
 func TestUniformBelow(t *testing.T) {
 	const n = 1 << 16
 	x := make([]uint16, n)
-	// bfloat16 in [1, 1.0078125 + 2^-7): two values, of which the upper would round up.
+	// The interval of bfloat16 is [1, 1.0078125 + 2^-7). It has two values, and the upper
+	// one would be rounded up.
 	if err := Uniform(dtype.BFloat16, n, 1, 0, floats(1, 0x1p-6, 1+0x1p-7), unsafe.Pointer(&x[0])); err != nil {
 		t.Fatal(err)
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// sums adds in order, in compensated float64 (Kahan) and exactly for integers,
-// and the absolute values beside it.
+// sums sums terms in order: exactly for integers, otherwise in compensated float64 (Kahan). It also sums
+// the absolute values.
 type sums struct {
 	c, rest complex128
 	abs     float64
@@ -211,7 +211,7 @@ func TestSumTree(t *testing.T) {
 	}
 }
 
-// TestSumLong is the accuracy that Reduce promises.
+// TestSumLong checks the accuracy that Reduce promises.
 func TestSumLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("1e8 elements")

@@ -43,7 +43,7 @@ var smoothOps = []struct {
 	{expr.Rsqrt, 0.51, 0.6, 0, 10, true},
 }
 
-// ulps32 is how far a float32 is from want, in its units of the last place.
+// ulps32 returns the distance of a float32 from want, in units of its last place.
 func ulps32(got float32, want float64) float64 {
 	switch {
 	case want != want:

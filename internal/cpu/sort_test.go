@@ -35,8 +35,8 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestSortLines compares with a sort by comparison, at the lengths where the way of
-// sorting changes and with several goroutines.
+// TestSortLines compares with a comparison sort, at the lengths at which the algorithm
+// changes and with several goroutines.
 func TestSortLines(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	rng := testrand.New(t)

@@ -164,7 +164,7 @@ func randomElement(rng *rand.Rand, t dtype.DType) any {
 	return convertValue(one(), t)
 }
 
-// put stores what load or an operation gave, which must be of t's domain.
+// put stores a value of load or of an operation, which must be of t's domain.
 func put(t dtype.DType, p unsafe.Pointer, v any) {
 	switch t {
 	case dtype.Float32:

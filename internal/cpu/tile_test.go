@@ -182,7 +182,7 @@ func samples(rng *rand.Rand, n int) (s []int) {
 	return s
 }
 
-// tileElement is element i of a chain.
+// tileElement returns element i of a chain.
 func tileElement[T float32 | float64](p *expr.Program, leaves []ChainLeaf, numbers []T, shape []int, i int) T {
 	row, column := 0, i
 	if len(shape) == 2 {

@@ -142,9 +142,8 @@ func TestClosedJobTurnsWorkersAway(t *testing.T) {
 	}
 }
 
-// TestParallelInBubble shares workers between a bubble of synctest and callers
-// outside it. Package runtime ends the program where a bubble's channel or
-// WaitGroup is used outside.
+// TestParallelInBubble shares workers between a bubble of synctest and callers outside it.
+// The runtime ends the program if a channel or WaitGroup of a bubble is used outside.
 func TestParallelInBubble(t *testing.T) {
 	old := runtime.GOMAXPROCS(4)
 	defer runtime.GOMAXPROCS(old)

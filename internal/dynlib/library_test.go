@@ -71,8 +71,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFirst opens the C library, which this program has loaded: a folder's first name counts, and
-// what load refuses is passed over.
+// TestFirst opens the C library, which this program has loaded. The first name in a folder is
+// tried first, and libraries that load refuses are passed over.
 func TestFirst(t *testing.T) {
 	if err := cutlass.Built(); err != nil {
 		t.Skipf("no libraries are opened: %v", err)

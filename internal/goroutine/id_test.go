@@ -57,7 +57,8 @@ func BenchmarkID(b *testing.B) {
 	}
 }
 
-// BenchmarkPrinted is what ID costs without the runtime's record, below 15 frames.
+// BenchmarkPrinted measures ID without the runtime's record, for stacks of less than 15
+// frames.
 func BenchmarkPrinted(b *testing.B) {
 	deep(15, func() {
 		for b.Loop() {

@@ -119,7 +119,7 @@ func TestCalls(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSplit splits four ranks into communicators in reverse order, and leaves one rank in none.
+// TestSplit splits four ranks into communicators in reverse order; one rank is in none.
 func TestSplit(t *testing.T) {
 	fake(t)
 	var wg sync.WaitGroup
@@ -213,7 +213,7 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestVersion checks which versions are used, and that a library that is not NCCL is none.
+// TestVersion checks which versions are accepted, and that a library other than NCCL is refused.
 func TestVersion(t *testing.T) {
 	fake(t)
 	t.Setenv("GPK_FAKE_NCCL_VERSION", "22605")

@@ -151,8 +151,8 @@ func TestQueuedSkipped(t *testing.T) {
 	}
 }
 
-// TestQueuedAbort aborts a communicator while the queue makes a call that waits for a rank, and more calls wait
-// behind it. The queue goes on without them.
+// TestQueuedAbort aborts a communicator while the queue makes a call that waits for a rank, with more calls queued
+// after it. The queue continues without them.
 func TestQueuedAbort(t *testing.T) {
 	fake(t)
 	cs, call, result := pair(t)

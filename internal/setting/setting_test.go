@@ -2,7 +2,7 @@ package setting
 
 import "testing"
 
-// TestParse tries what turns something on, what off, and what is no switch.
+// TestParse parses texts that switch something on or off, and invalid ones.
 func TestParse(t *testing.T) {
 	for want, texts := range map[bool][]string{
 		true:  {"1", "t", "T", "true", "TRUE", "y", "yes", "Yes", "on", " ON "},

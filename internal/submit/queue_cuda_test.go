@@ -357,7 +357,7 @@ func threads(t *testing.T) (n int) {
 	return n
 }
 
-// BenchmarkPush measures what a call costs the caller while the thread is idle.
+// BenchmarkPush measures the caller's time of a call while the thread is idle.
 func BenchmarkPush(b *testing.B) {
 	q := New(Always)
 	defer q.Close()

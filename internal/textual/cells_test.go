@@ -13,7 +13,7 @@ import (
 	"github.com/gpk-go/gpk/dtype/bfloat16"
 )
 
-// encoded is elements as they lie in memory.
+// encoded returns the elements as bytes in memory.
 func encoded[T dtype.Elem](t *testing.T, data ...T) []byte {
 	t.Helper()
 	raw, err := binary.Append(nil, binary.NativeEndian, data)
@@ -23,7 +23,7 @@ func encoded[T dtype.Elem](t *testing.T, data ...T) []byte {
 	return raw
 }
 
-// TestCells compares with what NumPy prints for each type, and with package fmt.
+// TestCells compares with NumPy's output for each type, and with package fmt.
 func TestCells(t *testing.T) {
 	for _, c := range []struct {
 		dt     dtype.DType

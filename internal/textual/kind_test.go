@@ -62,7 +62,7 @@ func TestShortestHalves(t *testing.T) {
 	}
 }
 
-// notShortest says what is wrong with a text of x, and nothing if nothing is.
+// notShortest returns the reason why a text is not the shortest one for x, or "" if it is.
 func notShortest(text string, x *big.Rat, inside func(*big.Rat) bool) string {
 	got, _ := new(big.Rat).SetString(text)
 	if !inside(got) {

@@ -25,7 +25,7 @@ extern "C" __global__ void axpy(float a, const float* x, float* y, long long n) 
 	if (i < n) y[i] += a * x[i];
 }`
 
-// launched is what a fake device was asked to start.
+// launched is a launch that a fake device has recorded.
 type launched struct {
 	kernel string
 	launch device.Launch
@@ -170,8 +170,8 @@ func TestKernelErrors(t *testing.T) {
 	_ = d
 }
 
-// TestKernelWrites checks that views see what a kernel writes, and that the same
-// source gives the same code.
+// TestKernelWrites checks that views have the elements that a kernel writes, and that the
+// same source gives the same code.
 func TestKernelWrites(t *testing.T) {
 	var log []launched
 	fakeGPU(t, &log)

@@ -47,7 +47,7 @@ var held = map[gpk.DType]func(bits []int64) (apache.Array, any){
 	gpk.Bool:   maker(array.NewBooleanBuilder, func(v int64) bool { return v < 0 }),
 }
 
-// builder is what Arrow's builders of elements of type T have in common.
+// builder is the common interface of Arrow's builders of elements of type T.
 type builder[T any] interface {
 	AppendValues(v []T, valid []bool)
 	NewArray() apache.Array

@@ -21,7 +21,7 @@ import (
 
 var gpu *device.Device
 
-// TestMain fails where there is no GPU: nothing here says anything without one.
+// TestMain fails if there is no GPU, because all tests here need one.
 func TestMain(m *testing.M) {
 	var err error
 	if gpu, err = device.Open("cuda"); err != nil {
@@ -192,7 +192,8 @@ func TestStreams(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Read by gpk behind cu's write, without waiting in between.
+			// gpk reads the memory on the stream on which cu writes it, without a wait in
+			// between.
 			b := a.Add(1)
 			q, err := Ptr(b)
 			if err != nil {

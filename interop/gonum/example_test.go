@@ -23,7 +23,7 @@ func Example() {
 	// ⎣32  77⎦
 }
 
-// The result of an expression lands in gonum's memory, with no copy on the way.
+// The result of an expression is written to gonum's memory without a copy.
 func ExampleShareGeneral() {
 	g := blas64.General{Rows: 2, Cols: 2, Stride: 3, Data: []float64{1, 2, -1, 3, 4, -1}}
 	a := gonum.ShareGeneral(g)

@@ -78,8 +78,8 @@ func testGeneral[T number, G General, V Vector](t *testing.T) {
 			t.Fatalf("%v: ToGeneral: %+v, want %v", s, b, want)
 		}
 
-		// Shared: a write on either side is seen on the other, and what lies
-		// between the rows stays.
+		// Shared: each side sees the other's writes, and the elements between the rows do
+		// not change.
 		before := slices.Clone(data)
 		shared := ShareGeneral(g)
 		if err := gpk.Into(shared, a.Add(a)); err != nil {
@@ -245,7 +245,7 @@ func TestCMat(t *testing.T) {
 	}
 }
 
-// TestBLAS has gonum write what gpk reads.
+// TestBLAS lets gonum write elements that gpk reads.
 func TestBLAS(t *testing.T) {
 	r := testrand.New(t)
 	a, b := gpk.FromSlice(normal(r, 6), 2, 3), gpk.FromSlice(normal(r, 12), 3, 4)

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestIntoMatOfItself transposes a matrix in place: what is read lies where it is
-// written.
+// TestIntoMatOfItself transposes a matrix in place: the source is the destination.
 func TestIntoMatOfItself(t *testing.T) {
 	m := mat.NewDense(3, 3, []float64{1, 2, 3, 4, 5, 6, 7, 8, 9})
 	want := mat.DenseCopyOf(m.T())

@@ -142,7 +142,7 @@ func TestBLASPanics(t *testing.T) {
 // gpk's BLAS the one in use.
 var suites = []struct{ dir, pkg string }{{"mat", "mat_test"}, {"lapack/gonum", "gonum_test"}}
 
-// TestSuites runs the tests of gonum's packages mat and lapack/gonum on gpk's BLAS, where
+// TestSuites runs the tests of gonum's packages mat and lapack/gonum on gpk's BLAS, if
 // GPK_GONUM_SUITES is set. They are compiled from a copy of gonum's source.
 func TestSuites(t *testing.T) {
 	if os.Getenv("GPK_GONUM_SUITES") == "" {

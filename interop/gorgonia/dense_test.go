@@ -58,8 +58,8 @@ func testDense[T gpk.Elem](t *testing.T) {
 				t.Errorf("ToDense: %v %v %v, want %v [%d %d] %v", d.Dtype(), d.Shape(), d.Data(), x.Dtype(), m, n, want)
 			}
 
-			// Other values into a tensor of the same layout: they arrive, and
-			// what lies between them stays.
+			// Other values into a tensor of the same layout: they are stored, and the
+			// elements between them do not change.
 			y := newMatrix(t, layout, m, n, value)
 			kept := slices.Clone(y.base)
 			if err := IntoDense(y.Dense, a); err != nil {
@@ -92,8 +92,8 @@ func testDense[T gpk.Elem](t *testing.T) {
 	})
 }
 
-// TestAxes covers what a matrix cannot show: three axes in every order, axes
-// of length 1, vectors of every form, and views of views.
+// TestAxes covers shapes that a matrix does not have: three axes in every order, axes of
+// length 1, vectors of every form, and views of views.
 func TestAxes(t *testing.T) {
 	r := testrand.New(t)
 	cube := func() (*tensor.Dense, []float64) {

@@ -271,8 +271,8 @@ func TestThroughTensor(t *testing.T) {
 	compare(t, func(i, j int) float64 { return z.Data().([]float64)[i*3+j] }, x, y)
 }
 
-// TestMinSize checks who multiplies: gpk shows by what its CPU device
-// allocates.
+// TestMinSize checks which of the two multiplies: the allocations of the CPU device show
+// whether gpk does.
 func TestMinSize(t *testing.T) {
 	cpu := devicetest.CPU(t)
 	r := testrand.New(t)
@@ -305,7 +305,7 @@ func TestMinSize(t *testing.T) {
 	}
 }
 
-// TestDevice checks where the engine goes, with a device that is none.
+// TestDevice checks the device of the engine, including one that does not exist.
 func TestDevice(t *testing.T) {
 	cpu := devicetest.CPU(t)
 	elsewhere := new(device.Device)

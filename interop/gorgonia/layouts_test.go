@@ -59,8 +59,8 @@ func wide[T gpk.Elem](v T) complex128 {
 	panic(fmt.Sprintf("no number: %T", v))
 }
 
-// matrix is a tensor of some layout with what it stands for: element (i, j)
-// is base[place(i, j)].
+// matrix is a tensor of some layout with its expected elements: element (i, j) is
+// base[place(i, j)].
 type matrix[T gpk.Elem] struct {
 	*tensor.Dense
 	base  []T
@@ -73,8 +73,8 @@ func (x matrix[T]) at(i, j int) T { return x.base[x.place(i, j)] }
 // layoutNames are the layouts that a matrix can be made in.
 var layoutNames = []string{"row-major", "transposed", "column-major", "column-major transposed", "inner block", "inner block transposed", "every second row", "every third column"}
 
-// newMatrix makes an m x n matrix. The places follow from what the tensor
-// package documents of each operation, not from its strides.
+// newMatrix makes an m x n matrix. The places follow from the tensor package's
+// documentation of each operation, not from its strides.
 func newMatrix[T gpk.Elem](t *testing.T, layout string, m, n int, value func() T, opts ...tensor.ConsOpt) matrix[T] {
 	t.Helper()
 	build := func(rows, cols int) ([]T, *tensor.Dense) {

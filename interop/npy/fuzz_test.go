@@ -10,8 +10,8 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// FuzzHeader reads any text as a header's dictionary; what is understood is
-// written again as NumPy would and means the same.
+// FuzzHeader reads any text as a header's dictionary. A header that is accepted is
+// written again as NumPy would, with the same meaning.
 func FuzzHeader(f *testing.F) {
 	for _, s := range []string{
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }", `{"shape":(),"fortran_order":True,"descr":"|b1"}`, "{'descr': '>c16', 'fortran_order': False, 'shape': (3L,), }\n",

@@ -320,8 +320,8 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// FuzzRead reads anything: no panic, no more memory than the input allows, and
-// what was read is written and read again.
+// FuzzRead reads any input: it does not panic, uses no more memory than the input allows,
+// and an array that was read can be written and read again.
 func FuzzRead(f *testing.F) {
 	names, err := filepath.Glob("testdata/*.np?")
 	if err != nil || len(names) == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// agree has npyio read what this package writes, and this package what npyio
-// writes, of n random elements.
+// agree makes npyio read this package's output, and this package npyio's output, for n
+// random elements.
 func agree[T gpk.Elem](t *testing.T, name string, n int, draw func() T) {
 	t.Helper()
 	want := make([]T, n)

@@ -16,7 +16,7 @@ import (
 	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
-// line is the place of its caller.
+// line returns the position of its caller.
 func line() string {
 	_, file, n, _ := runtime.Caller(1)
 	return fmt.Sprintf("npy/%s:%d", filepath.Base(file), n)
@@ -57,7 +57,7 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// zeros is a stream of zeros after a header, and says how far it was read.
+// zeros is a stream of zeros after a header, which records how far it was read.
 type zeros struct {
 	head []byte
 	n    int

@@ -43,7 +43,7 @@ func BenchmarkDeviceLoadAll(b *testing.B) {
 	}
 }
 
-// BenchmarkDevicePinned copies 512 MiB of pinned memory to a GPU, which is what LoadAll is measured by.
+// BenchmarkDevicePinned copies 512 MiB of pinned memory to a GPU, the upper limit for LoadAll.
 func BenchmarkDevicePinned(b *testing.B) {
 	dev := benchGPU(b)
 	s, free, err := gpk.Pinned[float32](benchBytes / 4)

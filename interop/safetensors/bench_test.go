@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// benchBytes is the size of what is loaded: 64 tensors of 8 MiB.
+// benchBytes is the size of the file to load: 64 tensors of 8 MiB.
 const benchBytes = 512 << 20
 
 func benchFile(b *testing.B) string {
@@ -72,7 +72,7 @@ func BenchmarkEach(b *testing.B) {
 	}
 }
 
-// BenchmarkCopy is what memory does: 512 MiB from one slice to another.
+// BenchmarkCopy measures copies of 512 MiB from one slice to another, for comparison.
 func BenchmarkCopy(b *testing.B) {
 	src, dst := make([]byte, benchBytes), make([]byte, benchBytes)
 	copy(src, dst) // the pages are there

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkMapped is what LoadAll would be if it mapped the file: the same copies out of
-// a mapping. See doc.go and docs/adr/0014.
+// BenchmarkMapped measures LoadAll as if it mapped the file: the same copies from a
+// mapping. See doc.go and docs/adr/0014.
 func BenchmarkMapped(b *testing.B) {
 	path, dev := benchFile(b), device.Default()
 	if dev.Kind() != device.CPU {

@@ -35,7 +35,7 @@ func largeFile(t testing.TB) (path string, want map[string]*gpk.Array) {
 	return path, want
 }
 
-// TestGPU loads by way of pinned memory, which Close gives back.
+// TestGPU loads through pinned memory, which Close frees.
 func TestGPU(t *testing.T) {
 	path, want := largeFile(t)
 	devices := []*device.Device{fakeGPU(1 << 30)}

@@ -39,7 +39,7 @@ func same(t testing.TB, a, b *gpk.Array) bool {
 	return a.DType() == b.DType() && slices.Equal(a.Shape(), b.Shape()) && bytes.Equal(arraytest.Bytes(t, a), arraytest.Bytes(t, b))
 }
 
-// reference is what make.py writes to types.safetensors.
+// reference returns the arrays that make.py writes to types.safetensors.
 func reference() map[string]*gpk.Array {
 	numbers := gpk.FromSlice([]float32{0, 1, 2, 3, 4, 100}, 2, 3)
 	half := make([]float16.Float16, 6)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// FuzzHeader reads any bytes as a file; what is understood means the same to
+// FuzzHeader reads any bytes as a file. A header that is accepted means the same to
 // encoding/json, covers the file, and means the same when it is written again.
 func FuzzHeader(f *testing.F) {
 	for _, path := range []string{"testdata/types.safetensors", "testdata/other.safetensors", "testdata/none.safetensors", "testdata/model/model.safetensors"} {
@@ -75,7 +75,7 @@ func FuzzHeader(f *testing.F) {
 	})
 }
 
-// FuzzIndex reads any text as an index; what is understood means the same to
+// FuzzIndex reads any text as an index. An index that is accepted means the same to
 // encoding/json, and names files of the folder.
 func FuzzIndex(f *testing.F) {
 	text, err := os.ReadFile("testdata/sharded/" + modelIndex)

@@ -16,13 +16,13 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// file is a header and n bytes behind it.
+// file returns a header followed by n bytes.
 func file(header string, n int) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	return append(append(b, header...), make([]byte, n)...)
 }
 
-// tensorOf is the header of a file with one tensor.
+// tensorOf returns the header of a file with one tensor.
 func tensorOf(description string) string { return `{"x":` + description + `}` }
 
 func write1(t testing.TB, name string, content []byte) string {

@@ -84,7 +84,7 @@ func TestPythonRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Every file with one bit turned, behind its length, in one file.
+	// Every file with one bit flipped, after its length, in one file.
 	var all []byte
 	var here []bool
 	path := filepath.Join(t.TempDir(), "x.safetensors")

@@ -33,7 +33,7 @@ func (c *counter) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-// axes returns up to four random lengths, of which few are 0.
+// axes returns up to four random lengths, a few of which are 0.
 func axes(r *rand.Rand) []int {
 	shape := make([]int, 1+r.IntN(4))
 	for i := range shape {

@@ -38,8 +38,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestClasses rounds shapes up, and pads packed texts: what is added is at most an eighth of the
-// tokens, or less than 8, holds texts of few tokens, and leaves the texts as they are.
+// TestClasses rounds shapes up, and pads packed texts. The padding is at most an eighth of the
+// tokens, or less than 8, consists of short texts, and does not change the texts.
 func TestClasses(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

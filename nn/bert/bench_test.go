@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
-// BenchmarkEmbedTokens is mostly the host's time: the model is tiny.
+// BenchmarkEmbedTokens measures mostly the host's time, because the model is tiny.
 func BenchmarkEmbedTokens(b *testing.B) {
 	for _, graphs := range []bool{false, true} {
 		b.Run(fmt.Sprintf("graphs=%v", graphs), func(b *testing.B) {

@@ -5,12 +5,13 @@ func (e *Encoder) SetLimits(batchTokens, windowTexts int) {
 	e.batchTokens, e.windowTexts = batchTokens, windowTexts
 }
 
-// UseGraphs has an encoder make graphs, so many at most and of so many bytes together, on a CPU too.
+// UseGraphs makes an encoder use graphs, at most that many and of at most that many bytes together,
+// on a CPU too.
 func (e *Encoder) UseGraphs(most int, bytes int64) {
 	e.graphs.on, e.graphs.most, e.graphs.bytes = true, most, bytes
 }
 
-// Graphs returns how many graphs an encoder has, and whether it makes any.
+// Graphs returns the number of an encoder's graphs, and whether it makes graphs.
 func (e *Encoder) Graphs() (n int, on bool) {
 	e.graphs.mu.Lock()
 	defer e.graphs.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
-// randomTexts are n texts of up to most tokens.
+// randomTexts returns n texts of up to most tokens.
 func randomTexts(rng *rand.Rand, n, most int) [][]int32 {
 	texts := make([][]int32, n)
 	for i := range texts {

@@ -11,8 +11,9 @@ import (
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
-// TestMutated sets every field of the configuration files to null, another type, and what is too large or
-// negative. Either the error names file and field, or the field has a default, or the value is another valid one.
+// TestMutated sets every field of the configuration files to null, to another type, and to a value that is too
+// large or negative. Either the error names file and field, or the field has a default, or the value is another
+// valid one.
 func TestMutated(t *testing.T) {
 	m := newTiny(t, seeded(t), "")
 	m.write(t, "1_Pooling/config.json", `{"word_embedding_dimension": 12, "pooling_mode_cls_token": false, "pooling_mode_mean_tokens": true, "pooling_mode_max_tokens": false}`)

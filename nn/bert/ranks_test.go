@@ -50,7 +50,7 @@ func words(rng *rand.Rand, n int) []string {
 	return texts
 }
 
-// identical returns an error that says where the bits of embeddings differ.
+// identical returns an error that names the first embeddings with different bits.
 func identical(got, want [][]float32) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d embeddings of %d texts", len(got), len(want))

@@ -77,7 +77,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkShort is one sentence a call.
+// BenchmarkShort embeds one sentence per call.
 func BenchmarkShort(b *testing.B) {
 	const text = "A man is eating food, and the other one isn't."
 	for _, kind := range fixtures {

@@ -30,7 +30,7 @@ func readJSON(t testing.TB, to any, path ...string) {
 	}
 }
 
-// fixtureTexts are the texts whose ids the library has recorded.
+// fixtureTexts returns the texts whose ids the library has recorded.
 func fixtureTexts(t testing.TB) (texts []string) {
 	readJSON(t, &texts, "testdata", "texts.json")
 	return texts

@@ -61,7 +61,7 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// compareWith reads the cases of a folder and fails where the ids or the texts differ.
+// compareWith reads the cases of a folder and fails if ids or texts differ.
 func compareWith(t *testing.T, dir string) {
 	k, err := Load(dir)
 	if err != nil {

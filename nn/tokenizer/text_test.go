@@ -53,7 +53,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// randomText is valid UTF-8 of all kinds of code points.
+// randomText returns valid UTF-8 with all kinds of code points.
 func randomText(r *rand.Rand) string {
 	var b strings.Builder
 	for range r.IntN(40) {

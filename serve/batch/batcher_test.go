@@ -43,7 +43,7 @@ func (r *recorder) sizes() []int {
 	return n
 }
 
-// callers has n goroutines call Do with their numbers, and returns what each got.
+// callers calls Do in n goroutines with their numbers, and returns their results.
 func callers[Out any](ctx context.Context, b *Batcher[int, Out], n int) (outs []Out, errs []error) {
 	outs, errs = make([]Out, n), make([]error, n)
 	var wg sync.WaitGroup
@@ -91,7 +91,7 @@ func TestLaunches(t *testing.T) {
 }
 
 // TestOrder checks that f gets items in the order of their arrival, and that without a
-// linger a batch is what arrived while the one before it ran.
+// linger a batch holds the items that arrived while the previous one ran.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r recorder
@@ -173,8 +173,8 @@ func TestFunctionErrors(t *testing.T) {
 	}
 }
 
-// TestPanicError checks what a caller learns of a panic, and that a function which ends
-// its goroutine leaves no caller behind.
+// TestPanicError checks the error of callers after a panic, and that a function which
+// ends its goroutine does not leave a caller waiting.
 func TestPanicError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := New(func(_ context.Context, in []int) ([]int, error) {
@@ -278,7 +278,7 @@ func TestLeaveRunning(t *testing.T) {
 	})
 }
 
-// TestCrowd has many callers in real time, some of which leave, and looks at goroutines.
+// TestCrowd runs many callers in real time, some of which leave, and counts goroutines.
 func TestCrowd(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %#x", seed)

@@ -16,8 +16,8 @@ import (
 	"github.com/gpk-go/gpk/serve/monitor"
 )
 
-// scrape returns what Prometheus is told. The registry checks that what is collected is
-// what was described.
+// scrape returns the metrics in Prometheus's text format. The registry checks that they
+// match their descriptions.
 func scrape(t *testing.T, collectors ...prometheus.Collector) string {
 	t.Helper()
 	reg := prometheus.NewPedanticRegistry()
@@ -34,7 +34,7 @@ func scrape(t *testing.T, collectors ...prometheus.Collector) string {
 	return w.Body.String()
 }
 
-// expect checks that the lines are among what was scraped.
+// expect checks that the lines are in the text.
 func expect(t *testing.T, scraped string, lines ...string) {
 	t.Helper()
 	for _, line := range lines {

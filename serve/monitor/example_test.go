@@ -38,7 +38,7 @@ func Example() {
 	// true false
 }
 
-// Leaks names the line that allocates what is never freed.
+// Leaks names the line that allocates buffers which are never freed.
 func ExampleMonitor_Leaks() {
 	d, err := device.Open("cpu")
 	if err != nil {

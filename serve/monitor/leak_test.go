@@ -51,14 +51,14 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// TestLeakEnds has a program that grows and then stays as it is.
+// TestLeakEnds runs a program that grows and then stays constant.
 func TestLeakEnds(t *testing.T) {
 	f, m := newFake(Options{})
 	for i := range 1000 {
 		f.memory.InUse = 100 + int64(min(i, 60))
 		m.Snapshot()
-		// 160 is more than a fifth above what was in use until second 33. A window may be
-		// up to 3 s too long.
+		// 160 is more than a fifth above the bytes in use until second 33. A window may
+		// be up to 3 s too long.
 		if found := len(m.Leaks()) == 1; found != (i >= 300 && i <= 333) && i != 334 && i != 335 {
 			t.Fatalf("second %d: a leak %v", i, found)
 		}
@@ -66,7 +66,7 @@ func TestLeakEnds(t *testing.T) {
 	}
 }
 
-// TestGarbage grows by what the program has dropped, which a collection finds.
+// TestGarbage grows by dropped arrays, which a collection finds.
 func TestGarbage(t *testing.T) {
 	f, m := newFake(Options{})
 	f.memory.InUse = 100

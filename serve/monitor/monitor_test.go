@@ -58,7 +58,7 @@ func (f *fake) now() (t time.Time) {
 	return t
 }
 
-// used sets the figures to so many bytes of 1000.
+// used sets the figures to n bytes in use of 1000.
 func (f *fake) used(n int64) { f.locked(func() { f.memory = Memory{Total: 1000, Free: 1000 - n} }) }
 
 func newFake(o Options) (*fake, *Monitor) {

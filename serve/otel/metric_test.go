@@ -19,7 +19,7 @@ import (
 	"github.com/gpk-go/gpk/serve/otel"
 )
 
-// reading is a meter, and what was registered with it.
+// reading is a meter with its registered instruments.
 type reading struct {
 	metric.Meter
 	reader *sdk.ManualReader
@@ -102,7 +102,7 @@ func expect(t *testing.T, got, want map[string]float64) {
 	}
 }
 
-// registered fails the test where a registration did not succeed.
+// registered fails the test if a registration did not succeed.
 func registered(t *testing.T) func(metric.Registration, error) metric.Registration {
 	return func(r metric.Registration, err error) metric.Registration {
 		t.Helper()

@@ -98,7 +98,7 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceOfProfile writes what a profile has recorded, and opens spans of both kinds.
+// TestTraceOfProfile exports the report of a profile, and opens spans of both kinds.
 func TestTraceOfProfile(t *testing.T) {
 	tracer, exported := newTracer(t)
 	p, err := profile.Start(profile.Options{})

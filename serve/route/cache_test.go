@@ -149,7 +149,7 @@ func rampOf(n int) (points [][2]float64) {
 	return points
 }
 
-// TestNoRegularFile has a folder where the file should be.
+// TestNoRegularFile puts a folder in the place of the file.
 func TestNoRegularFile(t *testing.T) {
 	f := fakeFile(t)
 	if err := os.MkdirAll(f.path, 0o700); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
-// fakes are a CPU and a GPU that are asked for nothing but what they are.
+// fakes returns a CPU and a GPU of which only the kind is used.
 func fakes() (host, gpu *device.Device) {
 	return devicetest.NewFake(device.Info{Name: "a CPU", Kind: device.CPU}, device.Capabilities{}),
 		devicetest.NewFake(device.Info{Name: "a GPU", Kind: device.CUDA, TotalMemory: 1 << 30, Driver: "580.1"}, device.Capabilities{})
@@ -47,7 +47,7 @@ func fakeTables() tables {
 	return t
 }
 
-// onlyCPU are the tables of a machine without a GPU.
+// onlyCPU returns the tables of a machine without a GPU.
 func (t tables) onlyCPU() tables {
 	out := tables{}
 	for _, name := range wanted(false) {
@@ -105,8 +105,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestStay has a GPU that takes more and more time, beside a CPU that takes 1 us with the
-// copy.
+// TestStay tests a GPU that becomes slower and slower, and a CPU that takes 1 us including
+// the copy.
 func TestStay(t *testing.T) {
 	for _, c := range []struct {
 		gpu    float64
@@ -126,7 +126,7 @@ func TestStay(t *testing.T) {
 	}
 }
 
-// TestMemory has a CPU that is faster, and little memory, or nobody who knows.
+// TestMemory tests a faster CPU with little free memory, or with an unknown amount.
 func TestMemory(t *testing.T) {
 	m := fakeModel(1000)
 	small := Op{Name: "Add", Bytes: 801, DType: dtype.Float32}
@@ -201,7 +201,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// TestThinProducts are bound by the bytes that they read.
+// TestThinProducts tests products that are bound by the bytes that they read.
 func TestThinProducts(t *testing.T) {
 	m := fakeModel(1 << 30)
 	thin := m.Decide(Op{Name: "MatMul", Elements: 1 << 20, Bytes: 4 << 20, Flops: 2 << 20, DType: dtype.Float32})

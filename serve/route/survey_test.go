@@ -11,7 +11,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// simulated is a GPU whose calls take what was measured on one, on a host that is busy for a while.
+// simulated is a simulated GPU whose calls take times measured on a real one, with a host that is busy for a while.
 type simulated struct {
 	sums, products []point // elements or rows, and seconds
 
@@ -41,7 +41,7 @@ func (g *simulated) probe(c class, dt dtype.DType, n, calls int) (s sample, ok b
 	return s, true, nil
 }
 
-// curves are those of the GPU for float32.
+// curves returns the curves of the GPU for float32.
 func (g *simulated) curves(t *testing.T) map[class]curve {
 	t.Helper()
 	all, err := probe(g.probe).survey(device.CUDA)

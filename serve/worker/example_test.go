@@ -62,7 +62,7 @@ func ExampleWorker_Send() {
 	// <nil>
 }
 
-// What is not in the table of transitions is an error.
+// A transition that is not in the table is an error.
 func ExampleStateError() {
 	w := worker.New("w", func(_ *worker.Context, x int) (int, error) { return x, nil }, worker.Options{})
 	fmt.Println(w.Activate(context.Background()))

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// drained activates the Worker, drains it, and returns what its gate has seen.
+// drained activates the Worker, drains it, and returns the messages that its gate has
+// received.
 func drained(t *testing.T, w *Worker[int, int], g *gate) string {
 	t.Helper()
 	close(g.open)

@@ -6,7 +6,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestQueue compares a queue with lists, one a band, and looks for what it holds on to.
+// TestQueue compares a queue with lists, one per band, and checks that it keeps no
+// references to removed messages.
 func TestQueue(t *testing.T) {
 	rng := testrand.New(t)
 	var q queue[*int]

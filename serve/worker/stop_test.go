@@ -206,8 +206,8 @@ func TestStopDuringSetup(t *testing.T) {
 	})
 }
 
-// TestDrainDuringDeactivate drains a Worker that is freeing its state: it cannot handle what
-// waits.
+// TestDrainDuringDeactivate drains a Worker that is freeing its state, and cannot handle the
+// waiting messages.
 func TestDrainDuringDeactivate(t *testing.T) {
 	onFakeTime(t, "", func(t *testing.T) {
 		w := active(t, func(c *Context, in int) (int, error) {

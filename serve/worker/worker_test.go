@@ -193,7 +193,7 @@ func TestGoexit(t *testing.T) {
 	})
 }
 
-// TestCleanupErrors checks who learns that freeing failed.
+// TestCleanupErrors checks which calls return the error of a failed cleanup.
 func TestCleanupErrors(t *testing.T) {
 	broken := errors.New("broken")
 	onFakeTime(t, "", func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestCleanupErrors(t *testing.T) {
 
 type key struct{}
 
-// TestMessageContext checks what a handler sees of the sender's context.
+// TestMessageContext checks which parts of the sender's context a handler gets.
 func TestMessageContext(t *testing.T) {
 	onFakeTime(t, "", func(t *testing.T) {
 		values := make(chan any, 3)

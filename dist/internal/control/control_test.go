@@ -53,7 +53,7 @@ func joinAt(t *testing.T, s *Server, cfg Config, address func(rank int) string) 
 	return ready(t, nodes, errs)
 }
 
-// joinTwo has ranks 0 and 1 join, of which the latter dials the addresses, and closes them.
+// joinTwo connects ranks 0 and 1 and closes them; rank 1 dials the addresses.
 func joinTwo(t *testing.T, s *Server, addresses []string, token []byte, cfg Config) {
 	t.Helper()
 	var one *Node
@@ -71,8 +71,8 @@ func joinTwo(t *testing.T, s *Server, addresses []string, token []byte, cfg Conf
 	zero.Close()
 }
 
-// join is group with the errors of the ranks. change replaces what a rank says of the group; a
-// rank whose Size it sets to 0 does not come.
+// join is like group, but returns the errors of the ranks. change modifies the hello of a rank; a rank whose Size it
+// sets to 0 does not join.
 func join(t *testing.T, size int, cfg Config, change func(rank int, cfg *Config, token *[]byte)) ([]*Node, []error) {
 	t.Helper()
 	cfg.Size = size
@@ -292,8 +292,7 @@ func checkSilence(t *testing.T, err error, silence time.Duration) {
 	}
 }
 
-// TestSilence has ranks whose Silence differs from that of rank 0, whose value counts: nobody is
-// silent.
+// TestSilence checks ranks whose Silence differs from that of rank 0, whose value counts. No rank counts as silent.
 func TestSilence(t *testing.T) {
 	for name, silence := range map[string][2]time.Duration{
 		"longer": {time.Minute, time.Second}, "shorter": {3 * time.Second, 10 * time.Minute},

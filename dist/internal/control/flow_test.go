@@ -123,8 +123,8 @@ func TestSymmetric(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRelayBound sends a long message to a rank whose connection nobody reads. The bytes in rank 0 and
-// in the sender's queue stay within the limit.
+// TestRelayBound sends a long message to a rank that reads nothing. The bytes in rank 0 and in the
+// sender's queue stay within the limit.
 func TestRelayBound(t *testing.T) {
 	cfg := Config{Size: 3, Silence: 10 * time.Minute, Join: 30 * time.Second}
 	s, err := Listen([]string{"127.0.0.1:0"}, nil, cfg)

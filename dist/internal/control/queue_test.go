@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestQueue sends to one who does not read: from a rank to the hub, and from rank 0 to a rank. Send
-// waits before it has queued much, until its context ends, there is room, or the group fails.
+// TestQueue sends to a peer that does not read: from a rank to the hub, and from rank 0 to a rank. Send
+// soon blocks, until its context ends, there is room, or the group fails.
 func TestQueue(t *testing.T) {
 	t.Run("rank 1", func(t *testing.T) {
 		a, b := net.Pipe()

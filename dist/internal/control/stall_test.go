@@ -69,7 +69,8 @@ func (p *stall) relay(t *testing.T, to string) string {
 // shortSilence is the Silence of ranks that through joins.
 const shortSilence = 2 * time.Second
 
-// through joins ranks, of which the victim is reached through p; all are if that is rank 0.
+// through joins ranks; the victim is reached through p, or all ranks if the victim is rank
+// 0.
 func through(t *testing.T, size, victim int, p *stall) []*Node {
 	cfg := Config{Size: size, Silence: shortSilence, Join: 20 * time.Second}
 	s, err := Listen([]string{"127.0.0.1:0"}, nil, cfg)
