@@ -67,7 +67,7 @@ func (d *Device) AllocPinned(n int) (b []byte, free func(), err error) {
 		return nil, func() {}, nil
 	}
 	if limit := d.Pool().Limit; d.info.Kind == CPU && limit > 0 && int64(n) > limit { // Go terminates a program that requests more memory than exists
-		return nil, nil, fmt.Errorf("%w: %d bytes, and the limit is %d", ErrOutOfMemory, n, limit)
+		return nil, nil, fmt.Errorf("%w: %d bytes; the limit is %d", ErrOutOfMemory, n, limit)
 	}
 	p, err := d.backend.allocHost(n)
 	if err != nil {

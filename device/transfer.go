@@ -286,7 +286,7 @@ func (d *Device) bounds(b *Buffer, off, n int64) error {
 	case b.a.dev != d:
 		return errorf("a buffer of %v cannot be used on %v", b.a.dev, d)
 	case off < 0 || n < 0 || off > b.a.size-n:
-		return errorf("%d bytes at offset %d are outside the buffer of %d bytes", n, off, b.a.size)
+		return errorf("%d bytes at offset %d exceed the buffer of %d bytes", n, off, b.a.size)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ type Product struct {
 func ProductOf(a, b []int) (Product, error) {
 	var s Product
 	if len(a) == 0 || len(b) == 0 {
-		return s, Errorf("a product of a 0-d array; Mul scales")
+		return s, Errorf("a product of a 0-d array; use Mul to scale")
 	}
 	if s.Row = len(a) == 1; s.Row {
 		a = []int{1, a[0]}

@@ -80,7 +80,7 @@ func (l Layout) DiagonalAt(k int) (Layout, error) {
 	out := Layout{Shape: []int{0}, Strides: []int{l.Strides[0] + l.Strides[1]}, Offset: l.Offset}
 	switch {
 	case k < -rows || k > cols:
-		return out, Errorf("diagonal %d of a %d x %d matrix", k, rows, cols)
+		return out, Errorf("diagonal %d lies outside a %d x %d matrix", k, rows, cols)
 	case k >= 0:
 		out.Shape[0] = min(rows, cols-k)
 	default:

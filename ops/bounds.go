@@ -31,7 +31,7 @@ func UniformBounds(dt dtype.DType, lo, hi float64) (p [3]uint64, err error) {
 	case dt == dtype.Bool:
 		return p, fmt.Errorf("%w: no uniform numbers of %v; compare uniform floating-point numbers instead", dtype.ErrDType, dt)
 	case !Finite(lo, hi):
-		return p, fmt.Errorf("%w: the bounds %v and %v", ErrNonFinite, lo, hi)
+		return p, fmt.Errorf("%w: the bounds %v and %v are not both finite", ErrNonFinite, lo, hi)
 	case dt.IsInteger():
 		return integerBounds(dt, lo, hi)
 	}
@@ -58,7 +58,7 @@ func NormalBounds(dt dtype.DType, mean, std float64) error {
 	case dt.Valid() && !dt.IsFloat():
 		return fmt.Errorf("%w: no normal distribution of %v; Cast floating-point numbers instead", dtype.ErrDType, dt)
 	case !Finite(mean, std):
-		return fmt.Errorf("%w: mean %v and standard deviation %v", ErrNonFinite, mean, std)
+		return fmt.Errorf("%w: the mean %v and the standard deviation %v are not both finite", ErrNonFinite, mean, std)
 	case dt.Valid() && !Holds(dt, mean, std):
 		return fmt.Errorf("%w: %v does not hold mean %v and standard deviation %v", dtype.ErrDType, dt, mean, std)
 	case std < 0:

@@ -45,7 +45,7 @@ func Const(v float64) Angle { return newAngle([]monomial{{coef: v}}, nil) }
 // 2^31-1, the gate that uses the angle reports the error.
 func Feature(i int) Angle {
 	if i < 0 || i >= maxFeatures {
-		return Angle{err: fmt.Errorf("%w: feature %d; there are 0 to %d", errAngle, i, maxFeatures-1)}
+		return Angle{err: fmt.Errorf("%w: feature %d; features are numbered 0 to %d", errAngle, i, maxFeatures-1)}
 	}
 	return Angle{terms: []monomial{{features: []int{i}, coef: 1}}}
 }
@@ -110,7 +110,7 @@ func (a Angle) Mul(b Angle) Angle {
 		return Angle{err: err}
 	}
 	if len(a.terms)*len(b.terms) > maxTerms*maxTerms/16 {
-		return Angle{err: fmt.Errorf("%w: a product of %d and %d terms", errAngle, len(a.terms), len(b.terms))}
+		return Angle{err: fmt.Errorf("%w: the product of angles with %d and %d terms has too many terms", errAngle, len(a.terms), len(b.terms))}
 	}
 	if n := a.degree() + b.degree(); n > maxDegree {
 		return Angle{err: fmt.Errorf("%w: a product of degree %d, more than %d", errAngle, n, maxDegree)}

@@ -200,7 +200,7 @@ func (c *Circuit) Append(d *Circuit) *Circuit {
 		return c
 	}
 	if d.qubits != c.qubits {
-		c.err = fail(s, "Append", fmt.Errorf("%w: a circuit of %d qubits to one of %d", gpk.ErrShape, d.qubits, c.qubits))
+		c.err = fail(s, "Append", fmt.Errorf("%w: cannot append a circuit of %d qubits to one of %d", gpk.ErrShape, d.qubits, c.qubits))
 		return c
 	}
 	c.gates = append(c.gates, d.gates...)

@@ -359,7 +359,7 @@ func (j *job) exchange(r *Result, done bool) (*Result, error) {
 	q.OffDiagonalStd = math.Sqrt(squares / n)
 	q.warn()
 	if !r.Complete {
-		return nil, fmt.Errorf("%w: every rank has written its tiles, but none sees those of all: %s is not on a file system that they share", gpk.ErrUnsupported, j.options.File)
+		return nil, fmt.Errorf("%w: every rank has written its tiles, but no rank can read those of all: %s is not on a shared file system", gpk.ErrUnsupported, j.options.File)
 	}
 	return r, nil
 }

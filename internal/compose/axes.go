@@ -108,7 +108,7 @@ func grid[A Operand](o Operation[A], as []A, swapped bool) []A {
 		switch {
 		case err != nil:
 		case a.NDim() > 1:
-			err = layout.Errorf("array %d has shape %v, not one axis", i, a.Shape())
+			err = layout.Errorf("array %d has shape %v; want at most one axis", i, a.Shape())
 		default:
 			shape[place[i]] = a.Size()
 		}

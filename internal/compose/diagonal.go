@@ -27,7 +27,7 @@ func Diag[A Operand](o Operation[A], a A, k ...int) A {
 	case a.NDim() == 2:
 		return o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.DiagonalAt(at) })
 	case a.NDim() != 1:
-		err = layout.Errorf("the diagonal of an array with %d axes", a.NDim())
+		err = layout.Errorf("the diagonal of an array with %d axes; want 1 or 2", a.NDim())
 	default:
 		n := a.Size() + max(at, -at)
 		if shape = []int{n, n}; n < a.Size() {
@@ -67,7 +67,7 @@ func Diagonal[A Operand](o Operation[A], a A, k ...int) A {
 	n := 0
 	if err == nil {
 		if n = a.NDim() - 2; n < 0 {
-			err = layout.Errorf("the diagonals of an array with %d axes", a.NDim())
+			err = layout.Errorf("the diagonals of an array with %d axes; want 2 or more", a.NDim())
 		}
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func triangle[A Operand](o Operation[A], a A, k []int, holds expr.Op) A {
 		at, err = optional(k, 0, "the diagonal")
 	}
 	if err == nil && a.NDim() < 2 {
-		err = layout.Errorf("a triangle of an array with %d axes", a.NDim())
+		err = layout.Errorf("a triangle of an array with %d axes; want 2 or more", a.NDim())
 	}
 	if err != nil {
 		return o.Failed(err)

@@ -131,9 +131,9 @@ func checkChoice[A Operand](n, k int, replace bool, weights []A) error {
 	}
 	switch {
 	case !replace && k > n || n == 0 && k > 0:
-		return layout.Errorf("%d of %d numbers", k, n)
+		return layout.Errorf("cannot choose %d of %d numbers", k, n)
 	case len(weights) > 1:
-		return layout.Errorf("%d arrays of weights", len(weights))
+		return layout.Errorf("%d arrays of weights; want at most one", len(weights))
 	case len(weights) == 1 && (weights[0].NDim() != 1 || weights[0].Size() != n):
 		return layout.Errorf("weights of shape %v for %d numbers", weights[0].Shape(), n)
 	case len(weights) == 1 && weights[0].DType().IsComplex():
@@ -308,7 +308,7 @@ func scaled[A Operand](o Operation[A], r Draws, dt dtype.DType, scale float64, s
 		err = fmt.Errorf("%w: random numbers of %v, which is not a real floating-point type", dtype.ErrDType, dt)
 	}
 	if err == nil && (!ops.Finite(scale) || scale < 0) {
-		err = fmt.Errorf("%w: a scale of %v", expr.ErrUnsupported, scale)
+		err = fmt.Errorf("%w: the scale %v is negative or not finite", expr.ErrUnsupported, scale)
 	}
 	var out A
 	if err == nil {

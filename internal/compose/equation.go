@@ -55,7 +55,7 @@ func parse(text string, shapes [][]int) (*equation, error) {
 		if n > len(shapes) {
 			at = e.inputs[len(shapes)].start
 		}
-		return nil, e.fault(at, "an equation of %d operands, and %d arrays", n, len(shapes))
+		return nil, e.fault(at, "the equation has %d operands, but there are %d arrays", n, len(shapes))
 	}
 	widest := 0 // maximum number of axes that an ellipsis stands for
 	for i := range e.inputs {
@@ -135,13 +135,13 @@ func (e *equation) expand(i int, shape []int) (int, error) {
 		n := shape[d]
 		old, seen := e.lengths[label]
 		if first := slices.Index(s.labels, label); first < d && shape[first] != n {
-			return 0, e.fault(s.at[d], "axes %d and %d of operand %d, of shape %v, have one label and two lengths", first, d, i, shape)
+			return 0, e.fault(s.at[d], "axes %d and %d of operand %d, of shape %v, have the same label but different lengths", first, d, i, shape)
 		}
 		switch {
 		case !seen || old == 1:
 			e.lengths[label] = n
 		case n != old && n != 1:
-			return 0, e.fault(s.at[d], "axis %d of operand %d has length %d, and its label had %d", d, i, n, old)
+			return 0, e.fault(s.at[d], "axis %d of operand %d has length %d, but another axis with its label has %d", d, i, n, old)
 		}
 	}
 	return axes, nil

@@ -47,7 +47,7 @@ func TensorDot[A Operand](o Operation[A], a, b A, aAxes, bAxes []int) A {
 			n, _ := layout.Axis(bAxes[i], b.NDim())
 			with.labels[n] = of.labels[m]
 			if p, q := a.Shape()[m], b.Shape()[n]; p != q {
-				err = layout.Errorf("axis %d of a has length %d, and axis %d of b %d", x, p, bAxes[i], q)
+				err = layout.Errorf("axis %d of a has length %d, but axis %d of b has %d", x, p, bAxes[i], q)
 			}
 		}
 	}

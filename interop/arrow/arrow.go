@@ -203,7 +203,7 @@ func toTensor(a *gpk.Array, names []string) (tensor.Interface, error) {
 		return nil, err
 	}
 	if len(names) > 0 && len(names) != a.NDim() {
-		return nil, fmt.Errorf("%w: %d names of the axes of %v", gpk.ErrShape, len(names), a.Shape())
+		return nil, fmt.Errorf("%w: %d names for the axes of %v", gpk.ErrShape, len(names), a.Shape())
 	}
 	if dt := a.DType(); dt == gpk.Float16 || dt == gpk.Bool {
 		return nil, fmt.Errorf("%w: Arrow has no tensors of %v; Cast first", gpk.ErrDType, dt)

@@ -247,7 +247,7 @@ func (d *description) measure() error {
 	}
 	for _, n := range d.shape {
 		if d.size > 0 && n > (math.MaxInt/2+1)/d.dt.Size()/d.size {
-			return formatError("a shape of %v", d.shape)
+			return formatError("the shape %v is too large", d.shape)
 		}
 		d.size *= n
 	}

@@ -66,7 +66,7 @@ func readMember(f *zip.File) (*gpk.Array, error) {
 	// Reading to the end compares the checksum.
 	if n, err := io.Copy(io.Discard, io.LimitReader(part, 1)); err != nil || n > 0 {
 		a.Free()
-		return nil, formatError("more than its elements, or damaged: %v", err)
+		return nil, formatError("the file has more bytes than its elements, or is damaged: %v", err)
 	}
 	return a, nil
 }

@@ -163,7 +163,7 @@ func (h *hub) receive(from int, f *frame) {
 		}
 	case kindRead:
 		if int64(f.peer) >= int64(h.cfg.Size) {
-			fail = h.protocol(from, "what it has read of rank %d", f.peer)
+			fail = h.protocol(from, "an acknowledgment for rank %d", f.peer)
 			break
 		}
 		out = h.forward(from, f)
