@@ -92,14 +92,14 @@ func (c *compilation) Now(ctx context.Context) (*Function, error) {
 }
 
 // Again reports whether the caller should retry loading a function, which may have failed
-// for lack of memory. It is true once in askAgain calls.
+// for lack of memory. It is true once in retryInterval calls.
 func (c *compilation) Again() bool {
-	return c != nil && c.passing() && c.asked.Add(1)%askAgain == 0
+	return c != nil && c.passing() && c.asked.Add(1)%retryInterval == 0
 }
 
-// askAgain is the number of uses of a function that could not be loaded before it is loaded
+// retryInterval is the number of uses of a function that could not be loaded before it is loaded
 // again.
-const askAgain = 64
+const retryInterval = 64
 
 // passing reports whether the compilation ended with an error that may not recur, because it
 // was caused neither by the source nor by the compiler.

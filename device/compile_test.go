@@ -375,13 +375,13 @@ func TestCompileAgain(t *testing.T) {
 	}
 	c.dev.backend.(*fakeCodeBackend).full.Store(false)
 	again := 0
-	for range 4 * askAgain {
+	for range 4 * retryInterval {
 		if later.Again() {
 			again++
 		}
 	}
 	if again != 4 {
-		t.Errorf("%d tries in %d uses", again, 4*askAgain)
+		t.Errorf("%d tries in %d uses", again, 4*retryInterval)
 	}
 	if _, err := c.dev.compileLater(code).wait(t.Context()); err != nil {
 		t.Error(err)
@@ -391,7 +391,7 @@ func TestCompileAgain(t *testing.T) {
 	if _, err := bad.wait(t.Context()); err == nil {
 		t.Fatal("it compiled")
 	}
-	for range 2 * askAgain {
+	for range 2 * retryInterval {
 		if bad.Again() {
 			t.Fatal("a source that does not compile is tried again")
 		}

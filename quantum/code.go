@@ -252,7 +252,7 @@ func encode(p *program, kernel bool) *circuitCode {
 	c.grows = p.grows()
 	c.addAngles(&p.angles)
 	kernel = kernel && p.qubits >= turnedQubits
-	e := &encoder{circuitCode: c, p: p, long: kernel && !c.grows}
+	e := &encoder{circuitCode: c, p: p, longVectors: kernel && !c.grows}
 	ops := e.moves()
 	local := min(p.qubits, localBits)
 	var low uint64

@@ -20,8 +20,8 @@ type move struct {
 
 type encoder struct {
 	*circuitCode
-	p    *program
-	long bool // the start uses long vectors
+	p           *program
+	longVectors bool // the start uses long vectors
 }
 
 // moves converts the program's operations to moves.
@@ -171,7 +171,7 @@ func (e *encoder) vectors() []int32 {
 			code = append(code, partTurn, int32(e.p.phase), 0)
 		}
 		kind, values := slotVector, 4
-		if e.long {
+		if e.longVectors {
 			kind, values = slotLongVector, 5
 		}
 		words[p] = int32(e.addSlot(kind, values, code...))

@@ -164,7 +164,7 @@ func (e *encoder) pass(ms []*move, at []int32, first bool, to int) passCode {
 	switch {
 	case !first:
 		w.begin(fromState)
-	case e.long:
+	case e.longVectors:
 		w.begin(fromLongProduct, e.vectors()...)
 	default:
 		w.begin(fromProduct, e.vectors()...)

@@ -16,8 +16,8 @@ import (
 // cudaEngine is the engine of a GPU: kernels that interpret programs build all states at
 // once, and gpk's kernels compute products.
 type cudaEngine struct {
-	poison bool // fill K with NaN first, to verify that all of it is written
-	long   bool // do not use fusedSmallGram
+	poison  bool // fill K with NaN first, to verify that all of it is written
+	unfused bool // do not use fusedSmallGram
 }
 
 // Limits of one batch of states.

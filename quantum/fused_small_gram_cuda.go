@@ -83,7 +83,7 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 // that stays on the device.
 func (g *cudaGram) isSmallGram() bool {
 	n := g.x.n
-	return g.part == nil && !(g.long || !g.symmetric() || n == 0 || n%4 != 0 || g.dt != gpk.Float32 || g.options.Normalize || g.options.Output != nil || g.plan.OnHost ||
+	return g.part == nil && !(g.unfused || !g.symmetric() || n == 0 || n%4 != 0 || g.dt != gpk.Float32 || g.options.Normalize || g.options.Output != nil || g.plan.OnHost ||
 		g.plan.streams > 1 || len(g.kernel.blocks) > 0 || min(g.plan.side, g.block()) < n)
 }
 

@@ -65,7 +65,7 @@ func TestFusedSmallGram(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				long, err := run(cudaEngine{poison: true, long: true}, c, x, Options{Jitter: 0.5})
+				long, err := run(cudaEngine{poison: true, unfused: true}, c, x, Options{Jitter: 0.5})
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}

@@ -29,9 +29,9 @@ type cudaGram struct {
 	norms   [2]*device.Buffer   // for Normalize
 	received
 
-	long   bool           // do not use fusedSmallGram
-	small  bool           // fusedSmallGram has computed K
-	planes *device.Buffer // planes of fusedSmallGram
+	unfused bool           // do not use fusedSmallGram
+	small   bool           // fusedSmallGram has computed K
+	planes  *device.Buffer // planes of fusedSmallGram
 
 	side        int // maximum rows and columns of a tile
 	streams     []*device.Stream
@@ -59,13 +59,13 @@ type cudaGram struct {
 }
 
 func (e cudaEngine) gram(ctx context.Context, j *job) error {
-	g := &cudaGram{tileDriver: tileDriver{job: j}, ctx: ctx, dt: j.options.Precision.dtype(), long: e.long}
+	g := &cudaGram{tileDriver: tileDriver{job: j}, ctx: ctx, dt: j.options.Precision.dtype(), unfused: e.unfused}
 	err := g.run(e.poison)
 	g.free()
 	if g.small && errors.Is(err, gpk.ErrNonFinite) { // the general path finds the element
 		g.k.Free()
 		g.k = nil
-		again := &cudaGram{tileDriver: tileDriver{job: j}, ctx: ctx, dt: g.dt, long: true}
+		again := &cudaGram{tileDriver: tileDriver{job: j}, ctx: ctx, dt: g.dt, unfused: true}
 		if more := again.run(e.poison); errors.Is(more, gpk.ErrNonFinite) || more != nil && ctx.Err() != nil {
 			err = more
 		}
