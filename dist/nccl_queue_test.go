@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -203,6 +204,7 @@ func TestQueuedReplay(t *testing.T) {
 func TestQueuedSplitWaits(t *testing.T) {
 	g := queuedGroup(t, 2)
 	submittest.Open(0)
+	var opened atomic.Bool // by either rank
 	err := g.Run(t.Context(), func(ctx context.Context, c *Comm) error {
 		x, err := connected(c)
 		if err != nil {
@@ -212,15 +214,17 @@ func TestQueuedSplitWaits(t *testing.T) {
 			return err
 		}
 		y := c.AllReduce(x, Sum)
-		opened := make(chan time.Time, 1)
+		done := make(chan struct{})
 		go func() {
+			defer close(done)
 			time.Sleep(100 * time.Millisecond)
-			opened <- time.Now()
+			opened.Store(true)
 			submittest.Open(1)
 		}()
 		part, err := c.Split(ctx, 0, c.Rank())
-		split := time.Now()
-		if err != nil || split.Before(<-opened) {
+		waited := opened.Load()
+		<-done
+		if err != nil || !waited {
 			return fmt.Errorf("Split did not wait for the call: %v", err)
 		}
 		z := part.AllReduce(x, Sum)
