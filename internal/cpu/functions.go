@@ -8,7 +8,7 @@ import (
 )
 
 // function holds the Go functions of an operation for which expr.Op.IsFunction is true: for
-// floating-point numbers (float32 and halves are computed in float64 and rounded), for
+// floating-point numbers (halves, and float32 where it has no kernel of its own, are computed in float64 and rounded), for
 // complex numbers and for integers. Missing ones are nil. internal/gen writes their table,
 // functions_gen.go: the function of operation Name is nameF64, nameC128 or nameInt.
 type function struct {

@@ -9,8 +9,8 @@ import (
 )
 
 // Each function sets dst[i] = f(x[i]), where f is the Go function of its name, bit for bit. It computes a prefix and returns its
-// length: all groups that fit, of 8 elements with AVX2 and of singleGroup with AVX-512. Sin, cos, tan, asinh, acosh and atanh stop
-// before a group with an element that f computes on another path.
+// length: all groups that fit, of 8 elements with AVX2 and of singleGroup with AVX-512. Sin, cos, tan, asinh, acosh, atanh and atan2 stop
+// before a group with an element that f computes on another path. Atan2 has groups of 16 with AVX-512.
 
 //go:noescape
 func exp2_32AVX2(dst, x *float32, n int) int
@@ -177,31 +177,108 @@ func log10_32s(dst, x unsafe.Pointer, n int) {
 
 func log1ps(dst, x unsafe.Pointer, n int) { each32(log1p32AVX512, log1p32AVX2, log1pF32, dst, x, n) }
 
-func atan32s(dst, x unsafe.Pointer, n int)  { each32(atan32AVX512, atan32AVX2, atanF32, dst, x, n) }
-func asin32s(dst, x unsafe.Pointer, n int)  { each32(asin32AVX512, asin32AVX2, asinF32, dst, x, n) }
-func acos32s(dst, x unsafe.Pointer, n int)  { each32(acos32AVX512, acos32AVX2, acosF32, dst, x, n) }
-func sinh32s(dst, x unsafe.Pointer, n int)  { each32(sinh32AVX512, sinh32AVX2, sinhF32, dst, x, n) }
-func cosh32s(dst, x unsafe.Pointer, n int)  { each32(cosh32AVX512, cosh32AVX2, coshF32, dst, x, n) }
-func cbrt32s(dst, x unsafe.Pointer, n int)  { each32(cbrt32AVX512, cbrt32AVX2, cbrtF32, dst, x, n) }
-func sins(dst, x unsafe.Pointer, n int)     { each32(sin32AVX512, sin32AVX2, sinF32, dst, x, n) }
-func coss(dst, x unsafe.Pointer, n int)     { each32(cos32AVX512, cos32AVX2, cosF32, dst, x, n) }
-func tan32s(dst, x unsafe.Pointer, n int)   { each32(tan32AVX512, tan32AVX2, tanF32, dst, x, n) }
-func asinh32s(dst, x unsafe.Pointer, n int) { each32(asinh32AVX512, asinh32AVX2, asinhF32, dst, x, n) }
+func atan32s(dst, x unsafe.Pointer, n int) { each32(atan32AVX512, atan32AVX2, atanF32, dst, x, n) }
+func asin32s(dst, x unsafe.Pointer, n int) { each32(asin32AVX512, asin32AVX2, asinF32, dst, x, n) }
+func acos32s(dst, x unsafe.Pointer, n int) { each32(acos32AVX512, acos32AVX2, acosF32, dst, x, n) }
+func sinh32s(dst, x unsafe.Pointer, n int) { each32(sinh32AVX512, sinh32AVX2, sinhF32, dst, x, n) }
+func cosh32s(dst, x unsafe.Pointer, n int) { each32(cosh32AVX512, cosh32AVX2, coshF32, dst, x, n) }
+func cbrt32s(dst, x unsafe.Pointer, n int) { each32(cbrt32AVX512, cbrt32AVX2, cbrtF32, dst, x, n) }
 
-func acosh32s(dst, x unsafe.Pointer, n int) { each32(acosh32AVX512, acosh32AVX2, acoshF32, dst, x, n) }
+// Each of these computes the elements between two bounds in float32, and the others in float64.
 
-func atanh32s(dst, x unsafe.Pointer, n int) { each32(atanh32AVX512, atanh32AVX2, atanhF32, dst, x, n) }
+func sins(dst, x unsafe.Pointer, n int) {
+	partly32(sin32AVX512, sin32AVX2, sinF32, sin64s, -trig32Limit, trig32Limit, dst, x, n)
+}
+
+func coss(dst, x unsafe.Pointer, n int) {
+	partly32(cos32AVX512, cos32AVX2, cosF32, cos64s, -trig32Limit, trig32Limit, dst, x, n)
+}
+
+func tan32s(dst, x unsafe.Pointer, n int) {
+	partly32(tan32AVX512, tan32AVX2, tanF32, tan64s, -trig32Limit, trig32Limit, dst, x, n)
+}
+
+func asinh32s(dst, x unsafe.Pointer, n int) {
+	partly32(asinh32AVX512, asinh32AVX2, asinhF32, asinh64s, -math.MaxFloat32, math.MaxFloat32, dst, x, n)
+}
+
+func acosh32s(dst, x unsafe.Pointer, n int) {
+	partly32(acosh32AVX512, acosh32AVX2, acoshF32, acosh64s, 1, math.MaxFloat32, dst, x, n)
+}
+
+func atanh32s(dst, x unsafe.Pointer, n int) {
+	partly32(atanh32AVX512, atanh32AVX2, atanhF32, atanh64s, -below1, below1, dst, x, n)
+}
+
+// below1 is the largest float32 below 1.
+const below1 = 1 - 0x1p-24
 
 // atan2_32s computes the angles of the points (x, y), of which y is the first operand.
 func atan2_32s(dst, y, x unsafe.Pointer, n int) {
-	both64(atan2_32AVX512, atan2_32AVX2, atan2F32, dst, y, x, n)
+	vector, group := atan2_32AVX2, 8
+	switch {
+	case smooth64AVX512:
+		vector, group = atan2_32AVX512, 16
+	case !smooth64AVX2:
+		mapped(atan2F32).vv(dst, y, x, n)
+		return
+	}
+	d, a, b := vectors[float32](dst, y, x, n)
+	for len(d) > 0 {
+		done := vector(&d[0], &a[0], &b[0], len(d))
+		d, a, b = d[done:], a[done:], b[done:]
+		m := min(group, len(d))
+		if m == 0 {
+			return
+		}
+		var v, w [singleGroup]float32
+		for i := range group {
+			v[i], w[i] = 1, 1
+			if i < m && atan2Inside(a[i], b[i]) {
+				v[i], w[i] = a[i], b[i]
+			}
+		}
+		vector(&v[0], &v[0], &w[0], group)
+		for i, y := range a[:m] {
+			if x := b[i]; atan2Inside(y, x) {
+				d[i] = v[i]
+			} else {
+				d[i] = atan2F32(y, x)
+			}
+		}
+		d, a, b = d[m:], a[m:], b[m:]
+	}
 }
 
 // singleGroup is the number of elements that the functions compute at a time with AVX-512.
 const singleGroup = 32
 
-// each32 computes dst = f(x) on dense blocks. The last elements are computed in a group that is padded with ones.
+// each32 computes dst = f(x) on dense blocks. The last elements are computed in a group with ones after them.
 func each32(wide, narrow func(dst, x *float32, n int) int, f func(x float32) float32, dst, x unsafe.Pointer, n int) {
+	vector, group := narrow, 8
+	switch {
+	case n == 0:
+		return
+	case smooth64AVX512:
+		vector, group = wide, singleGroup
+	case !smooth64AVX2:
+		apply(f, dst, x, n)
+		return
+	}
+	d, s := pair[float32, float32](dst, x, n)
+	if done := vector(&d[0], &s[0], n); done < n {
+		var v [singleGroup]float32
+		for i := copy(v[:], s[done:]); i < group; i++ {
+			v[i] = 1
+		}
+		vector(&v[0], &v[0], group)
+		copy(d[done:], v[:])
+	}
+}
+
+// partly32 computes dst = f(x) on dense blocks. In a group that the assembly leaves out, and in the last one, it replaces the
+// elements that are not between low and high by high. The kernel far of float64 computes these elements.
+func partly32(wide, narrow func(dst, x *float32, n int) int, f func(x float32) float32, far func(dst, x unsafe.Pointer, n int), low, high float32, dst, x unsafe.Pointer, n int) {
 	vector, group := narrow, 8
 	switch {
 	case smooth64AVX512:
@@ -215,18 +292,31 @@ func each32(wide, narrow func(dst, x *float32, n int) int, f func(x float32) flo
 		done := vector(&d[0], &s[0], len(s))
 		d, s = d[done:], s[done:]
 		m := min(group, len(s))
-		if 0 < m && m < group {
-			var v [singleGroup]float32
-			for i := copy(v[:group], s); i < group; i++ {
-				v[i] = 1
-			}
-			if vector(&v[0], &v[0], group) == group {
-				copy(d, v[:])
-				return
+		if m == 0 {
+			return
+		}
+		var v [singleGroup]float32
+		var rest [singleGroup]float64
+		var places [singleGroup]uint8
+		count := 0
+		for i := range group {
+			v[i] = high
+			switch {
+			case i >= m:
+			case s[i] >= low && s[i] <= high:
+				v[i] = s[i]
+			default:
+				rest[count], places[count] = float64(s[i]), uint8(i)
+				count++
 			}
 		}
-		for i, v := range s[:m] {
-			d[i] = f(v)
+		vector(&v[0], &v[0], group)
+		copy(d[:m], v[:])
+		if count > 0 {
+			far(unsafe.Pointer(&rest), unsafe.Pointer(&rest), count)
+			for i, place := range places[:count] {
+				d[place] = float32(rest[i])
+			}
 		}
 		d, s = d[m:], s[m:]
 	}

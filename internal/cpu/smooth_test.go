@@ -32,7 +32,7 @@ var smoothOps = []struct {
 	{expr.Log, 0.9, 0.65, 0.4, 2.5, true},
 	{expr.Log1p, 0.95, 0.75, -1, 2, true},
 	{expr.Sin, 0.84, 0.85, -20, 20, true},
-	{expr.Cos, 0.82, 0.85, -20, 20, true},
+	{expr.Cos, 0.86, 0.85, -20, 20, true},
 	{expr.Tanh, 0.75, 0.6, -3, 3, false},
 	{expr.Erf, 0.51, 0.95, -6, 6, false},
 	{expr.Sigmoid, 0.51, 1.9, -40, 40, false},

@@ -18,7 +18,7 @@ const (
 	cos32C2 = 0x1.99de6ep-16
 
 	trig32Tiny  = 0x1p-13 // below, sin(x) and tan(x) are x
-	trig32Limit = 0x1p16  // above, x is reduced in float64
+	trig32Limit = 0x1p19  // above, x is reduced in float64
 
 	// 2/pi, and parts of pi/2 of 24 bits each
 	twoOverPi32 = 0x1.45f306p-1
@@ -172,7 +172,7 @@ func atanF32(x float32) float32 {
 // is its distance from the nearest axis.
 func atan2F32(y, x float32) float32 {
 	a, b := abs32(x), abs32(y)
-	if s := a + b; !(s > 0 && s <= math.MaxFloat32) {
+	if !atan2Inside(y, x) {
 		return float32(atan2F64(float64(y), float64(x)))
 	}
 	t := min(a, b) / max(a, b)
@@ -188,6 +188,12 @@ func atan2F32(y, x float32) float32 {
 	}
 	z := float32(t * t)
 	return copySign32(sumOfThree32(base, t, fma32(horner32(atan32P[:], z), float32(z*t), rest)), y)
+}
+
+// atan2Inside reports whether atan2F32 computes in float32: neither for (0, 0) nor for coordinates whose sum is not finite.
+func atan2Inside(y, x float32) bool {
+	s := abs32(x) + abs32(y)
+	return s > 0 && s <= math.MaxFloat32
 }
 
 // asinF32 returns the arcsine. Above 1/2 it is pi/2 - 2 asin(sqrt((1 - |x|)/2)).
