@@ -259,8 +259,8 @@ func OnesLike(like *Array, dt ...dtype.DType) *Array {
 // taken in row-major order. Types are as for Mul.
 func Outer(a, b *Array) *Array { return a.Outer(b) }
 
-// Pad returns a surrounded by a number, as for Full: widths[d] elements before and after
-// along axis d.
+// Pad returns a copy of a with a border. Along axis d it adds widths[d][0] elements before and widths[d][1]
+// after. They all have the given value, converted as by Full.
 func Pad(a *Array, widths [][2]int, value any) *Array { return a.Pad(widths, value) }
 
 // PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and

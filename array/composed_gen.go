@@ -170,8 +170,8 @@ func (a *Array) Norm(axes ...int) *Array { return compose.Norm(a.op("Norm"), a, 
 // taken in row-major order. Types are as for Mul.
 func (a *Array) Outer(b *Array) *Array { return compose.Outer(a.op("Outer", b), a, b) }
 
-// Pad returns a surrounded by a number, as for Full: widths[d] elements before and after
-// along axis d.
+// Pad returns a copy of a with a border. Along axis d it adds widths[d][0] elements before and widths[d][1]
+// after. They all have the given value, converted as by Full.
 func (a *Array) Pad(widths [][2]int, value any) *Array {
 	return compose.Pad(a.op("Pad"), a, widths, value)
 }

@@ -25,8 +25,8 @@ import (
 // sizes asks for the Gram matrices of real problems.
 var sizes = flag.Bool("gpktest.sizes", false, "Gram matrices of 10,000 to 80,000 samples on a GPU: a minute, and up to 138 GB of its memory")
 
-// testQuantumSizes runs the sizes that the package is made for. It logs times. Its checks
-// do not depend on the speed of the GPU, except for the time that cancelling takes.
+// testQuantumSizes runs the sizes that the package is made for. It logs times. The only
+// check that depends on the speed of the GPU is the time limit for cancelling.
 func testQuantumSizes(t *testing.T, s *suite) {
 	if !*sizes {
 		t.Skip("-gpktest.sizes asks for them")

@@ -24,8 +24,8 @@ func Repeat[A Operand](o Operation[A], a A, n, axis int) A {
 	})
 }
 
-// Pad returns a surrounded by a number, as for Full: widths[d] elements before and after
-// along axis d.
+// Pad returns a copy of a with a border. Along axis d it adds widths[d][0] elements before and widths[d][1]
+// after. They all have the given value, converted as by Full.
 func Pad[A Operand](o Operation[A], a A, widths [][2]int, value any) A {
 	err := o.Check()
 	var number ops.Scalar

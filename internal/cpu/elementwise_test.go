@@ -20,7 +20,7 @@ import (
 
 func addr[T any](v *T) unsafe.Pointer { return unsafe.Pointer(v) }
 
-// binaryValue returns the reference of the real operations: exact, then rounded once.
+// binaryValue returns the reference result of an operation on real numbers: the exact result, rounded once.
 func binaryValue(op expr.Op, t dtype.DType, a, b any) any {
 	if isWhole(a) {
 		x, y := bigOf(a), bigOf(b)

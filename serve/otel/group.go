@@ -54,7 +54,7 @@ func (g *group[S]) register() (metric.Registration, error) {
 	return r, nil
 }
 
-// with returns the attributes of the group and further ones, as an option of an observation.
+// with returns an option that adds the attributes of the group, and those in more, to an observation.
 func (g *group[S]) with(more ...attribute.KeyValue) metric.ObserveOption {
 	return metric.WithAttributeSet(attribute.NewSet(append(more, g.labels...)...))
 }
