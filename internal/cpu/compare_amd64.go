@@ -3,49 +3,109 @@
 package cpu
 
 import (
+	"math"
 	"unsafe"
 
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 )
 
 // compareVector is the vector length of the functions here; n is a positive multiple of it.
 const compareVector = 32
 
-// for i := range n { dst[i] = x[i*xstep] == y[i*ystep] }, and so on for the other
-// operators. If a step is 0, the operand is compareVector copies of one element.
+// for i := range n { dst[i] = x[i*xstep] == y[i*ystep] }, and so on for the other operators. If a step is 0, the operand
+// is compareVector copies of one element. Functions with Int compare signed integers, and those with magnitude the
+// absolute value of x with y.
 
 //go:noescape
 func equal32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
+func equalInt32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
 func unequal32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
+func unequalInt32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
 func less32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
+func lessInt32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
 func lessEqual32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
+func lessEqualInt32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
 func equal64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
+func equalInt64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
 func unequal64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
+func unequalInt64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
 func less64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
+func lessInt64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
 func lessEqual64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
-// vectorCompare32 returns the kernels of a comparison of float32. They are nil where the
-// processor has no AVX2.
-func vectorCompare32(op expr.Op) binary { return comparing[float32](op) }
+//go:noescape
+func lessEqualInt64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
-// vectorCompare64 is vectorCompare32 of float64.
-func vectorCompare64(op expr.Op) binary { return comparing[float64](op) }
+//go:noescape
+func magnitudeEqual32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
-func comparing[T float32 | float64](op expr.Op) binary {
+//go:noescape
+func magnitudeLess32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
+func magnitudeEqual64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
+func magnitudeLess64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+// vectorCompare returns the kernels of a comparison. They are nil where the processor has no AVX2, for types of other sizes
+// than 4 and 8 bytes, and for the order of unsigned integers.
+func vectorCompare(op expr.Op, t dtype.DType) binary {
+	switch t {
+	case dtype.Float32:
+		return comparing[float32](op)
+	case dtype.Float64:
+		return comparing[float64](op)
+	case dtype.Int32:
+		return comparing[int32](op)
+	case dtype.Int64:
+		return comparing[int64](op)
+	case dtype.Uint32:
+		return comparingBits[int32](op)
+	case dtype.Uint64:
+		return comparingBits[int64](op)
+	}
+	return binary{}
+}
+
+// comparingBits returns the kernels of Eq and Ne, which are the same for signed and unsigned integers.
+func comparingBits[T int32 | int64](op expr.Op) binary {
+	if op == expr.Eq || op == expr.Ne {
+		return comparing[T](op)
+	}
+	return binary{}
+}
+
+func comparing[T float32 | float64 | int32 | int64](op expr.Op) binary {
 	switch {
 	case !vectorAVX:
 		return binary{}
@@ -80,46 +140,113 @@ func splat[T any](v T) (b [compareVector]T) {
 
 // compareAll compares full vectors with the assembly and the rest in Go, because the
 // assembly would read beyond the last element.
-func compareAll[T float32 | float64](op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
-	size := int(unsafe.Sizeof(T(0)))
-	m := n &^ (compareVector - 1)
-	if m > 0 {
-		compareVectors(op, size, dst, x, y, m, xstep, ystep)
+func compareAll[T float32 | float64 | int32 | int64](op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	if m := n &^ (compareVector - 1); m > 0 {
+		switch any(zero).(type) {
+		case float32:
+			compare32(op, dst, x, y, m, xstep, ystep)
+		case float64:
+			compare64(op, dst, x, y, m, xstep, ystep)
+		case int32:
+			compareInt32(op, dst, x, y, m, xstep, ystep)
+		case int64:
+			compareInt64(op, dst, x, y, m, xstep, ystep)
+		}
+		if n -= m; n == 0 {
+			return
+		}
+		dst, x, y = unsafe.Add(dst, m), unsafe.Add(x, m*size*xstep), unsafe.Add(y, m*size*ystep)
 	}
-	if m == n {
-		return
-	}
-	dst, x, y = unsafe.Add(dst, m), unsafe.Add(x, m*size*xstep), unsafe.Add(y, m*size*ystep)
 	switch op {
 	case expr.Eq:
-		equal[T](dst, x, y, n-m)
+		equal[T](dst, x, y, n)
 	case expr.Ne:
-		unequal[T](dst, x, y, n-m)
+		unequal[T](dst, x, y, n)
 	case expr.Lt:
-		less[T](dst, x, y, n-m)
+		less[T](dst, x, y, n)
 	case expr.Le:
-		lessEqual[T](dst, x, y, n-m)
+		lessEqual[T](dst, x, y, n)
 	}
 }
 
-// compareVectors calls the assembly function of an operation and an element size.
-func compareVectors(op expr.Op, size int, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
-	switch {
-	case op == expr.Eq && size == 4:
+// Calls by name, unlike calls of a function from a table, leave the operands on the stack.
+
+func compare32(op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
+	switch op {
+	case expr.Eq:
 		equal32(dst, x, y, n, xstep, ystep)
-	case op == expr.Eq:
-		equal64(dst, x, y, n, xstep, ystep)
-	case op == expr.Ne && size == 4:
+	case expr.Ne:
 		unequal32(dst, x, y, n, xstep, ystep)
-	case op == expr.Ne:
-		unequal64(dst, x, y, n, xstep, ystep)
-	case op == expr.Lt && size == 4:
+	case expr.Lt:
 		less32(dst, x, y, n, xstep, ystep)
-	case op == expr.Lt:
-		less64(dst, x, y, n, xstep, ystep)
-	case op == expr.Le && size == 4:
+	case expr.Le:
 		lessEqual32(dst, x, y, n, xstep, ystep)
-	case op == expr.Le:
+	}
+}
+
+func compare64(op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
+	switch op {
+	case expr.Eq:
+		equal64(dst, x, y, n, xstep, ystep)
+	case expr.Ne:
+		unequal64(dst, x, y, n, xstep, ystep)
+	case expr.Lt:
+		less64(dst, x, y, n, xstep, ystep)
+	case expr.Le:
 		lessEqual64(dst, x, y, n, xstep, ystep)
 	}
+}
+
+func compareInt32(op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
+	switch op {
+	case expr.Eq:
+		equalInt32(dst, x, y, n, xstep, ystep)
+	case expr.Ne:
+		unequalInt32(dst, x, y, n, xstep, ystep)
+	case expr.Lt:
+		lessInt32(dst, x, y, n, xstep, ystep)
+	case expr.Le:
+		lessEqualInt32(dst, x, y, n, xstep, ystep)
+	}
+}
+
+func compareInt64(op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
+	switch op {
+	case expr.Eq:
+		equalInt64(dst, x, y, n, xstep, ystep)
+	case expr.Ne:
+		unequalInt64(dst, x, y, n, xstep, ystep)
+	case expr.Lt:
+		lessInt64(dst, x, y, n, xstep, ystep)
+	case expr.Le:
+		lessEqualInt64(dst, x, y, n, xstep, ystep)
+	}
+}
+
+var (
+	infinities32 = splat(float32(math.Inf(1)))
+	infinities64 = splat(math.Inf(1))
+)
+
+// magnitudes computes IsInf or IsFinite of the first whole vectors. It returns how many elements these have: 0 where the
+// processor has no AVX2.
+func magnitudes(op expr.Op, t dtype.DType, dst, x unsafe.Pointer, n int) int {
+	if n &^= compareVector - 1; !vectorAVX || n == 0 {
+		return 0
+	}
+	switch {
+	case op == expr.IsInf && t == dtype.Float32:
+		magnitudeEqual32(dst, x, unsafe.Pointer(&infinities32), n, 1, 0)
+	case op == expr.IsInf && t == dtype.Float64:
+		magnitudeEqual64(dst, x, unsafe.Pointer(&infinities64), n, 1, 0)
+	case op == expr.IsFinite && t == dtype.Float32:
+		magnitudeLess32(dst, x, unsafe.Pointer(&infinities32), n, 1, 0)
+	case op == expr.IsFinite && t == dtype.Float64:
+		magnitudeLess64(dst, x, unsafe.Pointer(&infinities64), n, 1, 0)
+	default:
+		return 0
+	}
+	return n
 }

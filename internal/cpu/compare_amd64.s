@@ -165,6 +165,154 @@ loop:
 	VZEROUPPER
 	RET
 
+// func equalInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·equalInt32(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x07, SI
+	SHLQ         $0x07, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VMOVDQU   (CX), Y2
+	VPCMPEQD  (DX), Y2, Y2
+	VMOVDQU   32(CX), Y3
+	VPCMPEQD  32(DX), Y3, Y3
+	VMOVDQU   64(CX), Y4
+	VPCMPEQD  64(DX), Y4, Y4
+	VMOVDQU   96(CX), Y5
+	VPCMPEQD  96(DX), Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func unequalInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·unequalInt32(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x07, SI
+	SHLQ         $0x07, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VMOVDQU   (CX), Y2
+	VPCMPEQD  (DX), Y2, Y2
+	VMOVDQU   32(CX), Y3
+	VPCMPEQD  32(DX), Y3, Y3
+	VMOVDQU   64(CX), Y4
+	VPCMPEQD  64(DX), Y4, Y4
+	VMOVDQU   96(CX), Y5
+	VPCMPEQD  96(DX), Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPANDN    Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func lessInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·lessInt32(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x07, SI
+	SHLQ         $0x07, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VMOVDQU   (DX), Y2
+	VPCMPGTD  (CX), Y2, Y2
+	VMOVDQU   32(DX), Y3
+	VPCMPGTD  32(CX), Y3, Y3
+	VMOVDQU   64(DX), Y4
+	VPCMPGTD  64(CX), Y4, Y4
+	VMOVDQU   96(DX), Y5
+	VPCMPGTD  96(CX), Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func lessEqualInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·lessEqualInt32(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x07, SI
+	SHLQ         $0x07, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VMOVDQU   (CX), Y2
+	VPCMPGTD  (DX), Y2, Y2
+	VMOVDQU   32(CX), Y3
+	VPCMPGTD  32(DX), Y3, Y3
+	VMOVDQU   64(CX), Y4
+	VPCMPGTD  64(DX), Y4, Y4
+	VMOVDQU   96(CX), Y5
+	VPCMPGTD  96(DX), Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPANDN    Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
 // func equal64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
 // Requires: AVX, AVX2
 TEXT ·equal64(SB), NOSPLIT|NOFRAME, $0-48
@@ -361,6 +509,446 @@ loop:
 	VCMPPD    $0x12, 192(DX), Y5, Y5
 	VMOVUPS   224(CX), Y6
 	VCMPPD    $0x12, 224(DX), Y6, Y6
+	VSHUFPS   $0x88, Y6, Y5, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func equalInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·equalInt64(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x08, SI
+	SHLQ         $0x08, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VMOVDQU   (CX), Y2
+	VPCMPEQQ  (DX), Y2, Y2
+	VMOVDQU   32(CX), Y3
+	VPCMPEQQ  32(DX), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   64(CX), Y3
+	VPCMPEQQ  64(DX), Y3, Y3
+	VMOVDQU   96(CX), Y4
+	VPCMPEQQ  96(DX), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVDQU   128(CX), Y4
+	VPCMPEQQ  128(DX), Y4, Y4
+	VMOVDQU   160(CX), Y5
+	VPCMPEQQ  160(DX), Y5, Y5
+	VSHUFPS   $0x88, Y5, Y4, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VMOVDQU   192(CX), Y5
+	VPCMPEQQ  192(DX), Y5, Y5
+	VMOVDQU   224(CX), Y6
+	VPCMPEQQ  224(DX), Y6, Y6
+	VSHUFPS   $0x88, Y6, Y5, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func unequalInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·unequalInt64(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x08, SI
+	SHLQ         $0x08, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VMOVDQU   (CX), Y2
+	VPCMPEQQ  (DX), Y2, Y2
+	VMOVDQU   32(CX), Y3
+	VPCMPEQQ  32(DX), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   64(CX), Y3
+	VPCMPEQQ  64(DX), Y3, Y3
+	VMOVDQU   96(CX), Y4
+	VPCMPEQQ  96(DX), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVDQU   128(CX), Y4
+	VPCMPEQQ  128(DX), Y4, Y4
+	VMOVDQU   160(CX), Y5
+	VPCMPEQQ  160(DX), Y5, Y5
+	VSHUFPS   $0x88, Y5, Y4, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VMOVDQU   192(CX), Y5
+	VPCMPEQQ  192(DX), Y5, Y5
+	VMOVDQU   224(CX), Y6
+	VPCMPEQQ  224(DX), Y6, Y6
+	VSHUFPS   $0x88, Y6, Y5, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPANDN    Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func lessInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·lessInt64(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x08, SI
+	SHLQ         $0x08, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VMOVDQU   (DX), Y2
+	VPCMPGTQ  (CX), Y2, Y2
+	VMOVDQU   32(DX), Y3
+	VPCMPGTQ  32(CX), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   64(DX), Y3
+	VPCMPGTQ  64(CX), Y3, Y3
+	VMOVDQU   96(DX), Y4
+	VPCMPGTQ  96(CX), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVDQU   128(DX), Y4
+	VPCMPGTQ  128(CX), Y4, Y4
+	VMOVDQU   160(DX), Y5
+	VPCMPGTQ  160(CX), Y5, Y5
+	VSHUFPS   $0x88, Y5, Y4, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VMOVDQU   192(DX), Y5
+	VPCMPGTQ  192(CX), Y5, Y5
+	VMOVDQU   224(DX), Y6
+	VPCMPGTQ  224(CX), Y6, Y6
+	VSHUFPS   $0x88, Y6, Y5, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func lessEqualInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·lessEqualInt64(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x08, SI
+	SHLQ         $0x08, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VMOVDQU   (CX), Y2
+	VPCMPGTQ  (DX), Y2, Y2
+	VMOVDQU   32(CX), Y3
+	VPCMPGTQ  32(DX), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VMOVDQU   64(CX), Y3
+	VPCMPGTQ  64(DX), Y3, Y3
+	VMOVDQU   96(CX), Y4
+	VPCMPGTQ  96(DX), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VMOVDQU   128(CX), Y4
+	VPCMPGTQ  128(DX), Y4, Y4
+	VMOVDQU   160(CX), Y5
+	VPCMPGTQ  160(DX), Y5, Y5
+	VSHUFPS   $0x88, Y5, Y4, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VMOVDQU   192(CX), Y5
+	VPCMPGTQ  192(DX), Y5, Y5
+	VMOVDQU   224(CX), Y6
+	VPCMPGTQ  224(DX), Y6, Y6
+	VSHUFPS   $0x88, Y6, Y5, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPANDN    Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func magnitudeEqual32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·magnitudeEqual32(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x07, SI
+	SHLQ         $0x07, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VPCMPEQD  Y2, Y2, Y2
+	VPSRLD    $0x01, Y2, Y2
+	VANDPS    (CX), Y2, Y2
+	VCMPPS    $0x00, (DX), Y2, Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSRLD    $0x01, Y3, Y3
+	VANDPS    32(CX), Y3, Y3
+	VCMPPS    $0x00, 32(DX), Y3, Y3
+	VPCMPEQD  Y4, Y4, Y4
+	VPSRLD    $0x01, Y4, Y4
+	VANDPS    64(CX), Y4, Y4
+	VCMPPS    $0x00, 64(DX), Y4, Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPSRLD    $0x01, Y5, Y5
+	VANDPS    96(CX), Y5, Y5
+	VCMPPS    $0x00, 96(DX), Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func magnitudeLess32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·magnitudeLess32(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x07, SI
+	SHLQ         $0x07, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VPCMPEQD  Y2, Y2, Y2
+	VPSRLD    $0x01, Y2, Y2
+	VANDPS    (CX), Y2, Y2
+	VCMPPS    $0x11, (DX), Y2, Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSRLD    $0x01, Y3, Y3
+	VANDPS    32(CX), Y3, Y3
+	VCMPPS    $0x11, 32(DX), Y3, Y3
+	VPCMPEQD  Y4, Y4, Y4
+	VPSRLD    $0x01, Y4, Y4
+	VANDPS    64(CX), Y4, Y4
+	VCMPPS    $0x11, 64(DX), Y4, Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPSRLD    $0x01, Y5, Y5
+	VANDPS    96(CX), Y5, Y5
+	VCMPPS    $0x11, 96(DX), Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func magnitudeEqual64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·magnitudeEqual64(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x08, SI
+	SHLQ         $0x08, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VPCMPEQD  Y2, Y2, Y2
+	VPSRLQ    $0x01, Y2, Y2
+	VANDPS    (CX), Y2, Y2
+	VCMPPD    $0x00, (DX), Y2, Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSRLQ    $0x01, Y3, Y3
+	VANDPS    32(CX), Y3, Y3
+	VCMPPD    $0x00, 32(DX), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSRLQ    $0x01, Y3, Y3
+	VANDPS    64(CX), Y3, Y3
+	VCMPPD    $0x00, 64(DX), Y3, Y3
+	VPCMPEQD  Y4, Y4, Y4
+	VPSRLQ    $0x01, Y4, Y4
+	VANDPS    96(CX), Y4, Y4
+	VCMPPD    $0x00, 96(DX), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VPCMPEQD  Y4, Y4, Y4
+	VPSRLQ    $0x01, Y4, Y4
+	VANDPS    128(CX), Y4, Y4
+	VCMPPD    $0x00, 128(DX), Y4, Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPSRLQ    $0x01, Y5, Y5
+	VANDPS    160(CX), Y5, Y5
+	VCMPPD    $0x00, 160(DX), Y5, Y5
+	VSHUFPS   $0x88, Y5, Y4, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPSRLQ    $0x01, Y5, Y5
+	VANDPS    192(CX), Y5, Y5
+	VCMPPD    $0x00, 192(DX), Y5, Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPSRLQ    $0x01, Y6, Y6
+	VANDPS    224(CX), Y6, Y6
+	VCMPPD    $0x00, 224(DX), Y6, Y6
+	VSHUFPS   $0x88, Y6, Y5, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func magnitudeLess64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·magnitudeLess64(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x08, SI
+	SHLQ         $0x08, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VPCMPEQD  Y2, Y2, Y2
+	VPSRLQ    $0x01, Y2, Y2
+	VANDPS    (CX), Y2, Y2
+	VCMPPD    $0x11, (DX), Y2, Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSRLQ    $0x01, Y3, Y3
+	VANDPS    32(CX), Y3, Y3
+	VCMPPD    $0x11, 32(DX), Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSRLQ    $0x01, Y3, Y3
+	VANDPS    64(CX), Y3, Y3
+	VCMPPD    $0x11, 64(DX), Y3, Y3
+	VPCMPEQD  Y4, Y4, Y4
+	VPSRLQ    $0x01, Y4, Y4
+	VANDPS    96(CX), Y4, Y4
+	VCMPPD    $0x11, 96(DX), Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VPCMPEQD  Y4, Y4, Y4
+	VPSRLQ    $0x01, Y4, Y4
+	VANDPS    128(CX), Y4, Y4
+	VCMPPD    $0x11, 128(DX), Y4, Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPSRLQ    $0x01, Y5, Y5
+	VANDPS    160(CX), Y5, Y5
+	VCMPPD    $0x11, 160(DX), Y5, Y5
+	VSHUFPS   $0x88, Y5, Y4, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VPCMPEQD  Y5, Y5, Y5
+	VPSRLQ    $0x01, Y5, Y5
+	VANDPS    192(CX), Y5, Y5
+	VCMPPD    $0x11, 192(DX), Y5, Y5
+	VPCMPEQD  Y6, Y6, Y6
+	VPSRLQ    $0x01, Y6, Y6
+	VANDPS    224(CX), Y6, Y6
+	VCMPPD    $0x11, 224(DX), Y6, Y6
 	VSHUFPS   $0x88, Y6, Y5, Y5
 	VPERMQ    $0xd8, Y5, Y5
 	VPACKSSDW Y3, Y2, Y2

@@ -3,6 +3,7 @@
 package cpu
 
 import (
+	"bytes"
 	"math"
 	"testing"
 	"unsafe"
@@ -18,18 +19,51 @@ func TestVectorComparisons(t *testing.T) {
 	if !vectorAVX {
 		t.Skip("no AVX2: there are no vector comparisons")
 	}
-	testComparisons[float32](t, dtype.Float32)
-	testComparisons[float64](t, dtype.Float64)
+	negative := math.Copysign(0, -1)
+	testComparisons(t, dtype.Float32, []float32{0, float32(negative), 1, -1, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e-40})
+	testComparisons(t, dtype.Float64, []float64{0, negative, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), 1e-310})
+	testComparisons(t, dtype.Int32, []int32{0, 1, -1, math.MinInt32, math.MaxInt32})
+	testComparisons(t, dtype.Int64, []int64{0, 1, -1, math.MinInt64, math.MaxInt64, math.MinInt32, 1 << 32, 1<<32 + 1})
+	testComparisons(t, dtype.Uint32, []uint32{0, 1, math.MaxInt32, math.MaxInt32 + 1, math.MaxUint32})
+	testComparisons(t, dtype.Uint64, []uint64{0, 1, 1 << 32, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64})
 }
 
-func testComparisons[T float32 | float64](t *testing.T, dt dtype.DType) {
+// TestMagnitudes compares IsInf and IsFinite with package math, at every length up to three vectors.
+func TestMagnitudes(t *testing.T) {
+	testMagnitudes(t, dtype.Float32, []float32{0, -1, float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32, -math.MaxFloat32, 1e-40})
+	testMagnitudes(t, dtype.Float64, []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 1e-310})
+}
+
+func testMagnitudes[T float32 | float64](t *testing.T, dt dtype.DType, few []T) {
 	rng := testrand.New(t)
-	few := []T{0, T(math.Copysign(0, -1)), 1, -1, T(math.NaN()), T(math.Inf(1)), T(math.Inf(-1)), 1e-40}
+	for _, op := range []expr.Op{expr.IsInf, expr.IsFinite} {
+		f := quickTest(op, dt)
+		for n := 1; n <= 3*compareVector+1; n++ {
+			x, dst := make([]T, n+1)[1:], bytes.Repeat([]byte{77}, n+2)
+			for i := range x {
+				x[i] = few[rng.IntN(len(few))]
+			}
+			f(unsafe.Pointer(&dst[1]), unsafe.Pointer(&x[0]), n)
+			if dst[0] != 77 || dst[n+1] != 77 {
+				t.Fatalf("%v of %d elements wrote beside them", op, n)
+			}
+			for i, v := range x {
+				infinite := math.IsInf(float64(v), 0)
+				if want := infinite == (op == expr.IsInf) && v == v; dst[1+i] != bit(want) {
+					t.Fatalf("%v %v of %v, %d of %d: %d", dt, op, v, i, n, dst[1+i])
+				}
+			}
+		}
+	}
+}
+
+func testComparisons[T number](t *testing.T, dt dtype.DType, few []T) {
+	rng := testrand.New(t)
 	draw := func() T {
 		if rng.IntN(3) > 0 {
 			return few[rng.IntN(len(few))]
 		}
-		return T(rng.NormFloat64())
+		return T(rng.IntN(100))
 	}
 	operators := map[expr.Op]func(x, y T) bool{
 		expr.Eq: func(x, y T) bool { return x == y }, expr.Ne: func(x, y T) bool { return x != y },

@@ -13,27 +13,30 @@ func comparison(op expr.Op, t dtype.DType) binary {
 	if op < expr.Eq || op > expr.Ge {
 		return binary{}
 	}
-	var k binary
-	switch t {
-	case dtype.Float32:
-		if k = vectorCompare32(op); k.vv == nil {
-			k = compare[float32](op)
-		}
-	case dtype.Float64:
-		if k = vectorCompare64(op); k.vv == nil {
-			k = compare[float64](op)
-		}
-	case dtype.Complex64:
-		k = compareEqual[complex64](op)
-	case dtype.Complex128:
-		k = compareEqual[complex128](op)
-	default:
-		if of := wholeOf(t); of != nil {
-			k = of.compare(op)
-		}
+	k := vectorCompare(op, t)
+	if k.vv == nil {
+		k = goCompare(op, t)
 	}
 	k.size, k.truth = dtype.Bool.Size(), true
 	return k
+}
+
+// goCompare is comparison without assembly.
+func goCompare(op expr.Op, t dtype.DType) binary {
+	switch t {
+	case dtype.Float32:
+		return compare[float32](op)
+	case dtype.Float64:
+		return compare[float64](op)
+	case dtype.Complex64:
+		return compareEqual[complex64](op)
+	case dtype.Complex128:
+		return compareEqual[complex128](op)
+	}
+	if of := wholeOf(t); of != nil {
+		return of.compare(op)
+	}
+	return binary{}
 }
 
 func (ints[T]) compare(op expr.Op) binary { return compare[T](op) }

@@ -84,7 +84,7 @@ func choiceOf(size int) func(dst, x, y, z unsafe.Pointer, n int) {
 	case 4:
 		return choices32
 	case 8:
-		return choices[uint64]
+		return choices64
 	}
 	return choices[[2]uint64]
 }

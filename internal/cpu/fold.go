@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math/bits"
+	"runtime"
 	"unsafe"
 )
 
@@ -30,13 +31,13 @@ type folding[T, A any] struct {
 
 	block int  // elements of a block: foldBlock, or a smaller power of two
 	tree  bool // blocks are merged in pairs, the pairs in pairs, and so on, and so are the groups
-	width int  // neighbouring folds computed together: foldColumns, or up to blockLen
 }
 
 const (
 	foldBlock   = 512 // elements of a block, and the most that gather returns
 	foldGroup   = 128 * foldBlock
-	foldColumns = 128 // neighbouring folds computed together, if width says nothing else
+	foldColumns = 128  // neighbouring folds computed together, at the least
+	foldPanel   = 4096 // bytes of their elements in a row, at the most
 )
 
 // newFold prepares a fold.
@@ -44,7 +45,7 @@ func newFold[T, A any](r reduceArgs) *folding[T, A] {
 	var room [2][2][8]int
 	kept, folded := r.split(&room)
 	size := r.xt.Size()
-	f := &folding[T, A]{kept: newNestInOrder(nil, kept, r.x, size), folded: newNestInOrder(nil, folded, nil, size), size: size, block: foldBlock, width: foldColumns}
+	f := &folding[T, A]{kept: newNestInOrder(nil, kept, r.x, size), folded: newNestInOrder(nil, folded, nil, size), size: size, block: foldBlock}
 	h := halvesOf(r.xt)
 	f.sameType = h.load == nil
 	f.load = h.load
@@ -206,15 +207,16 @@ func (f *folding[T, A]) gather(buf []T, p unsafe.Pointer, k, n int) []T {
 // columns computes width folds at a time.
 func (f *folding[T, A]) columns() {
 	inner := f.kept.axes[len(f.kept.axes)-1]
-	panels := (inner.n-1)/f.width + 1
 	groups := (f.folded.n-1)/foldGroup + 1
 	outer := f.kept.n / inner.n
+	width := f.panelWidth(outer*groups, inner.n)
+	panels := (inner.n-1)/width + 1
 	partial := make([]A, f.kept.n*groups) // group by group
-	Parallel(outer*panels*groups, max(minPart/(f.width*min(f.folded.n, foldGroup)), 1), func(lo, hi int) {
+	Parallel(outer*panels*groups, max(minPart/(width*min(f.folded.n, foldGroup)), 1), func(lo, hi int) {
 		w := works.Get().(*work)
 		defer works.Put(w)
-		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), f.width)
-		block := make([]A, min(f.width, inner.n))
+		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), width)
+		block := make([]A, min(width, inner.n))
 		var stacks []branches[A]
 		if f.tree && f.folded.n > f.block {
 			stacks = make([]branches[A], len(block))
@@ -224,9 +226,10 @@ func (f *folding[T, A]) columns() {
 		}
 		for i := lo; i < hi; i++ {
 			g, panel := i%groups, i/groups
-			first := panel/panels*inner.n + panel%panels*f.width
-			width := min(f.width, inner.n-panel%panels*f.width)
-			f.group(partial[g*f.kept.n+first:][:width], block, buf, stacks, first, g*foldGroup)
+			from := panel % panels * width
+			first := panel/panels*inner.n + from
+			n := min(width, inner.n-from)
+			f.group(partial[g*f.kept.n+first:][:n], block, buf, stacks, first, g*foldGroup)
 		}
 	})
 	stack := branches[A]{tree: f.tree, merge: f.merge}
@@ -241,6 +244,21 @@ func (f *folding[T, A]) columns() {
 		}
 		f.store(i, stack.result())
 	}
+}
+
+// panelWidth returns the number of neighbouring folds that columns computes together. Wide panels read memory in long
+// pieces; there are enough of them for all processors. branches of a tree have room for foldColumns in the cache.
+func (f *folding[T, A]) panelWidth(sets, inner int) int {
+	var x T
+	width := foldColumns
+	if f.tree {
+		return width
+	}
+	threads := runtime.GOMAXPROCS(0)
+	for 2*width*int(unsafe.Sizeof(x)) <= foldPanel && (threads == 1 || sets*((inner-1)/(2*width)+1) >= 2*threads) {
+		width *= 2
+	}
+	return width
 }
 
 // elements returns one element of each of several neighbouring folds, the first of them at p.

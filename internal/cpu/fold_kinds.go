@@ -103,10 +103,15 @@ func foldArgExtremes[T number](c reduceArgs, better func([]T) T, find func([]T, 
 	f := newFold[T, indexed[T]](c)
 	f.start, f.row, f.merge = indexed[T]{k: -1}, row, merge
 	f.store = func(i int, a indexed[T]) { *(*int64)(unsafe.Add(dst, 8*i)) = a.k }
+	larger := c.op != expr.ArgMin
 	f.column = func(a []indexed[T], x []T, k int) {
-		for i, v := range x {
-			if a[i].k < 0 || beats(v, a[i].v) {
-				a[i] = indexed[T]{v, int64(k)}
+		for i, v := range x[:len(a)] {
+			e := &a[i]
+			if e.k >= 0 && (larger && v <= e.v || !larger && v >= e.v) {
+				continue // as most elements, and without a call
+			}
+			if e.k < 0 || beats(v, e.v) {
+				*e = indexed[T]{v, int64(k)}
 			}
 		}
 	}

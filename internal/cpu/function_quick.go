@@ -28,10 +28,8 @@ func floatTest[T float32 | float64, W uint32 | uint64](op expr.Op, t dtype.DType
 	case expr.IsNaN:
 		unequal := comparison(expr.Ne, t).vv
 		return func(dst, x unsafe.Pointer, n int) { unequal(dst, x, x, n) }
-	case expr.IsInf:
-		return absTest[T](comparison(expr.Eq, t).vs, t)
-	case expr.IsFinite:
-		return absTest[T](comparison(expr.Lt, t).vs, t)
+	case expr.IsInf, expr.IsFinite:
+		return magnitudeTest[T, W](op, t)
 	case expr.SignBit:
 		return func(dst, x unsafe.Pointer, n int) {
 			sign := ^(^W(0) >> 1)
@@ -44,21 +42,21 @@ func floatTest[T float32 | float64, W uint32 | uint64](op expr.Op, t dtype.DType
 	return nil
 }
 
-// absTest compares absolute values with infinity.
-func absTest[T float32 | float64](compare func(dst, x, y unsafe.Pointer, n int), t dtype.DType) func(dst, x unsafe.Pointer, n int) {
-	abs, _ := unaryKernel(expr.Abs, t)
+// magnitudeTest returns IsInf or IsFinite, which compare absolute values with infinity.
+func magnitudeTest[T float32 | float64, W uint32 | uint64](op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
+	v := T(math.Inf(1))
+	infinity := *(*W)(unsafe.Pointer(&v))
 	return func(dst, x unsafe.Pointer, n int) {
-		w := functionScratches.Get().(*functionScratch)
-		defer functionScratches.Put(w)
-		infinity := (*T)(unsafe.Pointer(&w.y))
-		*infinity = T(math.Inf(1))
-		for n > 0 {
-			m := min(n, functionBlock)
-			abs(unsafe.Pointer(&w.x), x, m)
-			compare(dst, unsafe.Pointer(&w.x), unsafe.Pointer(infinity), m)
-			if n -= m; n > 0 { // a pointer must not point after the last element
-				dst, x = unsafe.Add(dst, m), unsafe.Add(x, m*t.Size())
+		if m := magnitudes(op, t, dst, x, n); m > 0 {
+			if n -= m; n == 0 {
+				return // a pointer must not point after the last element
 			}
+			dst, x = unsafe.Add(dst, m), unsafe.Add(x, m*t.Size())
+		}
+		d, s := pair[bool, W](dst, x, n)
+		for i, v := range s {
+			magnitude := v &^ (^(^W(0) >> 1))
+			d[i] = op == expr.IsInf && magnitude == infinity || op == expr.IsFinite && magnitude < infinity
 		}
 	}
 }

@@ -93,16 +93,21 @@ func firstOf[T float32 | float64](x []T, v T, fast func(x unsafe.Pointer, v T, n
 func firstOf32(x []float32, v float32) int { return firstOf(x, v, index32) }
 func firstOf64(x []float64, v float64) int { return firstOf(x, v, index64) }
 
-// choices32 is choices for elements of 4 bytes.
-func choices32(dst, x, y, z unsafe.Pointer, n int) {
+// choices32 and choices64 are choices with assembly.
+func choices32(dst, x, y, z unsafe.Pointer, n int) { vectorChoices[uint32](choose32, dst, x, y, z, n) }
+func choices64(dst, x, y, z unsafe.Pointer, n int) { vectorChoices[uint64](choose64, dst, x, y, z, n) }
+
+// vectorChoices is choices with the assembly function fast for whole vectors.
+func vectorChoices[T uint32 | uint64](fast func(dst, x, y, z unsafe.Pointer, n int), dst, x, y, z unsafe.Pointer, n int) {
 	if whole := n &^ (pickVector - 1); vectorAVX && whole > 0 {
-		choose32(dst, x, y, z, whole)
+		fast(dst, x, y, z, whole)
 		if n -= whole; n == 0 {
 			return // a pointer must not point after the last element
 		}
-		dst, x, y, z = unsafe.Add(dst, 4*whole), unsafe.Add(x, whole), unsafe.Add(y, 4*whole), unsafe.Add(z, 4*whole)
+		at := whole * int(unsafe.Sizeof(T(0)))
+		dst, x, y, z = unsafe.Add(dst, at), unsafe.Add(x, whole), unsafe.Add(y, at), unsafe.Add(z, at)
 	}
-	choices[uint32](dst, x, y, z, n)
+	choices[T](dst, x, y, z, n)
 }
 
 // bytesToFloats converts uint8 to float32.

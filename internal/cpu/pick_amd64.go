@@ -42,6 +42,11 @@ func index32(x unsafe.Pointer, v float32, n int) int
 //go:noescape
 func choose32(dst, x, y, z unsafe.Pointer, n int)
 
+// choose64 is choose32 for elements of 8 bytes.
+//
+//go:noescape
+func choose64(dst, x, y, z unsafe.Pointer, n int)
+
 // for i := range n { dst[i] = float32(src[i]) }, with src of uint8
 //
 //go:noescape

@@ -222,6 +222,32 @@ found:
 	VZEROUPPER
 	RET
 
+// func choose32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, z unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·choose32(SB), NOSPLIT|NOFRAME, $0-40
+	MOVQ  dst+0(FP), AX
+	MOVQ  x+8(FP), CX
+	MOVQ  y+16(FP), DX
+	MOVQ  z+24(FP), BX
+	MOVQ  n+32(FP), SI
+	VPXOR Y0, Y0, Y0
+	XORQ  DI, DI
+	JMP   check
+
+next:
+	VPMOVZXBD (CX)(DI*1), Y1
+	VPCMPEQD  Y0, Y1, Y1
+	VMOVUPS   (DX)(DI*4), Y2
+	VBLENDVPS Y1, (BX)(DI*4), Y2, Y2
+	VMOVUPS   Y2, (AX)(DI*4)
+	ADDQ      $0x08, DI
+
+check:
+	CMPQ DI, SI
+	JLT  next
+	VZEROUPPER
+	RET
+
 // func largest64(x unsafe.Pointer, n int) float64
 // Requires: AVX
 TEXT ·largest64(SB), NOSPLIT|NOFRAME, $0-24
@@ -428,9 +454,9 @@ found:
 	VZEROUPPER
 	RET
 
-// func choose32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, z unsafe.Pointer, n int)
+// func choose64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, z unsafe.Pointer, n int)
 // Requires: AVX, AVX2
-TEXT ·choose32(SB), NOSPLIT|NOFRAME, $0-40
+TEXT ·choose64(SB), NOSPLIT|NOFRAME, $0-40
 	MOVQ  dst+0(FP), AX
 	MOVQ  x+8(FP), CX
 	MOVQ  y+16(FP), DX
@@ -441,12 +467,12 @@ TEXT ·choose32(SB), NOSPLIT|NOFRAME, $0-40
 	JMP   check
 
 next:
-	VPMOVZXBD (CX)(DI*1), Y1
-	VPCMPEQD  Y0, Y1, Y1
-	VMOVUPS   (DX)(DI*4), Y2
-	VBLENDVPS Y1, (BX)(DI*4), Y2, Y2
-	VMOVUPS   Y2, (AX)(DI*4)
-	ADDQ      $0x08, DI
+	VPMOVZXBQ (CX)(DI*1), Y1
+	VPCMPEQQ  Y0, Y1, Y1
+	VMOVUPS   (DX)(DI*8), Y2
+	VBLENDVPD Y1, (BX)(DI*8), Y2, Y2
+	VMOVUPS   Y2, (AX)(DI*8)
+	ADDQ      $0x04, DI
 
 check:
 	CMPQ DI, SI

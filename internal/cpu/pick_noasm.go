@@ -13,4 +13,5 @@ func smallest64(unsafe.Pointer, int) float64    { panic("cpu: no assembly") }
 func index64(unsafe.Pointer, float64, int) int  { panic("cpu: no assembly") }
 func index32(unsafe.Pointer, float32, int) int  { panic("cpu: no assembly") }
 func choose32(_, _, _, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
+func choose64(_, _, _, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
 func floats8(dst, src unsafe.Pointer, n int)    { panic("cpu: no assembly") }

@@ -48,7 +48,7 @@ func TestPick(t *testing.T) {
 			}
 		}
 		bytes, truths, floats := make([]uint8, n), make([]uint8, n+1), make([]float32, n+1)
-		chosen, want := make([]float32, n+1), make([]float32, n)
+		chosen := make([]float32, n+1)
 		for i := range bytes {
 			bytes[i] = uint8(rng.IntN(256)) * uint8(rng.IntN(2))
 		}
@@ -56,13 +56,22 @@ func TestPick(t *testing.T) {
 		loadBool(at0(truths), at0(bytes), 1, n)
 		bytesToFloats(at0(floats), at0(bytes), n)
 		choices32(at0(chosen), at0(bytes), at0(x), at0(y), n)
-		choices[uint32](at0(want), at0(bytes), at0(x), at0(y), n)
+		chosen64, other := make([]float64, n+1), make([]float64, n)
+		for i := range other {
+			other[i] = rng.NormFloat64()
+		}
+		chosen64[n] = 77
+		choices64(at0(chosen64), at0(bytes), at0(wide), at0(other), n)
 		for i, b := range bytes {
-			if truths[i] != bit(b != 0) || floats[i] != float32(b) || math.Float32bits(chosen[i]) != math.Float32bits(want[i]) {
-				t.Fatalf("of byte %d: %v, %v and %v, want %v", b, truths[i], floats[i], chosen[i], want[i])
+			want, want64 := y[i], other[i]
+			if b != 0 {
+				want, want64 = x[i], wide[i]
+			}
+			if truths[i] != bit(b != 0) || floats[i] != float32(b) || math.Float32bits(chosen[i]) != math.Float32bits(want) || math.Float64bits(chosen64[i]) != math.Float64bits(want64) {
+				t.Fatalf("of byte %d: %v, %v, %v and %v, want %v and %v", b, truths[i], floats[i], chosen[i], chosen64[i], want, want64)
 			}
 		}
-		if truths[n] != 77 || floats[n] != 77 || chosen[n] != 77 {
+		if truths[n] != 77 || floats[n] != 77 || chosen[n] != 77 || chosen64[n] != 77 {
 			t.Fatal("wrote behind the result")
 		}
 	}

@@ -346,15 +346,37 @@ func copySpan(dst unsafe.Pointer, dstep int, src unsafe.Pointer, sstep, size, n 
 
 func copySteps[T any](dst unsafe.Pointer, dstep int, src unsafe.Pointer, sstep, n int) {
 	var zero T
-	if sstep == 0 && dstep == int(unsafe.Sizeof(zero)) {
-		v := *(*T)(src)
+	size := int(unsafe.Sizeof(zero))
+	from, to := 0, 0
+	switch {
+	case sstep == 0 && dstep == size:
+		fill(unsafe.Slice((*T)(dst), n), *(*T)(src))
+	case dstep == size:
 		d := unsafe.Slice((*T)(dst), n)
 		for i := range d {
-			d[i] = v
+			d[i] = *(*T)(unsafe.Add(src, from))
+			from += sstep
 		}
-		return
+	case sstep == size:
+		for _, v := range unsafe.Slice((*T)(src), n) {
+			*(*T)(unsafe.Add(dst, to)) = v
+			to += dstep
+		}
+	default:
+		for range n {
+			*(*T)(unsafe.Add(dst, to)) = *(*T)(unsafe.Add(src, from))
+			from, to = from+sstep, to+dstep
+		}
 	}
-	for i := range n {
-		*(*T)(unsafe.Add(dst, i*dstep)) = *(*T)(unsafe.Add(src, i*sstep))
+}
+
+// fill sets all elements of d to v. It copies from the beginning of d, which stays in the L1 cache.
+func fill[T any](d []T, v T) {
+	m := min(len(d), 16)
+	for i := range d[:m] {
+		d[i] = v
+	}
+	for m < len(d) {
+		m += copy(d[m:], d[:min(m, blockLen)])
 	}
 }

@@ -94,7 +94,6 @@ func clearFalse(a, x []uint8) {
 // of All is 0 or 1.
 func byteTruths(c reduceArgs) {
 	f := newFold[uint8, uint8](c)
-	f.width = blockLen
 	f.store = func(i int, a uint8) { *(*bool)(unsafe.Add(c.dst, i)) = a != 0 }
 	if c.op == expr.All {
 		f.start = 1

@@ -8,41 +8,120 @@ import (
 
 // compare writes comparisons of 32 elements at a time, with results 0 and 1 in bytes.
 func compare(c *build.Context) {
-	ones := asm.Constant(c, "ones", 1, operand.U64(0x0101010101010101))
+	w := comparisons{Context: c, ones: asm.Constant(c, "ones", 1, operand.U64(0x0101010101010101))}
 	var groups []operand.Constant // of four bytes: their order after packing masks 0 to 3, which puts the lower halves first
 	for _, group := range []uint32{0, 4, 1, 5, 2, 6, 3, 7} {
 		groups = append(groups, operand.U32(group))
 	}
-	order := asm.Constant(c, "order", 1, groups...)
+	w.order = asm.Constant(c, "order", 1, groups...)
 	for _, f := range asm.Floats {
-		compareElements(c, "equal", equal, f, ones, order)
-		compareElements(c, "unequal", unequal, f, ones, order)
-		compareElements(c, "less", less, f, ones, order)
-		compareElements(c, "lessEqual", lessEqual, f, ones, order)
+		w.write("equal", f, w.floats(f, equal), false)
+		w.write("unequal", f, w.floats(f, unequal), false)
+		w.write("less", f, w.floats(f, less), false)
+		w.write("lessEqual", f, w.floats(f, lessEqual), false)
+		w.write("equalInt", f, w.equalIntegers(f), false)
+		w.write("unequalInt", f, w.equalIntegers(f), true)
+		w.write("lessInt", f, w.greaterIntegers(f, true), false)
+		w.write("lessEqualInt", f, w.greaterIntegers(f, false), true)
+	}
+	for _, f := range asm.Floats {
+		w.write("magnitudeEqual", f, w.magnitudes(f, equal), false)
+		w.write("magnitudeLess", f, w.magnitudes(f, less), false)
 	}
 }
 
-// compareElements writes one comparison. The parameters xstep and ystep are 0 or 1.
-func compareElements(c *build.Context, name string, predicate uint64, f asm.Float, ones, order operand.Mem) {
+type comparisons struct {
+	*build.Context
+	ones, order operand.Mem
+}
+
+// comparing writes instructions that set all bits of an element of a vector if the elements of x and y compare as wanted.
+// It returns the vector.
+type comparing func(x, y operand.Mem) vector
+
+// floats compares numbers.
+func (w comparisons) floats(f asm.Float, predicate uint64) comparing {
+	return func(x, y operand.Mem) vector {
+		mask := w.YMM()
+		w.VMOVUPS(x, mask)
+		f.Compare(w.Context, operand.Imm(predicate), y, mask, mask)
+		return mask
+	}
+}
+
+// magnitudes compares absolute values of x with y.
+func (w comparisons) magnitudes(f asm.Float, predicate uint64) comparing {
+	return func(x, y operand.Mem) vector {
+		mask := w.YMM()
+		w.VPCMPEQD(mask, mask, mask)
+		if f.Double {
+			w.VPSRLQ(operand.Imm(1), mask, mask)
+		} else {
+			w.VPSRLD(operand.Imm(1), mask, mask)
+		}
+		w.VANDPS(x, mask, mask)
+		f.Compare(w.Context, operand.Imm(predicate), y, mask, mask)
+		return mask
+	}
+}
+
+func (w comparisons) equalIntegers(f asm.Float) comparing {
+	return func(x, y operand.Mem) vector {
+		mask := w.YMM()
+		w.VMOVDQU(x, mask)
+		if f.Double {
+			w.VPCMPEQQ(y, mask, mask)
+		} else {
+			w.VPCMPEQD(y, mask, mask)
+		}
+		return mask
+	}
+}
+
+// greaterIntegers reports where x is greater than y; swapped, where y is greater than x. The integers are signed.
+func (w comparisons) greaterIntegers(f asm.Float, swapped bool) comparing {
+	return func(x, y operand.Mem) vector {
+		if swapped {
+			x, y = y, x
+		}
+		mask := w.YMM()
+		w.VMOVDQU(x, mask)
+		if f.Double {
+			w.VPCMPGTQ(y, mask, mask)
+		} else {
+			w.VPCMPGTD(y, mask, mask)
+		}
+		return mask
+	}
+}
+
+// write writes one comparison of elements of f's size; negated, its results are the opposite. The parameters xstep and
+// ystep are 0 or 1.
+func (w comparisons) write(name string, f asm.Float, compare comparing, negated bool) {
+	c := w.Context
 	asm.Function(c, name+f.Name)
 	p := asm.Load(c, "dst", "x", "y", "n", "xstep", "ystep")
 	dst, x, y, n, xstep, ystep := p[0], p[1], p[2], p[3], p[4], p[5]
 	asm.Bytes(c, 5+f.Log, xstep, ystep) // of 32 elements
 	one, groups := c.YMM(), c.YMM()
-	c.VPBROADCASTQ(ones, one)
-	c.VMOVDQU(order, groups)
+	c.VPBROADCASTQ(w.ones, one)
+	c.VMOVDQU(w.order, groups)
 	asm.Down(c, "loop", n, 32, func() {
 		var masks [4]vector // of 8 elements each, 32 bits an element
 		for i := range masks {
 			at := 8 * f.Size * i
-			masks[i] = compareEight(c, predicate, f, asm.At(x, at), asm.At(y, at))
+			masks[i] = w.eight(f, compare, asm.At(x, at), asm.At(y, at))
 		}
 		truths := masks[0]
 		c.VPACKSSDW(masks[1], masks[0], masks[0])
 		c.VPACKSSDW(masks[3], masks[2], masks[2])
 		c.VPACKSSWB(masks[2], masks[0], truths)
 		c.VPERMD(truths, groups, truths)
-		c.VPAND(one, truths, truths)
+		if negated {
+			c.VPANDN(one, truths, truths)
+		} else {
+			c.VPAND(one, truths, truths)
+		}
 		c.VMOVDQU(truths, asm.At(dst, 0))
 		c.ADDQ(operand.Imm(32), dst)
 		c.ADDQ(xstep, x)
@@ -51,16 +130,13 @@ func compareElements(c *build.Context, name string, predicate uint64, f asm.Floa
 	asm.Return(c)
 }
 
-// compareEight returns the masks of 8 elements. Those of float64 are narrowed to 32 bits each.
-func compareEight(c *build.Context, predicate uint64, f asm.Float, x, y operand.Mem) vector {
-	mask, upper := c.YMM(), c.YMM()
-	c.VMOVUPS(x, mask)
-	f.Compare(c, operand.Imm(predicate), y, mask, mask)
+// eight returns the masks of 8 elements. Those of 64 bits are narrowed to 32 bits each.
+func (w comparisons) eight(f asm.Float, compare comparing, x, y operand.Mem) vector {
+	mask := compare(x, y)
 	if f.Double {
-		c.VMOVUPS(x.Offset(32), upper)
-		f.Compare(c, operand.Imm(predicate), y.Offset(32), upper, upper)
-		c.VSHUFPS(operand.Imm(0x88), upper, mask, mask)
-		c.VPERMQ(operand.Imm(0xd8), mask, mask)
+		upper := compare(x.Offset(32), y.Offset(32))
+		w.VSHUFPS(operand.Imm(0x88), upper, mask, mask)
+		w.VPERMQ(operand.Imm(0xd8), mask, mask)
 	}
 	return mask
 }

@@ -13,8 +13,8 @@ func pick(c *build.Context) {
 		extremeOf(c, "largest"+f.Name, f, largerOf(f))
 		extremeOf(c, "smallest"+f.Name, f, smallerOf(f))
 		index(c, f)
+		choose(c, f)
 	}
-	choose32(c)
 	floats8(c)
 }
 
@@ -95,19 +95,28 @@ func index(c *build.Context, f asm.Float) {
 	asm.Return(c)
 }
 
-func choose32(c *build.Context) {
-	asm.Function(c, "choose32")
+// choose writes a selection between elements of f's size by bytes.
+func choose(c *build.Context, f asm.Float) {
+	asm.Function(c, "choose"+f.Name)
 	p := asm.Load(c, "dst", "x", "y", "z", "n")
 	dst, x, y, z, n := p[0], p[1], p[2], p[3], p[4]
 	zero := c.YMM()
 	c.VPXOR(zero, zero, zero)
-	asm.For(c, n, 8, func(i reg.Register) {
+	asm.For(c, n, 32/f.Size, func(i reg.Register) {
 		isZero, v := c.YMM(), c.YMM()
-		c.VPMOVZXBD(asm.At(x, 0).Idx(i, 1), isZero)
-		c.VPCMPEQD(zero, isZero, isZero)
-		c.VMOVUPS(asm.At(y, 0).Idx(i, 4), v)
-		c.VBLENDVPS(isZero, asm.At(z, 0).Idx(i, 4), v, v)
-		c.VMOVUPS(v, asm.At(dst, 0).Idx(i, 4))
+		at := func(p reg.Register) operand.Mem { return asm.At(p, 0).Idx(i, uint8(f.Size)) }
+		if f.Double {
+			c.VPMOVZXBQ(asm.At(x, 0).Idx(i, 1), isZero)
+			c.VPCMPEQQ(zero, isZero, isZero)
+			c.VMOVUPS(at(y), v)
+			c.VBLENDVPD(isZero, at(z), v, v)
+		} else {
+			c.VPMOVZXBD(asm.At(x, 0).Idx(i, 1), isZero)
+			c.VPCMPEQD(zero, isZero, isZero)
+			c.VMOVUPS(at(y), v)
+			c.VBLENDVPS(isZero, at(z), v, v)
+		}
+		c.VMOVUPS(v, at(dst))
 	})
 	asm.Return(c)
 }
