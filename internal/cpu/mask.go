@@ -1,6 +1,10 @@
 package cpu
 
-import "unsafe"
+import (
+	endian "encoding/binary"
+	"math/bits"
+	"unsafe"
+)
 
 // Trues writes the indices of the true elements of a Bool line to dst, up to its length.
 // Strides count elements.
@@ -21,16 +25,37 @@ func Trues(n int, x unsafe.Pointer, step int, dst []int64, dstep int) {
 // placesOf writes the indices of the elements of mask that are not 0 to dst, and returns their number. It has no branch
 // on an element, which may be random.
 func placesOf(mask []byte, dst []int64) int {
-	k := 0
-	for i, v := range mask {
-		if k >= len(dst) {
-			break
-		}
+	k, i := 0, 0
+	for ; i+8 <= len(mask) && k+8 <= len(dst); i += 8 {
+		truths := truths8(endian.LittleEndian.Uint64(mask[i:]))
+		places, d, first := &placesOf8[truthBits(truths)], dst[k:k+8:k+8], int64(i)
+		d[0], d[1], d[2], d[3] = first+int64(places[0]), first+int64(places[1]), first+int64(places[2]), first+int64(places[3])
+		d[4], d[5], d[6], d[7] = first+int64(places[4]), first+int64(places[5]), first+int64(places[6]), first+int64(places[7])
+		k += bits.OnesCount64(truths)
+	}
+	for ; i < len(mask) && k < len(dst); i++ {
 		dst[k] = int64(i)
-		k += int(bit(v != 0))
+		k += int(bit(mask[i] != 0))
 	}
 	return k
 }
+
+// truthBits returns bytes of 0 and 1 as bits: byte i, the lowest first, as bit i.
+func truthBits(truths uint64) uint8 { return uint8(truths * 0x0102040810204080 >> 56) }
+
+// placesOf8 has the places of the bits that are set in each byte, in order, and then zeros.
+var placesOf8 = func() (t [256][8]uint8) {
+	for v := range t {
+		k := 0
+		for i := range uint8(8) {
+			if v>>i&1 != 0 {
+				t[v][k] = i
+				k++
+			}
+		}
+	}
+	return t
+}()
 
 // Coordinates writes the indices along each axis of the true elements of a dense mask to dst, one slice an axis, each as
 // long as the number of true elements. The mask has at least one element.

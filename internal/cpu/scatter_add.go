@@ -210,7 +210,15 @@ func scatterCompensated[I int32 | int64](c *ScatterCall, sums []compensated, fir
 			return false
 		}
 		if width == 1 {
-			sums[at].add(values[i*c.Width+first])
+			s, v := &sums[at], values[i*c.Width+first]
+			if old := s.sum; math.Abs(old) < math.MaxFloat64 { // add without a call
+				t := old + v
+				part := t - old
+				s.sum = t
+				s.lost += (old - (t - part)) + (v - part)
+			} else {
+				s.add(v)
+			}
 			continue
 		}
 		to := sums[at*width:][:width]
