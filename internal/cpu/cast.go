@@ -81,6 +81,9 @@ func newCast(xt, dt dtype.DType) cast {
 	}
 	switch xt {
 	case dtype.Bool:
+		if c.convert = truthConverter(dt); c.convert != nil {
+			return c
+		}
 		c.load, from = loadBool, dtype.Uint8
 	case dtype.Complex64:
 		c.load = loadReal[float32]
