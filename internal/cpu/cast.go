@@ -223,9 +223,9 @@ func converter(from, to dtype.DType) func(dst, src unsafe.Pointer, n int) {
 func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Pointer, n int) {
 	switch to {
 	case dtype.Float32:
-		return convert[float32, S]
+		return toFloat32[S]()
 	case dtype.Float64:
-		return convert[float64, S]
+		return toFloat64[S]()
 	case dtype.Bool:
 		unequal := comparison(expr.Ne, dtype.Of[S]()).vs
 		return func(dst, src unsafe.Pointer, n int) {
@@ -283,9 +283,9 @@ func withVectors(available bool, to, from uintptr, vector, plain func(dst, src u
 func (ints[S]) to(t dtype.DType) func(dst, src unsafe.Pointer, n int) {
 	switch t {
 	case dtype.Float32:
-		return convert[float32, S]
+		return toFloat32[S]()
 	case dtype.Float64:
-		return convert[float64, S]
+		return toFloat64[S]()
 	case dtype.Int8:
 		return intToInt[int8, S]()
 	case dtype.Int16:

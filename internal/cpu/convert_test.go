@@ -43,11 +43,42 @@ func TestConvertVectors(t *testing.T) {
 	}
 }
 
-func testConversion[D comparable, S float32 | float64](t *testing.T, f func(dst, src unsafe.Pointer, n int), x []S, want func(S) D) {
+// TestConvertToFloats compares the conversions to floating-point numbers, which are vector code on some processors, with Go's.
+func TestConvertToFloats(t *testing.T) {
+	rng := testrand.New(t)
+	floats := []float64{0, math.Copysign(0, -1), 1, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat32, 0x1.ffffffp127, 0x1p-149, 0x1p-150, 0x1.8p-150, -0x1p-1074, math.MaxFloat64}
+	integers := []int64{0, -1, 1<<24 + 1, 1<<24 + 3, 1<<31 - 1, -1 << 31, 1<<53 + 1, 1<<53 + 3, 1<<62 + 1<<38 + 1, math.MaxInt64, math.MinInt64}
+	for range 60 {
+		floats = append(floats, math.Float64frombits(rng.Uint64()), float64(1+rng.Float32())+0x1p-24)
+		integers = append(integers, int64(rng.Uint64())>>rng.IntN(64))
+	}
+	singles, small := make([]float32, len(floats)), make([]int32, len(integers))
+	for i, v := range floats {
+		singles[i] = math.Float32frombits(rng.Uint32())
+		if rng.IntN(2) == 0 {
+			singles[i] = float32(v)
+		}
+	}
+	for i, v := range integers {
+		small[i] = int32(v)
+	}
+	for n := range floats {
+		testConversion(t, toFloat32[float64](), floats[:n], func(v float64) uint32 { return math.Float32bits(float32(v)) })
+		testConversion(t, toFloat64[float32](), singles[:n], func(v float32) uint64 { return math.Float64bits(float64(v)) })
+	}
+	for n := range integers {
+		testConversion(t, toFloat32[int32](), small[:n], func(v int32) uint32 { return math.Float32bits(float32(v)) })
+		testConversion(t, toFloat64[int32](), small[:n], func(v int32) uint64 { return math.Float64bits(float64(v)) })
+		testConversion(t, toFloat32[int64](), integers[:n], func(v int64) uint32 { return math.Float32bits(float32(v)) })
+		testConversion(t, toFloat64[int64](), integers[:n], func(v int64) uint64 { return math.Float64bits(float64(v)) })
+	}
+}
+
+func testConversion[D integer, S number](t *testing.T, f func(dst, src unsafe.Pointer, n int), x []S, want func(S) D) {
 	t.Helper()
 	var other D
 	if len(x) > 0 {
-		other = want(-x[0])
+		other = want(x[0]) + 1
 	}
 	got := slices.Repeat([]D{other}, len(x)+1)
 	f(at0(got), at0(x), len(x))

@@ -16,6 +16,7 @@ var Files = []asm.File{
 	{Name: "transpose_amd64.s", Write: transpose},
 	{Name: "compare_amd64.s", Write: compare},
 	{Name: "convert_amd64.s", Write: conversions},
+	{Name: "convert_floats_amd64.s", Write: floatConversions},
 	{Name: "epilogue_amd64.s", Write: epilogue},
 	{Name: "norm_amd64.s", Write: norm},
 	{Name: "philox_amd64.s", Write: philox},
