@@ -5,6 +5,9 @@ import "unsafe"
 // pickVector is the vector length of the assembly for searches and selections.
 const pickVector = 8
 
+// extremeVector is the vector length of the assembly for extreme elements.
+const extremeVector = 16
+
 // largest returns the largest element of x: NaN if there is one, 0 over -0. It runs four
 // independent chains of comparisons.
 func largest[T number](x []T) T {
@@ -46,7 +49,7 @@ func indexOf[T number](x []T, v T) int {
 // extremeOf returns the extreme element of x: by the assembly fast of whole vectors, and by the loop slow of
 // the rest. merge returns the extreme of both.
 func extremeOf[T float32 | float64](x []T, fast func(x unsafe.Pointer, n int) T, slow func(x []T) T, merge func(a, b T) T) T {
-	whole := len(x) &^ (pickVector - 1)
+	whole := len(x) &^ (extremeVector - 1)
 	if !vectorAVX || whole == 0 {
 		return slow(x)
 	}
@@ -62,18 +65,30 @@ func smaller[T number](a, b T) T { return min(a, b) }
 
 // largestOf32 and largestOf64 are largest, and smallestOf32 and smallestOf64 smallest, with assembly.
 func largestOf32(x []float32) float32 {
+	if castAVX512 {
+		return extremeOf(x, largest32AVX512, largest[float32], larger[float32])
+	}
 	return extremeOf(x, largest32, largest[float32], larger[float32])
 }
 
 func largestOf64(x []float64) float64 {
+	if castAVX512 {
+		return extremeOf(x, largest64AVX512, largest[float64], larger[float64])
+	}
 	return extremeOf(x, largest64, largest[float64], larger[float64])
 }
 
 func smallestOf32(x []float32) float32 {
+	if castAVX512 {
+		return extremeOf(x, smallest32AVX512, smallest[float32], smaller[float32])
+	}
 	return extremeOf(x, smallest32, smallest[float32], smaller[float32])
 }
 
 func smallestOf64(x []float64) float64 {
+	if castAVX512 {
+		return extremeOf(x, smallest64AVX512, smallest[float64], smaller[float64])
+	}
 	return extremeOf(x, smallest64, smallest[float64], smaller[float64])
 }
 

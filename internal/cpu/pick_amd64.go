@@ -26,6 +26,20 @@ func smallest32(x unsafe.Pointer, n int) float32
 //go:noescape
 func smallest64(x unsafe.Pointer, n int) float64
 
+// The same with AVX-512; they need castAVX512. n is a multiple of 16 and positive.
+
+//go:noescape
+func largest32AVX512(x unsafe.Pointer, n int) float32
+
+//go:noescape
+func largest64AVX512(x unsafe.Pointer, n int) float64
+
+//go:noescape
+func smallest32AVX512(x unsafe.Pointer, n int) float32
+
+//go:noescape
+func smallest64AVX512(x unsafe.Pointer, n int) float64
+
 // index64 is index32 for float64.
 //
 //go:noescape

@@ -192,6 +192,142 @@ oneCheck:
 	VZEROUPPER
 	RET
 
+// func largest32AVX512(x unsafe.Pointer, n int) float32
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·largest32AVX512(SB), NOSPLIT|NOFRAME, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS (AX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	KXORW   K1, K1, K1
+	JMP     fourCheck
+
+four:
+	VMOVUPS  (AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x05, Z4, Z0, Z0
+	VMOVUPS  64(AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x05, Z4, Z1, Z1
+	VMOVUPS  128(AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x05, Z4, Z2, Z2
+	VMOVUPS  192(AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x05, Z4, Z3, Z3
+	ADDQ     $0x00000100, AX
+	SUBQ     $0x40, CX
+
+fourCheck:
+	CMPQ CX, $0x40
+	JGE  four
+	JMP  oneCheck
+
+one:
+	VMOVUPS  (AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x05, Z4, Z0, Z0
+	ADDQ     $0x40, AX
+	SUBQ     $0x10, CX
+
+oneCheck:
+	CMPQ       CX, $0x10
+	JGE        one
+	VRANGEPS   $0x05, Z1, Z0, Z0
+	VRANGEPS   $0x05, Z3, Z2, Z2
+	VRANGEPS   $0x05, Z2, Z0, Z0
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VRANGEPS   $0x05, Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VRANGEPS   $0x05, Z1, Z0, Z0
+	VSHUFPS    $0x4e, Z0, Z0, Z1
+	VRANGEPS   $0x05, Z1, Z0, Z0
+	VSHUFPS    $0xb1, Z0, Z0, Z1
+	VRANGEPS   $0x05, Z1, Z0, Z0
+	KTESTW     K1, K1
+	JZ         numbers
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+
+numbers:
+	VMOVSS X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func smallest32AVX512(x unsafe.Pointer, n int) float32
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·smallest32AVX512(SB), NOSPLIT|NOFRAME, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS (AX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	KXORW   K1, K1, K1
+	JMP     fourCheck
+
+four:
+	VMOVUPS  (AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x04, Z4, Z0, Z0
+	VMOVUPS  64(AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x04, Z4, Z1, Z1
+	VMOVUPS  128(AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x04, Z4, Z2, Z2
+	VMOVUPS  192(AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x04, Z4, Z3, Z3
+	ADDQ     $0x00000100, AX
+	SUBQ     $0x40, CX
+
+fourCheck:
+	CMPQ CX, $0x40
+	JGE  four
+	JMP  oneCheck
+
+one:
+	VMOVUPS  (AX), Z4
+	VCMPPS   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPS $0x04, Z4, Z0, Z0
+	ADDQ     $0x40, AX
+	SUBQ     $0x10, CX
+
+oneCheck:
+	CMPQ       CX, $0x10
+	JGE        one
+	VRANGEPS   $0x04, Z1, Z0, Z0
+	VRANGEPS   $0x04, Z3, Z2, Z2
+	VRANGEPS   $0x04, Z2, Z0, Z0
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VRANGEPS   $0x04, Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VRANGEPS   $0x04, Z1, Z0, Z0
+	VSHUFPS    $0x4e, Z0, Z0, Z1
+	VRANGEPS   $0x04, Z1, Z0, Z0
+	VSHUFPS    $0xb1, Z0, Z0, Z1
+	VRANGEPS   $0x04, Z1, Z0, Z0
+	KTESTW     K1, K1
+	JZ         numbers
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+
+numbers:
+	VMOVSS X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
 // func index32(x unsafe.Pointer, v float32, n int) int
 // Requires: AVX
 TEXT ·index32(SB), NOSPLIT|NOFRAME, $0-32
@@ -421,6 +557,138 @@ oneCheck:
 	VORPS      Y3, Y0, Y0
 	VORPS      Y2, Y0, Y0
 	VMOVSD     X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func largest64AVX512(x unsafe.Pointer, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·largest64AVX512(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS (AX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	KXORW   K1, K1, K1
+	JMP     fourCheck
+
+four:
+	VMOVUPS  (AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x05, Z4, Z0, Z0
+	VMOVUPS  64(AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x05, Z4, Z1, Z1
+	VMOVUPS  128(AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x05, Z4, Z2, Z2
+	VMOVUPS  192(AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x05, Z4, Z3, Z3
+	ADDQ     $0x00000100, AX
+	SUBQ     $0x20, CX
+
+fourCheck:
+	CMPQ CX, $0x20
+	JGE  four
+	JMP  oneCheck
+
+one:
+	VMOVUPS  (AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x05, Z4, Z0, Z0
+	ADDQ     $0x40, AX
+	SUBQ     $0x08, CX
+
+oneCheck:
+	CMPQ       CX, $0x08
+	JGE        one
+	VRANGEPD   $0x05, Z1, Z0, Z0
+	VRANGEPD   $0x05, Z3, Z2, Z2
+	VRANGEPD   $0x05, Z2, Z0, Z0
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VRANGEPD   $0x05, Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VRANGEPD   $0x05, Z1, Z0, Z0
+	VSHUFPS    $0x4e, Z0, Z0, Z1
+	VRANGEPD   $0x05, Z1, Z0, Z0
+	KTESTW     K1, K1
+	JZ         numbers
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+
+numbers:
+	VMOVSD X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func smallest64AVX512(x unsafe.Pointer, n int) float64
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·smallest64AVX512(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS (AX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	KXORW   K1, K1, K1
+	JMP     fourCheck
+
+four:
+	VMOVUPS  (AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x04, Z4, Z0, Z0
+	VMOVUPS  64(AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x04, Z4, Z1, Z1
+	VMOVUPS  128(AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x04, Z4, Z2, Z2
+	VMOVUPS  192(AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x04, Z4, Z3, Z3
+	ADDQ     $0x00000100, AX
+	SUBQ     $0x20, CX
+
+fourCheck:
+	CMPQ CX, $0x20
+	JGE  four
+	JMP  oneCheck
+
+one:
+	VMOVUPS  (AX), Z4
+	VCMPPD   $0x03, Z4, Z4, K2
+	KORW     K2, K1, K1
+	VRANGEPD $0x04, Z4, Z0, Z0
+	ADDQ     $0x40, AX
+	SUBQ     $0x08, CX
+
+oneCheck:
+	CMPQ       CX, $0x08
+	JGE        one
+	VRANGEPD   $0x04, Z1, Z0, Z0
+	VRANGEPD   $0x04, Z3, Z2, Z2
+	VRANGEPD   $0x04, Z2, Z0, Z0
+	VSHUFF64X2 $0x4e, Z0, Z0, Z1
+	VRANGEPD   $0x04, Z1, Z0, Z0
+	VSHUFF64X2 $0xb1, Z0, Z0, Z1
+	VRANGEPD   $0x04, Z1, Z0, Z0
+	VSHUFPS    $0x4e, Z0, Z0, Z1
+	VRANGEPD   $0x04, Z1, Z0, Z0
+	KTESTW     K1, K1
+	JZ         numbers
+	VPTERNLOGD $0xff, Z0, Z0, Z0
+
+numbers:
+	VMOVSD X0, ret+16(FP)
 	VZEROUPPER
 	RET
 

@@ -12,6 +12,8 @@ func pick(c *build.Context) {
 	for _, f := range asm.Floats {
 		extremeOf(c, "largest"+f.Name, f, largerOf(f))
 		extremeOf(c, "smallest"+f.Name, f, smallerOf(f))
+		extremeRange(c, "largest"+f.Name+"AVX512", f, 5)  // the larger one; 0 over -0
+		extremeRange(c, "smallest"+f.Name+"AVX512", f, 4) // the smaller one; -0 over 0
 		index(c, f)
 		choose(c, f)
 	}
@@ -66,6 +68,64 @@ func extremeElement(c *build.Context, f asm.Float, of extreme, x vector) {
 	}
 	c.VSHUFPS(operand.Imm(0xb1), x, x, other) // the neighbour
 	of(c, x, other, x)
+}
+
+// extremeRange is extremeOf with VRANGEPS or VRANGEPD, whose immediate operand says which of two elements it selects. These
+// instructions order zeros by their signs and prefer a number to NaN, so NaNs are looked for beside them.
+func extremeRange(c *build.Context, name string, f asm.Float, which uint64) {
+	of, isNumber := c.VRANGEPS, c.VCMPPS
+	if f.Double {
+		of, isNumber = c.VRANGEPD, c.VCMPPD
+	}
+	asm.Function(c, name)
+	p := asm.Load(c, "x", "n")
+	x, n := p[0], p[1]
+	best := [4]reg.VecVirtual{c.ZMM(), c.ZMM(), c.ZMM(), c.ZMM()}
+	c.VMOVUPS(asm.At(x, 0), best[0])
+	for _, b := range best[1:] {
+		c.VMOVAPS(best[0], b)
+	}
+	found, nan := c.K(), c.K()
+	c.KXORW(found, found, found)
+	loop := func(name string, vectors int) {
+		check := name + "Check"
+		c.JMP(operand.LabelRef(check))
+		c.Label(name)
+		for i, b := range best[:vectors] {
+			v := c.ZMM()
+			c.VMOVUPS(asm.At(x, 64*i), v)
+			isNumber(operand.Imm(unordered), v, v, nan)
+			c.KORW(nan, found, found)
+			of(operand.Imm(which), v, b, b)
+		}
+		c.ADDQ(asm.Number(64*vectors), x)
+		c.SUBQ(asm.Number(64/f.Size*vectors), n)
+		c.Label(check)
+		c.CMPQ(n, asm.Number(64/f.Size*vectors))
+		c.JGE(operand.LabelRef(name))
+	}
+	loop("four", 4)
+	loop("one", 1)
+	for _, pair := range [][2]int{{0, 1}, {2, 3}, {0, 2}} {
+		of(operand.Imm(which), best[pair[1]], best[pair[0]], best[pair[0]])
+	}
+	one, other := best[0], c.ZMM()
+	c.VSHUFF64X2(operand.Imm(0x4e), one, one, other) // the other half
+	of(operand.Imm(which), other, one, one)
+	c.VSHUFF64X2(operand.Imm(0xb1), one, one, other) // the other quarter
+	of(operand.Imm(which), other, one, one)
+	c.VSHUFPS(operand.Imm(0x4e), one, one, other)
+	of(operand.Imm(which), other, one, one)
+	if !f.Double {
+		c.VSHUFPS(operand.Imm(0xb1), one, one, other)
+		of(operand.Imm(which), other, one, one)
+	}
+	c.KTESTW(found, found)
+	c.JZ(operand.LabelRef("numbers"))
+	c.VPTERNLOGD(operand.U8(0xff), one, one, one) // all bits, which is NaN
+	c.Label("numbers")
+	f.MoveOne(c, one.AsX(), asm.Result(c))
+	asm.Return(c)
 }
 
 func index(c *build.Context, f asm.Float) {
