@@ -23,6 +23,8 @@ type folding[T, A any] struct {
 	row    func(a A, x []T, k int) A
 	column func(a []A, x []T, k int)
 	merge  func(a, b A) A
+	// whole, if not nil, is row of foldBlock elements whose blocks are merged in a tree.
+	whole func(a A, x []T) A
 	// begin, if not nil, replaces start for values that depend on the fold.
 	begin func(i int) A
 	store func(i int, a A)
@@ -120,6 +122,10 @@ func (f *folding[T, A]) rows() {
 			stack.n = 0
 			for k := from; k < min(from+foldGroup, f.folded.n); k += foldBlock {
 				x := f.gather(buf, p, k, min(foldBlock, f.folded.n-k))
+				if f.whole != nil && len(x) == foldBlock {
+					stack.pushTree(f.whole(f.first(i/groups), x), bits.TrailingZeros(uint(foldBlock/f.block)))
+					continue
+				}
 				for at := 0; at < len(x); at += f.block {
 					stack.push(f.row(f.first(i/groups), x[at:min(at+f.block, len(x))], k+at))
 				}
@@ -157,22 +163,28 @@ type branches[A any] struct {
 }
 
 func (t *branches[A]) push(v A) {
-	l := 0
-	if !t.tree {
-		if t.n > 0 {
-			v = t.merge(t.level[0], v)
-		}
-	} else {
-		for ; t.n>>l&1 != 0; l++ {
-			v = t.merge(t.level[l], v)
-		}
+	if t.tree {
+		t.pushTree(v, 0)
+		return
 	}
-	if l == len(t.level) {
-		t.level = append(t.level, v)
-	} else {
-		t.level[l] = v
+	if t.n > 0 {
+		v = t.merge(t.level[0], v)
 	}
+	t.level = append(t.level[:0], v)
 	t.n++
+}
+
+// pushTree pushes the merge of 2^l results, after a multiple of as many.
+func (t *branches[A]) pushTree(v A, l int) {
+	n := 1 << l
+	for ; t.n>>l&1 != 0; l++ {
+		v = t.merge(t.level[l], v)
+	}
+	for len(t.level) <= l {
+		t.level = append(t.level, v)
+	}
+	t.level[l] = v
+	t.n += n
 }
 
 // result merges the pending results, from the lowest level up. There must be a result.

@@ -84,6 +84,26 @@ func addWholeDeviations[T float32 | float64](a *deviations, x []T) (rest []T) {
 	return x[whole:]
 }
 
+// sumBlocks returns the sums in the lanes of foldBlock elements, block by block in a tree.
+func sumBlocks[T float32 | float64](x []T) (sums [lanes]float64) {
+	if unsafe.Sizeof(T(0)) == 4 {
+		addLanesOf8Blocks32(&sums, at0(x))
+	} else {
+		addLanesOf8Blocks64(&sums, at0(x))
+	}
+	return sums
+}
+
+// sumDeviationsOfBlocks is sumBlocks for deviations.
+func sumDeviationsOfBlocks[T float32 | float64](a deviations, x []T) deviations {
+	if unsafe.Sizeof(T(0)) == 4 {
+		addDeviationsOf8Blocks32(&a.rest, &a.squares, at0(x), a.mean)
+	} else {
+		addDeviationsOf8Blocks64(&a.rest, &a.squares, at0(x), a.mean)
+	}
+	return a
+}
+
 // floatMeans returns the mean of each fold and the number of its elements.
 func floatMeans[T float32 | float64](c reduceArgs) ([]float64, float64) {
 	f := mergeInTree(newFold[T, [lanes]float64](c))
@@ -97,6 +117,9 @@ func floatMeans[T float32 | float64](c reduceArgs) ([]float64, float64) {
 			a[k%lanes] += float64(v)
 		}
 		return a
+	}
+	if vectorAVX {
+		f.whole = func(_ [lanes]float64, x []T) [lanes]float64 { return sumBlocks(x) }
 	}
 	if !f.inColumns() {
 		f.run()
@@ -133,6 +156,9 @@ func (floatFolds[T]) variances(c reduceArgs) {
 			a.squares[k%lanes] += float64(d * d)
 		}
 		return a
+	}
+	if vectorAVX {
+		f.whole = sumDeviationsOfBlocks[T]
 	}
 	if !f.inColumns() {
 		f.run()

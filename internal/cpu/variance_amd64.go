@@ -22,6 +22,20 @@ func addDeviations32(rest, squares *[lanes]float64, x unsafe.Pointer, n int, mea
 //go:noescape
 func addDeviations64(rest, squares *[lanes]float64, x unsafe.Pointer, n int, mean float64)
 
+// The sums of 8 blocks of varianceBlock elements each, from 0 on, whose results are merged in a tree.
+
+//go:noescape
+func addLanesOf8Blocks32(sums *[lanes]float64, x unsafe.Pointer)
+
+//go:noescape
+func addLanesOf8Blocks64(sums *[lanes]float64, x unsafe.Pointer)
+
+//go:noescape
+func addDeviationsOf8Blocks32(rest, squares *[lanes]float64, x unsafe.Pointer, mean float64)
+
+//go:noescape
+func addDeviationsOf8Blocks64(rest, squares *[lanes]float64, x unsafe.Pointer, mean float64)
+
 // for j := range n { sums[j] += float64(x[j]) }
 //
 //go:noescape

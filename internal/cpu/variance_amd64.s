@@ -82,6 +82,155 @@ check:
 	VZEROUPPER
 	RET
 
+// func addLanesOf8Blocks32(sums *[4]float64, x unsafe.Pointer)
+// Requires: AVX
+TEXT ·addLanesOf8Blocks32(SB), NOSPLIT|NOFRAME, $0-16
+	MOVQ   sums+0(FP), AX
+	MOVQ   x+8(FP), CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   DX, DX
+
+lower:
+	VCVTPS2PD (CX)(DX*4), Y4
+	VADDPD    Y4, Y0, Y0
+	VCVTPS2PD 256(CX)(DX*4), Y4
+	VADDPD    Y4, Y1, Y1
+	VCVTPS2PD 512(CX)(DX*4), Y4
+	VADDPD    Y4, Y2, Y2
+	VCVTPS2PD 768(CX)(DX*4), Y4
+	VADDPD    Y4, Y3, Y3
+	ADDQ      $0x04, DX
+	CMPQ      DX, $0x40
+	JLT       lower
+	VADDPD    Y1, Y0, Y0
+	VADDPD    Y3, Y2, Y2
+	VADDPD    Y2, Y0, Y0
+	VMOVUPD   Y0, (AX)
+	VXORPD    Y0, Y0, Y0
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	XORQ      DX, DX
+
+upper:
+	VCVTPS2PD 1024(CX)(DX*4), Y4
+	VADDPD    Y4, Y0, Y0
+	VCVTPS2PD 1280(CX)(DX*4), Y4
+	VADDPD    Y4, Y1, Y1
+	VCVTPS2PD 1536(CX)(DX*4), Y4
+	VADDPD    Y4, Y2, Y2
+	VCVTPS2PD 1792(CX)(DX*4), Y4
+	VADDPD    Y4, Y3, Y3
+	ADDQ      $0x04, DX
+	CMPQ      DX, $0x40
+	JLT       upper
+	VADDPD    Y1, Y0, Y0
+	VADDPD    Y3, Y2, Y2
+	VADDPD    Y2, Y0, Y0
+	VADDPD    (AX), Y0, Y0
+	VMOVUPD   Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func addDeviationsOf8Blocks32(rest *[4]float64, squares *[4]float64, x unsafe.Pointer, mean float64)
+// Requires: AVX
+TEXT ·addDeviationsOf8Blocks32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         rest+0(FP), AX
+	MOVQ         squares+8(FP), CX
+	MOVQ         x+16(FP), DX
+	VBROADCASTSD mean+24(FP), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	XORQ         BX, BX
+
+lower:
+	VCVTPS2PD (DX)(BX*4), Y9
+	VSUBPD    Y0, Y9, Y9
+	VADDPD    Y9, Y1, Y1
+	VMULPD    Y9, Y9, Y9
+	VADDPD    Y9, Y5, Y5
+	VCVTPS2PD 256(DX)(BX*4), Y9
+	VSUBPD    Y0, Y9, Y9
+	VADDPD    Y9, Y2, Y2
+	VMULPD    Y9, Y9, Y9
+	VADDPD    Y9, Y6, Y6
+	VCVTPS2PD 512(DX)(BX*4), Y9
+	VSUBPD    Y0, Y9, Y9
+	VADDPD    Y9, Y3, Y3
+	VMULPD    Y9, Y9, Y9
+	VADDPD    Y9, Y7, Y7
+	VCVTPS2PD 768(DX)(BX*4), Y9
+	VSUBPD    Y0, Y9, Y9
+	VADDPD    Y9, Y4, Y4
+	VMULPD    Y9, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	ADDQ      $0x04, BX
+	CMPQ      BX, $0x40
+	JLT       lower
+	VADDPD    Y2, Y1, Y1
+	VADDPD    Y4, Y3, Y3
+	VADDPD    Y3, Y1, Y1
+	VMOVUPD   Y1, (AX)
+	VADDPD    Y6, Y5, Y5
+	VADDPD    Y8, Y7, Y7
+	VADDPD    Y7, Y5, Y5
+	VMOVUPD   Y5, (CX)
+	VXORPD    Y1, Y1, Y1
+	VXORPD    Y2, Y2, Y2
+	VXORPD    Y3, Y3, Y3
+	VXORPD    Y4, Y4, Y4
+	VXORPD    Y5, Y5, Y5
+	VXORPD    Y6, Y6, Y6
+	VXORPD    Y7, Y7, Y7
+	VXORPD    Y8, Y8, Y8
+	XORQ      BX, BX
+
+upper:
+	VCVTPS2PD 1024(DX)(BX*4), Y9
+	VSUBPD    Y0, Y9, Y9
+	VADDPD    Y9, Y1, Y1
+	VMULPD    Y9, Y9, Y9
+	VADDPD    Y9, Y5, Y5
+	VCVTPS2PD 1280(DX)(BX*4), Y9
+	VSUBPD    Y0, Y9, Y9
+	VADDPD    Y9, Y2, Y2
+	VMULPD    Y9, Y9, Y9
+	VADDPD    Y9, Y6, Y6
+	VCVTPS2PD 1536(DX)(BX*4), Y9
+	VSUBPD    Y0, Y9, Y9
+	VADDPD    Y9, Y3, Y3
+	VMULPD    Y9, Y9, Y9
+	VADDPD    Y9, Y7, Y7
+	VCVTPS2PD 1792(DX)(BX*4), Y9
+	VSUBPD    Y0, Y9, Y9
+	VADDPD    Y9, Y4, Y4
+	VMULPD    Y9, Y9, Y9
+	VADDPD    Y9, Y8, Y8
+	ADDQ      $0x04, BX
+	CMPQ      BX, $0x40
+	JLT       upper
+	VADDPD    Y2, Y1, Y1
+	VADDPD    Y4, Y3, Y3
+	VADDPD    Y3, Y1, Y1
+	VADDPD    (AX), Y1, Y1
+	VMOVUPD   Y1, (AX)
+	VADDPD    Y6, Y5, Y5
+	VADDPD    Y8, Y7, Y7
+	VADDPD    Y7, Y5, Y5
+	VADDPD    (CX), Y5, Y5
+	VMOVUPD   Y5, (CX)
+	VZEROUPPER
+	RET
+
 // func addLanes64(sums *[4]float64, x unsafe.Pointer, n int)
 // Requires: AVX
 TEXT ·addLanes64(SB), NOSPLIT|NOFRAME, $0-24
@@ -157,6 +306,155 @@ next:
 check:
 	CMPQ DI, SI
 	JLT  next
+	VZEROUPPER
+	RET
+
+// func addLanesOf8Blocks64(sums *[4]float64, x unsafe.Pointer)
+// Requires: AVX
+TEXT ·addLanesOf8Blocks64(SB), NOSPLIT|NOFRAME, $0-16
+	MOVQ   sums+0(FP), AX
+	MOVQ   x+8(FP), CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   DX, DX
+
+lower:
+	VMOVUPD (CX)(DX*8), Y4
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD 512(CX)(DX*8), Y4
+	VADDPD  Y4, Y1, Y1
+	VMOVUPD 1024(CX)(DX*8), Y4
+	VADDPD  Y4, Y2, Y2
+	VMOVUPD 1536(CX)(DX*8), Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x04, DX
+	CMPQ    DX, $0x40
+	JLT     lower
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y3, Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	XORQ    DX, DX
+
+upper:
+	VMOVUPD 2048(CX)(DX*8), Y4
+	VADDPD  Y4, Y0, Y0
+	VMOVUPD 2560(CX)(DX*8), Y4
+	VADDPD  Y4, Y1, Y1
+	VMOVUPD 3072(CX)(DX*8), Y4
+	VADDPD  Y4, Y2, Y2
+	VMOVUPD 3584(CX)(DX*8), Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x04, DX
+	CMPQ    DX, $0x40
+	JLT     upper
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y3, Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	VADDPD  (AX), Y0, Y0
+	VMOVUPD Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func addDeviationsOf8Blocks64(rest *[4]float64, squares *[4]float64, x unsafe.Pointer, mean float64)
+// Requires: AVX
+TEXT ·addDeviationsOf8Blocks64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         rest+0(FP), AX
+	MOVQ         squares+8(FP), CX
+	MOVQ         x+16(FP), DX
+	VBROADCASTSD mean+24(FP), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VXORPD       Y6, Y6, Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	XORQ         BX, BX
+
+lower:
+	VMOVUPD (DX)(BX*8), Y9
+	VSUBPD  Y0, Y9, Y9
+	VADDPD  Y9, Y1, Y1
+	VMULPD  Y9, Y9, Y9
+	VADDPD  Y9, Y5, Y5
+	VMOVUPD 512(DX)(BX*8), Y9
+	VSUBPD  Y0, Y9, Y9
+	VADDPD  Y9, Y2, Y2
+	VMULPD  Y9, Y9, Y9
+	VADDPD  Y9, Y6, Y6
+	VMOVUPD 1024(DX)(BX*8), Y9
+	VSUBPD  Y0, Y9, Y9
+	VADDPD  Y9, Y3, Y3
+	VMULPD  Y9, Y9, Y9
+	VADDPD  Y9, Y7, Y7
+	VMOVUPD 1536(DX)(BX*8), Y9
+	VSUBPD  Y0, Y9, Y9
+	VADDPD  Y9, Y4, Y4
+	VMULPD  Y9, Y9, Y9
+	VADDPD  Y9, Y8, Y8
+	ADDQ    $0x04, BX
+	CMPQ    BX, $0x40
+	JLT     lower
+	VADDPD  Y2, Y1, Y1
+	VADDPD  Y4, Y3, Y3
+	VADDPD  Y3, Y1, Y1
+	VMOVUPD Y1, (AX)
+	VADDPD  Y6, Y5, Y5
+	VADDPD  Y8, Y7, Y7
+	VADDPD  Y7, Y5, Y5
+	VMOVUPD Y5, (CX)
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	XORQ    BX, BX
+
+upper:
+	VMOVUPD 2048(DX)(BX*8), Y9
+	VSUBPD  Y0, Y9, Y9
+	VADDPD  Y9, Y1, Y1
+	VMULPD  Y9, Y9, Y9
+	VADDPD  Y9, Y5, Y5
+	VMOVUPD 2560(DX)(BX*8), Y9
+	VSUBPD  Y0, Y9, Y9
+	VADDPD  Y9, Y2, Y2
+	VMULPD  Y9, Y9, Y9
+	VADDPD  Y9, Y6, Y6
+	VMOVUPD 3072(DX)(BX*8), Y9
+	VSUBPD  Y0, Y9, Y9
+	VADDPD  Y9, Y3, Y3
+	VMULPD  Y9, Y9, Y9
+	VADDPD  Y9, Y7, Y7
+	VMOVUPD 3584(DX)(BX*8), Y9
+	VSUBPD  Y0, Y9, Y9
+	VADDPD  Y9, Y4, Y4
+	VMULPD  Y9, Y9, Y9
+	VADDPD  Y9, Y8, Y8
+	ADDQ    $0x04, BX
+	CMPQ    BX, $0x40
+	JLT     upper
+	VADDPD  Y2, Y1, Y1
+	VADDPD  Y4, Y3, Y3
+	VADDPD  Y3, Y1, Y1
+	VADDPD  (AX), Y1, Y1
+	VMOVUPD Y1, (AX)
+	VADDPD  Y6, Y5, Y5
+	VADDPD  Y8, Y7, Y7
+	VADDPD  Y7, Y5, Y5
+	VADDPD  (CX), Y5, Y5
+	VMOVUPD Y5, (CX)
 	VZEROUPPER
 	RET
 

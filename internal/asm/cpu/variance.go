@@ -3,6 +3,7 @@ package cpu
 import (
 	"github.com/gpk-go/gpk/internal/asm"
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
@@ -13,8 +14,70 @@ func variance(c *build.Context) {
 		addLanes(c, f)
 		addDeviations(c, f)
 		addColumnDeviations(c, f)
+		addBlocks(c, f, false)
+		addBlocks(c, f, true)
 	}
 	addColumns32(c)
+}
+
+// varianceBlock is that of package cpu: the elements whose sums are merged in a tree.
+const varianceBlock = 64
+
+// addBlocks writes the sums, or the deviations and their squares, of eight blocks, merged in a tree. Four blocks at a time
+// hide the time that an addition takes.
+func addBlocks(c *build.Context, f asm.Float, deviations bool) {
+	name, sets := "addLanesOf8", []string{"sums"}
+	if deviations {
+		name, sets = "addDeviationsOf8", []string{"rest", "squares"}
+	}
+	asm.Function(c, name+"Blocks"+f.Name)
+	p := asm.Load(c, append(sets, "x")...)
+	x, mean := p[len(sets)], c.YMM()
+	if deviations {
+		c.VBROADCASTSD(asm.Parameter(c, "mean"), mean)
+	}
+	for half := range 2 {
+		sums := make([][4]vector, len(sets))
+		for s := range sums {
+			for b := range sums[s] {
+				sums[s][b] = c.YMM()
+				c.VXORPD(sums[s][b], sums[s][b], sums[s][b])
+			}
+		}
+		i := c.GP64()
+		c.XORQ(i, i)
+		loop := []string{"lower", "upper"}[half]
+		c.Label(loop)
+		for b := range 4 {
+			v, at := c.YMM(), asm.At(x, (4*half+b)*varianceBlock*f.Size).Idx(i, uint8(f.Size))
+			if f.Double {
+				c.VMOVUPD(at, v)
+			} else {
+				c.VCVTPS2PD(at, v)
+			}
+			if deviations {
+				c.VSUBPD(mean, v, v)
+			}
+			c.VADDPD(v, sums[0][b], sums[0][b])
+			if deviations {
+				c.VMULPD(v, v, v)
+				c.VADDPD(v, sums[1][b], sums[1][b])
+			}
+		}
+		c.ADDQ(operand.Imm(4), i)
+		c.CMPQ(i, asm.Number(varianceBlock))
+		c.JLT(operand.LabelRef(loop))
+		for s, v := range sums {
+			c.VADDPD(v[1], v[0], v[0])
+			c.VADDPD(v[3], v[2], v[2])
+			c.VADDPD(v[2], v[0], v[0])
+			if half == 1 {
+				c.VADDPD(asm.At(p[s], 0), v[0], v[0])
+			}
+			c.VMOVUPD(v[0], asm.At(p[s], 0))
+		}
+	}
+	asm.Return(c)
 }
 
 // fourWide loads four elements as float64.
