@@ -177,43 +177,6 @@ func first[S element](v S) float64 {
 	return 0
 }
 
-// fold computes the transform X of the real line from the transform Z of the pairs: with h = n/2,
-//
-//	X[k] = (Z[k] + conj Z[h-k]) / 2 - i/2 e^(-2 pi i k / n) (Z[k] - conj Z[h-k]),    Z[h] = Z[0]
-//
-// (Van Loan 1992, section 4.3.4).
-func (t *transformer[C]) fold(z []C) []C {
-	switch z := any(z).(type) {
-	case []complex64:
-		foldParts(parts[float32](z), parts[float32](t.turns))
-	case []complex128:
-		foldParts(parts[float64](z), parts[float64](t.turns))
-	}
-	return z
-}
-
-// times returns the product of two complex numbers. The parts are computed in float64 and rounded once, as Go computes products
-// of complex64.
-func times[R float32 | float64](ar, ai, br, bi R) (re, im R) {
-	return R(float64(ar)*float64(br) - float64(ai)*float64(bi)), R(float64(ar)*float64(bi) + float64(ai)*float64(br))
-}
-
-// foldParts is fold on the real and imaginary parts of z and of the turns e^(-2 pi i k / n).
-func foldParts[R float32 | float64](z, turns []R) {
-	h := len(z)/2 - 1
-	z[2*h], z[2*h+1] = z[0], z[1]
-	for k := 0; 2*k <= h; k++ {
-		i, j := 2*k, 2*(h-k)
-		ar, ai, br, bi := z[i], z[i+1], z[j], z[j+1]
-		sr, si := (ar+br)/2, (ai-bi)/2
-		dr, di := (ai+bi)/2, (br-ar)/2
-		pr, pi := times(dr, di, turns[i], turns[i+1])
-		qr, qi := times(dr, -di, turns[j], turns[j+1])
-		z[i], z[i+1] = sr+pr, si+pi
-		z[j], z[j+1] = sr+qr, qi-si
-	}
-}
-
 // parts returns complex numbers as pairs of real and imaginary parts. A C consists of two numbers of type R.
 func parts[R float32 | float64, C number](z []C) []R {
 	return unsafe.Slice((*R)(unsafe.Pointer(unsafe.SliceData(z))), 2*len(z))

@@ -1,14 +1,28 @@
 package fft
 
+// rows4 computes n radix-4 butterflies in each of count rows, starting with number (k, q).
+func (g *stage[C]) rows4(x, y []C, k, q, n, count int) {
+	if !g.vector {
+		for i := range count {
+			g.run4(x, y, k+i, q, n)
+		}
+		return
+	}
+	switch g := any(g).(type) {
+	case *stage[complex128]:
+		x, y := any(x).([]complex128), any(y).([]complex128)
+		vector4x64(&y[4*g.s*k+q], &x[g.s*k+q], &g.twiddle[3*k], g.s, g.s*g.m, n, count)
+	case *stage[complex64]:
+		x, y := any(x).([]complex64), any(y).([]complex64)
+		vector4x32(&y[4*g.s*k+q], &x[g.s*k+q], &g.twiddle[3*k], g.s, g.s*g.m, n, count)
+	}
+}
+
 // run4 computes n radix-4 butterflies, starting with number (k, q).
 func (g *stage[C]) run4(x, y []C, k, q, n int) {
 	switch g := any(g).(type) {
 	case *stage[complex128]:
 		x, y := any(x).([]complex128), any(y).([]complex128)
-		if g.vector {
-			vector4x64(&y[4*g.s*k+q], &x[g.s*k+q], &g.twiddle[3*k], g.s, g.s*g.m, n)
-			return
-		}
 		x0, x1, x2, x3 := g.in(x, 0, k, q, n), g.in(x, 1, k, q, n), g.in(x, 2, k, q, n), g.in(x, 3, k, q, n)
 		y0, y1, y2, y3 := g.out(y, 0, k, q, n), g.out(y, 1, k, q, n), g.out(y, 2, k, q, n), g.out(y, 3, k, q, n)
 		w1, w2, w3 := g.twiddle[3*k], g.twiddle[3*k+1], g.twiddle[3*k+2]
@@ -18,10 +32,6 @@ func (g *stage[C]) run4(x, y []C, k, q, n int) {
 		}
 	case *stage[complex64]:
 		x, y := any(x).([]complex64), any(y).([]complex64)
-		if g.vector {
-			vector4x32(&y[4*g.s*k+q], &x[g.s*k+q], &g.twiddle[3*k], g.s, g.s*g.m, n)
-			return
-		}
 		x0, x1, x2, x3 := g.in(x, 0, k, q, n), g.in(x, 1, k, q, n), g.in(x, 2, k, q, n), g.in(x, 3, k, q, n)
 		y0, y1, y2, y3 := g.out(y, 0, k, q, n), g.out(y, 1, k, q, n), g.out(y, 2, k, q, n), g.out(y, 3, k, q, n)
 		w1, w2, w3 := g.twiddle[3*k], g.twiddle[3*k+1], g.twiddle[3*k+2]

@@ -16,62 +16,73 @@ DATA odd64<>+16(SB)/8, $0x0000000000000000
 DATA odd64<>+24(SB)/8, $0x8000000000000000
 GLOBL odd64<>(SB), RODATA|NOPTR, $32
 
-// func vector4x32(y *complex64, x *complex64, w *complex64, ys int, xs int, n int)
+// func vector4x32(y *complex64, x *complex64, w *complex64, ys int, xs int, n int, count int)
 // Requires: AVX
-TEXT ·vector4x32(SB), NOSPLIT|NOFRAME, $0-48
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         w+16(FP), DX
-	MOVQ         ys+24(FP), BX
-	MOVQ         xs+32(FP), SI
-	MOVQ         n+40(FP), DI
-	SHLQ         $0x03, BX
-	SHLQ         $0x03, SI
-	LEAQ         (SI)(SI*2), R8
-	LEAQ         (BX)(BX*2), R9
-	VBROADCASTSS (DX), Y0
-	VBROADCASTSS 4(DX), Y1
-	VBROADCASTSS 8(DX), Y2
-	VBROADCASTSS 12(DX), Y3
-	VBROADCASTSS 16(DX), Y4
-	VBROADCASTSS 20(DX), Y5
-	VMOVUPS      odd32<>+0(SB), Y6
+TEXT ·vector4x32(SB), NOSPLIT|NOFRAME, $0-56
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ys+24(FP), BX
+	MOVQ    xs+32(FP), SI
+	MOVQ    n+40(FP), DI
+	MOVQ    count+48(FP), R8
+	SHLQ    $0x03, BX
+	SHLQ    $0x03, SI
+	LEAQ    (SI)(SI*2), R11
+	LEAQ    (BX)(BX*2), R12
+	VMOVUPS odd32<>+0(SB), Y0
+
+row:
+	VBROADCASTSS (DX), Y1
+	VBROADCASTSS 4(DX), Y2
+	VBROADCASTSS 8(DX), Y3
+	VBROADCASTSS 12(DX), Y4
+	VBROADCASTSS 16(DX), Y5
+	VBROADCASTSS 20(DX), Y6
+	MOVQ         CX, R9
+	MOVQ         AX, R10
+	MOVQ         DI, R13
 
 loop:
-	VMOVUPS   (CX), Y7
-	VMOVUPS   (CX)(SI*1), Y8
-	VMOVUPS   (CX)(SI*2), Y9
-	VMOVUPS   (CX)(R8*1), Y10
+	VMOVUPS   (R9), Y7
+	VMOVUPS   (R9)(SI*1), Y8
+	VMOVUPS   (R9)(SI*2), Y9
+	VMOVUPS   (R9)(R11*1), Y10
 	VADDPS    Y9, Y7, Y11
 	VSUBPS    Y9, Y7, Y7
 	VADDPS    Y10, Y8, Y9
 	VSUBPS    Y10, Y8, Y10
 	VPERMILPS $0xb1, Y10, Y10
-	VXORPS    Y6, Y10, Y10
+	VXORPS    Y0, Y10, Y10
 	VADDPS    Y9, Y11, Y8
 	VSUBPS    Y9, Y11, Y11
 	VADDPS    Y10, Y7, Y9
 	VSUBPS    Y10, Y7, Y7
 	VPERMILPS $0xb1, Y9, Y10
-	VMULPS    Y0, Y9, Y9
-	VMULPS    Y1, Y10, Y10
+	VMULPS    Y1, Y9, Y9
+	VMULPS    Y2, Y10, Y10
 	VADDSUBPS Y10, Y9, Y9
 	VPERMILPS $0xb1, Y11, Y10
-	VMULPS    Y2, Y11, Y11
-	VMULPS    Y3, Y10, Y10
+	VMULPS    Y3, Y11, Y11
+	VMULPS    Y4, Y10, Y10
 	VADDSUBPS Y10, Y11, Y11
 	VPERMILPS $0xb1, Y7, Y10
-	VMULPS    Y4, Y7, Y7
-	VMULPS    Y5, Y10, Y10
+	VMULPS    Y5, Y7, Y7
+	VMULPS    Y6, Y10, Y10
 	VADDSUBPS Y10, Y7, Y7
-	VMOVUPS   Y8, (AX)
-	VMOVUPS   Y9, (AX)(BX*1)
-	VMOVUPS   Y11, (AX)(BX*2)
-	VMOVUPS   Y7, (AX)(R9*1)
-	ADDQ      $0x20, CX
-	ADDQ      $0x20, AX
-	SUBQ      $0x04, DI
+	VMOVUPS   Y8, (R10)
+	VMOVUPS   Y9, (R10)(BX*1)
+	VMOVUPS   Y11, (R10)(BX*2)
+	VMOVUPS   Y7, (R10)(R12*1)
+	ADDQ      $0x20, R9
+	ADDQ      $0x20, R10
+	SUBQ      $0x04, R13
 	JGT       loop
+	ADDQ      BX, CX
+	LEAQ      (AX)(BX*4), AX
+	ADDQ      $0x18, DX
+	DECQ      R8
+	JNZ       row
 	VZEROUPPER
 	RET
 
@@ -143,62 +154,73 @@ loop:
 	VZEROUPPER
 	RET
 
-// func vector4x64(y *complex128, x *complex128, w *complex128, ys int, xs int, n int)
+// func vector4x64(y *complex128, x *complex128, w *complex128, ys int, xs int, n int, count int)
 // Requires: AVX
-TEXT ·vector4x64(SB), NOSPLIT|NOFRAME, $0-48
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         w+16(FP), DX
-	MOVQ         ys+24(FP), BX
-	MOVQ         xs+32(FP), SI
-	MOVQ         n+40(FP), DI
-	SHLQ         $0x04, BX
-	SHLQ         $0x04, SI
-	LEAQ         (SI)(SI*2), R8
-	LEAQ         (BX)(BX*2), R9
-	VBROADCASTSD (DX), Y0
-	VBROADCASTSD 8(DX), Y1
-	VBROADCASTSD 16(DX), Y2
-	VBROADCASTSD 24(DX), Y3
-	VBROADCASTSD 32(DX), Y4
-	VBROADCASTSD 40(DX), Y5
-	VMOVUPS      odd64<>+0(SB), Y6
+TEXT ·vector4x64(SB), NOSPLIT|NOFRAME, $0-56
+	MOVQ    y+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    w+16(FP), DX
+	MOVQ    ys+24(FP), BX
+	MOVQ    xs+32(FP), SI
+	MOVQ    n+40(FP), DI
+	MOVQ    count+48(FP), R8
+	SHLQ    $0x04, BX
+	SHLQ    $0x04, SI
+	LEAQ    (SI)(SI*2), R11
+	LEAQ    (BX)(BX*2), R12
+	VMOVUPS odd64<>+0(SB), Y0
+
+row:
+	VBROADCASTSD (DX), Y1
+	VBROADCASTSD 8(DX), Y2
+	VBROADCASTSD 16(DX), Y3
+	VBROADCASTSD 24(DX), Y4
+	VBROADCASTSD 32(DX), Y5
+	VBROADCASTSD 40(DX), Y6
+	MOVQ         CX, R9
+	MOVQ         AX, R10
+	MOVQ         DI, R13
 
 loop:
-	VMOVUPS   (CX), Y7
-	VMOVUPS   (CX)(SI*1), Y8
-	VMOVUPS   (CX)(SI*2), Y9
-	VMOVUPS   (CX)(R8*1), Y10
+	VMOVUPS   (R9), Y7
+	VMOVUPS   (R9)(SI*1), Y8
+	VMOVUPS   (R9)(SI*2), Y9
+	VMOVUPS   (R9)(R11*1), Y10
 	VADDPD    Y9, Y7, Y11
 	VSUBPD    Y9, Y7, Y7
 	VADDPD    Y10, Y8, Y9
 	VSUBPD    Y10, Y8, Y10
 	VPERMILPD $0x05, Y10, Y10
-	VXORPS    Y6, Y10, Y10
+	VXORPS    Y0, Y10, Y10
 	VADDPD    Y9, Y11, Y8
 	VSUBPD    Y9, Y11, Y11
 	VADDPD    Y10, Y7, Y9
 	VSUBPD    Y10, Y7, Y7
 	VPERMILPD $0x05, Y9, Y10
-	VMULPD    Y0, Y9, Y9
-	VMULPD    Y1, Y10, Y10
+	VMULPD    Y1, Y9, Y9
+	VMULPD    Y2, Y10, Y10
 	VADDSUBPD Y10, Y9, Y9
 	VPERMILPD $0x05, Y11, Y10
-	VMULPD    Y2, Y11, Y11
-	VMULPD    Y3, Y10, Y10
+	VMULPD    Y3, Y11, Y11
+	VMULPD    Y4, Y10, Y10
 	VADDSUBPD Y10, Y11, Y11
 	VPERMILPD $0x05, Y7, Y10
-	VMULPD    Y4, Y7, Y7
-	VMULPD    Y5, Y10, Y10
+	VMULPD    Y5, Y7, Y7
+	VMULPD    Y6, Y10, Y10
 	VADDSUBPD Y10, Y7, Y7
-	VMOVUPS   Y8, (AX)
-	VMOVUPS   Y9, (AX)(BX*1)
-	VMOVUPS   Y11, (AX)(BX*2)
-	VMOVUPS   Y7, (AX)(R9*1)
-	ADDQ      $0x20, CX
-	ADDQ      $0x20, AX
-	SUBQ      $0x02, DI
+	VMOVUPS   Y8, (R10)
+	VMOVUPS   Y9, (R10)(BX*1)
+	VMOVUPS   Y11, (R10)(BX*2)
+	VMOVUPS   Y7, (R10)(R12*1)
+	ADDQ      $0x20, R9
+	ADDQ      $0x20, R10
+	SUBQ      $0x02, R13
 	JGT       loop
+	ADDQ      BX, CX
+	LEAQ      (AX)(BX*4), AX
+	ADDQ      $0x30, DX
+	DECQ      R8
+	JNZ       row
 	VZEROUPPER
 	RET
 

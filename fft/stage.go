@@ -74,9 +74,7 @@ func (g *stage[C]) run(x, y []C, lo, hi int) {
 			count = (hi - lo) / n
 		}
 		if g.p == 4 {
-			for i := range count {
-				g.run4(x, y, k+i, q, n)
-			}
+			g.rows4(x, y, k, q, n, count)
 		} else {
 			g.rows(x, y, k, q, n, count)
 		}

@@ -5,6 +5,7 @@ import "github.com/gpk-go/gpk/internal/asm"
 
 // Files are the files of assembly of package fft.
 var Files = []asm.File{
+	{Name: "fold_amd64.s", Write: fold},
 	{Name: "radix4_amd64.s", Write: radix4},
 	{Name: "stage_amd64.s", Write: stage},
 }

@@ -15,31 +15,41 @@ func radix4(c *build.Context) {
 	}
 }
 
-// vector4 writes the butterflies that have the same twiddle factors.
+// vector4 writes rows of butterflies, of which each row has the same twiddle factors.
 func vector4(c *build.Context, f complexFloat) {
 	asm.Function(c, "vector4x"+f.Name)
-	p := asm.Load(c, "y", "x", "w", "ys", "xs", "n")
-	y, x, w, ys, xs, n := p[0], p[1], p[2], p[3], p[4], p[5]
+	p := asm.Load(c, "y", "x", "w", "ys", "xs", "n", "count")
+	y, x, w, ys, xs, n, count := p[0], p[1], p[2], p[3], p[4], p[5], p[6]
 	asm.Bytes(c, f.Log+1, ys, xs)
-	in, out := asm.NewRows(c, x, xs), asm.NewRows(c, y, ys)
-	var twiddle [4]factor // but for the first
-	for i := 1; i < 4; i++ {
-		twiddle[i] = factor{c.YMM(), c.YMM()}
-		f.Broadcast(c, operand.Mem{Base: w, Disp: 2 * (i - 1) * f.Size}, twiddle[i].re)
-		f.Broadcast(c, operand.Mem{Base: w, Disp: (2*i - 1) * f.Size}, twiddle[i].im)
-	}
+	from, to := c.GP64(), c.GP64()
+	in, out := asm.NewRows(c, from, xs), asm.NewRows(c, to, ys)
 	odd := c.YMM()
 	c.VMOVUPS(f.odd, odd)
-	asm.Down(c, "loop", n, 16/f.Size, func() {
-		v := f.butterfly(c, in, odd)
+	asm.Loop(c, "row", count, func() {
+		var twiddle [4]factor // but for the first
 		for i := 1; i < 4; i++ {
-			f.times(c, v[i], twiddle[i])
+			twiddle[i] = factor{c.YMM(), c.YMM()}
+			f.Broadcast(c, operand.Mem{Base: w, Disp: 2 * (i - 1) * f.Size}, twiddle[i].re)
+			f.Broadcast(c, operand.Mem{Base: w, Disp: (2*i - 1) * f.Size}, twiddle[i].im)
 		}
-		for i := range v {
-			c.VMOVUPS(v[i], out.At(i, 0))
-		}
-		c.ADDQ(operand.Imm(32), x)
-		c.ADDQ(operand.Imm(32), y)
+		left := c.GP64()
+		c.MOVQ(x, from)
+		c.MOVQ(y, to)
+		c.MOVQ(n, left)
+		asm.Down(c, "loop", left, 16/f.Size, func() {
+			v := f.butterfly(c, in, odd)
+			for i := 1; i < 4; i++ {
+				f.times(c, v[i], twiddle[i])
+			}
+			for i := range v {
+				c.VMOVUPS(v[i], out.At(i, 0))
+			}
+			c.ADDQ(operand.Imm(32), from)
+			c.ADDQ(operand.Imm(32), to)
+		})
+		c.ADDQ(ys, x)
+		c.LEAQ(operand.Mem{Base: y, Index: ys, Scale: 4}, y)
+		c.ADDQ(operand.Imm(uint64(6*f.Size)), w)
 	})
 	asm.Return(c)
 }
