@@ -62,7 +62,9 @@ func (t *transformer[C]) result() int {
 func run[C number, S element](t *transformer[C], line, scratch []C, x reader[S], alone bool) []C {
 	n := t.plan.n
 	z := t.plan.begin(line[:n], scratch)
+	from := inPlace(t, x)
 	switch {
+	case from != nil: // the first stage reads the elements where they are
 	case t.kind == complexToReal && t.packed:
 		unfold(t, z, x)
 	case t.kind == complexToReal:
@@ -72,7 +74,11 @@ func run[C number, S element](t *transformer[C], line, scratch []C, x reader[S],
 	default:
 		load(t, z, x)
 	}
-	t.plan.transform(line[:n], scratch, alone)
+	if from != nil {
+		t.plan.transformFrom(from, line[:n], scratch, alone)
+	} else {
+		t.plan.transform(line[:n], scratch, alone)
+	}
 	switch {
 	case t.mirrored():
 		t.fold(line[:n+1])
@@ -85,6 +91,25 @@ func run[C number, S element](t *transformer[C], line, scratch []C, x reader[S],
 		return halve(line[:n])
 	}
 	return line[:n]
+}
+
+// inPlace returns the elements of x as the input of the first stage. It returns nil if they have to be copied: x has gaps,
+// another type or too few elements, or the elements are scaled or read in another order.
+func inPlace[C number, S element](t *transformer[C], x reader[S]) []C {
+	n, dense := t.plan.n, x.dense()
+	if dense == nil || t.scale != 1 || len(t.plan.stages) == 0 || t.kind == complexToReal {
+		return nil
+	}
+	if t.packed {
+		if 2*unsafe.Sizeof(*new(S)) == unsafe.Sizeof(*new(C)) && !isComplex[S]() && len(dense) >= 2*n {
+			return unsafe.Slice((*C)(unsafe.Pointer(unsafe.SliceData(dense))), n)
+		}
+		return nil
+	}
+	if own, ok := any(dense).([]C); ok && !t.inverse && len(own) >= n {
+		return own[:n]
+	}
+	return nil
 }
 
 // place returns the index in z of element j of a line. The inverse transform is the forward

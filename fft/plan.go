@@ -103,9 +103,15 @@ func (p *plan[C]) transform(line, scratch []C, alone bool) {
 		p.chirped.transform(line, scratch, alone)
 		return
 	}
-	x, y := line, scratch[:p.n]
-	if len(p.stages)%2 == 1 {
-		x, y = y, x
+	p.transformFrom(p.begin(line, scratch), line, scratch, alone)
+}
+
+// transformFrom is transform of the elements x, which are in the memory that begin returned, or in memory that is only read.
+// The stages compute the transform, at least one.
+func (p *plan[C]) transformFrom(x, line, scratch []C, alone bool) {
+	y, other := line, scratch[:p.n]
+	if len(p.stages)%2 == 0 {
+		y, other = other, y
 	}
 	for i := range p.stages {
 		g := &p.stages[i]
@@ -121,6 +127,6 @@ func (p *plan[C]) transform(line, scratch []C, alone bool) {
 		} else {
 			g.run(x, y, 0, g.m*g.s)
 		}
-		x, y = y, x
+		x, y, other = y, other, y
 	}
 }

@@ -124,8 +124,7 @@ func all[D element, C number, S element](w *work, dst *D, src *S, from lines, to
 	cpu.Parallel(count, grain, func(lo, hi int) {
 		scratch, line, lent := memory[C](t.plan.scratch(), t.room)
 		defer lent.Free()
-		for i := lo; i < hi; i++ {
-			x := reader[S]{unsafe.Pointer(src), from.offset(i), from.step, from.n}
+		one := func(i int, x reader[S]) {
 			y := unsafe.Slice((*D)(unsafe.Add(unsafe.Pointer(dst), i*written*int(unsafe.Sizeof(*dst)))), written)
 			own := line
 			if c, ok := any(y).([]C); ok && len(y) == t.result() {
@@ -134,11 +133,12 @@ func all[D element, C number, S element](w *work, dst *D, src *S, from lines, to
 			result := run(t, own, scratch, x, alone)
 			store(y, result)
 		}
+		eachLine(src, from, lo, hi, one)
 	})
 }
 
 // memory returns pooled memory of m and of n numbers. Its contents are undefined.
-func memory[C number](m, n int) (a, b []C, lent cpu.Scratch[float64]) {
+func memory[C element](m, n int) (a, b []C, lent cpu.Scratch[float64]) {
 	lent = cpu.NewScratch[float64](((m+n)*int(unsafe.Sizeof(C(0))) + 7) / 8)
 	all := unsafe.Slice((*C)(unsafe.Pointer(unsafe.SliceData(lent.Data()))), m+n)
 	return all[:m], all[m:], lent
@@ -156,22 +156,4 @@ func store[D element, C number](y []D, x []C) {
 	case []float64:
 		copy(y, unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x)))
 	}
-}
-
-// reader is a line of n elements at a distance of step.
-type reader[S element] struct {
-	first           unsafe.Pointer
-	offset, step, n int
-}
-
-func (r reader[S]) at(i int) S {
-	return *(*S)(unsafe.Add(r.first, (r.offset+i*r.step)*int(unsafe.Sizeof(*new(S)))))
-}
-
-// dense returns the elements as a slice if they are contiguous, else nil.
-func (r reader[S]) dense() []S {
-	if r.step != 1 || r.n == 0 {
-		return nil
-	}
-	return unsafe.Slice((*S)(unsafe.Add(r.first, r.offset*int(unsafe.Sizeof(*new(S))))), r.n)
 }
