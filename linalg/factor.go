@@ -14,6 +14,8 @@ const (
 
 	choleskyOuterLeast = 16 // from this order on, sums of products take less time than outer products
 
+	loopColumns = 8 // columns of a factor whose products are subtracted from the rest of a matrix at once
+
 	loopBytes = 1 << 15 // largest matrix of real numbers, in bytes, that loops compute: the size of a first-level cache
 )
 
@@ -52,28 +54,35 @@ func cholesky[T number](a matrix[T]) (order int) {
 	return 0
 }
 
-// choleskyOuter is cholesky by columns: it subtracts the outer product of each column from the rest of the matrix. It
-// does so in blocks of rows. A block's columns end at the diagonal element of its last row, so a few elements above the
-// diagonal change.
+// choleskyOuter is cholesky by blocks of a few columns: it subtracts the outer products of the columns with themselves from the
+// rest of the matrix. It does so in blocks of rows. A block's columns end at the diagonal element of its last row, so a few
+// elements above the diagonal change.
 func choleskyOuter[T number](a matrix[T]) (order int) {
-	const block = 8
+	const block = 16
 	n := a.rows
-	data, lent := scratch[T](n)
+	data, lent := scratch[T](loopColumns * n) // the transpose of the columns
 	defer lent.Free()
-	for j := range n {
-		d, _ := parts(a.at(j, j))
-		if !(d > 0) {
-			return j + 1
+	for first := 0; first < n; first += loopColumns {
+		last := min(first+loopColumns, n)
+		for j := first; j < last; j++ {
+			d, _ := parts(a.at(j, j))
+			if !(d > 0) {
+				return j + 1
+			}
+			root := of2[T](math.Sqrt(d), 0)
+			a.set(j, j, root)
+			column := data[(j-first)*n:][:n]
+			for i := j + 1; i < n; i++ {
+				column[i] = a.data[i*a.stride+j] / root
+				a.data[i*a.stride+j] = column[i]
+			}
+			if j+1 < last {
+				cpu.SubtractOuter(a.data[(j+1)*a.stride+j+1:], a.stride, n-j-1, a.data[(j+1)*a.stride+j:], a.stride, column[j+1:last])
+			}
 		}
-		root := of2[T](math.Sqrt(d), 0)
-		a.set(j, j, root)
-		for i := j + 1; i < n; i++ {
-			data[i] = a.data[i*a.stride+j] / root
-			a.data[i*a.stride+j] = data[i]
-		}
-		for i := j + 1; i < n; i += block {
+		for i := last; i < n; i += block {
 			to := min(i+block, n)
-			cpu.SubtractOuter(a.data[i*a.stride+j+1:], a.stride, to-i, a.data[i*a.stride+j:], a.stride, data[j+1:to])
+			cpu.SubtractProduct(a.data[i*a.stride+last:], a.stride, to-i, to-last, a.data[i*a.stride+first:], a.stride, data[last:], n, last-first, false)
 		}
 	}
 	return 0
@@ -128,33 +137,6 @@ func lu[T number](a matrix[T], pivots []int) (zero int) {
 		rest := a.part(0, m, k, n)
 		exchange(rest, pivots)
 		solveLower(a.part(0, k, 0, k), rest, true)
-	}
-	return zero
-}
-
-func luLoops[T number](a matrix[T], pivots []int) (zero int) {
-	zero = -1
-	for k := range a.cols {
-		best, largest := pivotOf(a, k)
-		pivots[k] = best
-		if largest == 0 {
-			if zero < 0 {
-				zero = k
-			}
-			continue
-		}
-		a.swap(k, best)
-		top := a.row(k)[k:]
-		p := top[0]
-		if k+1 == a.rows {
-			continue
-		}
-		for i := k + 1; i < a.rows; i++ {
-			a.data[i*a.stride+k] /= p
-		}
-		if below := a.data[(k+1)*a.stride+k:]; len(top) > 1 {
-			cpu.SubtractOuter(below[1:], a.stride, a.rows-k-1, below, a.stride, top[1:])
-		}
 	}
 	return zero
 }

@@ -168,6 +168,9 @@ func read[T number](name string, a *gpk.Array, which triangle) (matrices[T], err
 		case upperElements:
 			lo = min(i%m.rows, m.cols)
 		}
+		if isFinite(row[lo:hi]) {
+			continue
+		}
 		for j, v := range row[lo:hi] {
 			if v-v != 0 {
 				at := append(unravel(i/m.rows, m.lead), i%m.rows, lo+j)
@@ -176,6 +179,18 @@ func read[T number](name string, a *gpk.Array, which triangle) (matrices[T], err
 		}
 	}
 	return m, nil
+}
+
+// isFinite reports whether all elements are finite: x - x is 0 for these, and NaN otherwise.
+func isFinite[T number](x []T) bool {
+	var a, b, c, d T
+	for ; len(x) >= 4; x = x[4:] {
+		a, b, c, d = a+(x[0]-x[0]), b+(x[1]-x[1]), c+(x[2]-x[2]), d+(x[3]-x[3])
+	}
+	for _, v := range x {
+		a += v - v
+	}
+	return a+b+c+d == 0
 }
 
 // at returns matrix i.

@@ -15,18 +15,22 @@ func solveLower[T number](l, b matrix[T], unit bool) {
 	case b.cols == 0:
 		return
 	case b.cols == 1 && n < manyRows && !isComplex[T]():
-		for i := range n {
-			solveNumber(l, b, i, 0, i, unit)
-		}
+		solveVector(l, b, false, unit)
 		return
 	case loops[T](n, max(n, b.cols)):
-		for i := range n {
-			x := b.row(i)
-			if !unit {
-				divide(x, l.at(i, i))
+		for first := 0; first < n; first += loopColumns {
+			last := min(first+loopColumns, n)
+			for i := first; i < last; i++ {
+				x := b.row(i)
+				if !unit {
+					divide(x, l.at(i, i))
+				}
+				if i+1 < last {
+					cpu.SubtractOuter(b.data[(i+1)*b.stride:], b.stride, last-i-1, l.data[(i+1)*l.stride+i:], l.stride, x)
+				}
 			}
-			if i+1 < n {
-				cpu.SubtractOuter(b.data[(i+1)*b.stride:], b.stride, n-i-1, l.data[(i+1)*l.stride+i:], l.stride, x)
+			if last < n {
+				cpu.SubtractProduct(b.data[last*b.stride:], b.stride, n-last, b.cols, l.data[last*l.stride+first:], l.stride, b.data[first*b.stride:], b.stride, last-first, false)
 			}
 		}
 		return
@@ -55,17 +59,19 @@ func solveUpper[T number](u, b matrix[T], unit bool) {
 	case b.cols == 0:
 		return
 	case b.cols == 1 && n < manyRows && !isComplex[T]():
-		for i := n - 1; i >= 0; i-- {
-			solveNumber(u, b, i, i+1, n, unit)
-		}
+		solveVector(u, b, true, unit)
 		return
 	case n > triangleBlock && loops[T](n, max(n, b.cols)):
-		for i := n - 1; i >= 0; i-- {
-			x := b.row(i)
-			if !unit {
-				divide(x, u.at(i, i))
+		for last := n; last > 0; last -= loopColumns {
+			first := max(last-loopColumns, 0)
+			for i := last - 1; i >= first; i-- {
+				x := b.row(i)
+				if !unit {
+					divide(x, u.at(i, i))
+				}
+				cpu.SubtractOuter(b.data[first*b.stride:], b.stride, i-first, u.data[first*u.stride+i:], u.stride, x)
 			}
-			cpu.SubtractOuter(b.data, b.stride, i, u.data[i:], u.stride, x)
+			cpu.SubtractProduct(b.data, b.stride, first, b.cols, u.data[first:], u.stride, b.data[first*b.stride:], b.stride, last-first, true)
 		}
 		return
 	case n > triangleBlock:
@@ -84,19 +90,6 @@ func solveUpper[T number](u, b matrix[T], unit bool) {
 			divide(x, u.at(i, i))
 		}
 	}
-}
-
-// solveNumber solves row i of a triangular system with one right-hand side for its unknown. The unknowns lo to hi are
-// already known.
-func solveNumber[T number](t, b matrix[T], i, lo, hi int, unit bool) {
-	s := b.data[i*b.stride]
-	for k, v := range t.row(i)[lo:hi] {
-		s -= T(v * b.data[(lo+k)*b.stride]) // rounded, so that it is not fused to a multiply-add
-	}
-	if !unit {
-		s /= t.at(i, i)
-	}
-	b.data[i*b.stride] = s
 }
 
 // solveRight sets b = b l^-H for a lower triangular l, by a forward substitution for each row.
