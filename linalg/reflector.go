@@ -46,8 +46,9 @@ func scaleUp[T number]() float64 {
 	return 0x1p900
 }
 
-// qrBlock is the number of reflectors that are applied at once.
-const qrBlock = 32
+// qrBlock is the number of reflectors that are applied at once, and smallBlock that of QR of matrices that loops compute: the
+// fewer there are, the less work is the triangle T.
+const qrBlock, smallBlock = 32, 8
 
 // reflectors is a product H0 H1 … of reflectors: Q = I - V T V^H block by block (Schreiber and
 // Van Loan, A storage-efficient WY representation, SIAM J. Sci. Stat. Comput. 10, 1989).
@@ -60,9 +61,13 @@ type reflectors[T number] struct {
 // qr replaces a by R on and above the diagonal, and returns the blocks of Q.
 func qr[T number](a matrix[T]) []reflectors[T] {
 	k := min(a.rows, a.cols)
+	block := qrBlock
+	if loops[T](a.rows, a.cols) {
+		block = smallBlock
+	}
 	var blocks []reflectors[T]
-	for j := 0; j < k; j += qrBlock {
-		to := min(j+qrBlock, k)
+	for j := 0; j < k; j += block {
+		to := min(j+block, k)
 		b := panel(a.part(j, a.rows, j, to))
 		b.at = j
 		b.apply(a.part(j, a.rows, to, a.cols), true)
@@ -75,35 +80,55 @@ func qr[T number](a matrix[T]) []reflectors[T] {
 // transpose, in which a column is contiguous.
 func panel[T number](a matrix[T]) reflectors[T] {
 	m, k := a.rows, min(a.rows, a.cols)
-	c := a.transpose()
+	data, lent := scratch[T](a.cols * m)
+	defer lent.Free()
+	c := dense(data, a.cols, m)
+	a.transposeTo(c)
 	tau, diagonal := make([]T, k), make([]T, k)
 	for j := range k {
 		x := c.row(j)[j:]
 		tau[j] = reflector(x)
 		diagonal[j], x[0] = x[0], 1
-		if tau[j] == 0 {
-			continue
+		if tau[j] != 0 {
+			reflect(c.part(j+1, a.cols, j, m), x, conj(tau[j]))
 		}
-		cpu.Parallel(a.cols-j-1, 1+(1<<15)/len(x), func(lo, hi int) {
-			for l := j + 1 + lo; l < j+1+hi; l++ {
-				y := c.row(l)[j:]
-				axpy(-conj(tau[j])*dotc(x, y), x, y)
-			}
-		})
 	}
+	v := newMatrix[T](m, k)
 	for i := range m {
-		row := a.row(i)
-		clear(row[:min(i, k)])
+		own, row := v.row(i), a.row(i)
+		for j := range min(i+1, k) {
+			own[j] = c.at(j, i)
+			row[j] = 0
+		}
 		if i < k {
 			row[i] = diagonal[i]
 			for j := i + 1; j < a.cols; j++ {
 				row[j] = c.at(j, i)
-				c.set(j, i, 0)
 			}
 		}
 	}
-	v := c.part(0, k, 0, m).transpose()
 	return reflectors[T]{v: v, t: triangleOf(v, tau)}
+}
+
+// reflect subtracts tau (x^H y) x from each row y of c.
+func reflect[T number](c matrix[T], x []T, tau T) {
+	if c.rows > 0 && loops[T](c.rows, c.cols) {
+		data, lent := scratch[T](c.rows)
+		defer lent.Free()
+		w := dense(data, c.rows, 1)
+		multiply(w, plain(c), plain(dense(x, len(x), 1)))
+		for l := range w.rows {
+			w.data[l] *= tau
+		}
+		cpu.SubtractOuter(c.data, c.stride, c.rows, w.data, 1, x)
+		return
+	}
+	cpu.Parallel(c.rows, 1+(1<<15)/len(x), func(lo, hi int) {
+		for l := lo; l < hi; l++ {
+			y := c.row(l)
+			axpy(-tau*dotc(x, y), x, y)
+		}
+	})
 }
 
 // triangleOf returns T of reflectors with the vectors v:
@@ -111,17 +136,26 @@ func panel[T number](a matrix[T]) reflectors[T] {
 //	T[j, j] = tau[j]    T[:j, j] = -tau[j] T[:j, :j] V[:, :j]^H v[j]
 func triangleOf[T number](v matrix[T], tau []T) matrix[T] {
 	k := len(tau)
-	s := product(adj(v), plain(v))
+	data, lent := scratch[T](k * (2*k + 1))
+	defer lent.Free()
+	s, columns, sums := dense(data, k, k), dense(data[k*k:], k, k), data[2*k*k:] // columns is T^T, whose rows are contiguous
+	multiply(s, adj(v), plain(v))
 	t := newMatrix[T](k, k)
 	for j := range k {
-		for i := range j {
-			var sum T
-			for p := i; p < j; p++ {
-				sum += t.at(i, p) * s.at(p, j)
+		clear(sums)
+		for p := range j {
+			for i, w := range columns.row(p)[:p+1] {
+				sums[i] += T(w * s.at(p, j)) // rounded, so that it is not fused to a multiply-add
 			}
-			t.set(i, j, -tau[j]*sum)
 		}
-		t.set(j, j, tau[j])
+		row := columns.row(j)
+		for i, sum := range sums[:j] {
+			row[i] = -tau[j] * sum
+		}
+		row[j] = tau[j]
+		for i, w := range row[:j+1] {
+			t.set(i, j, w)
+		}
 	}
 	return t
 }
@@ -131,10 +165,15 @@ func (b reflectors[T]) apply(c matrix[T], adjoint bool) {
 	if c.cols == 0 {
 		return
 	}
-	w := product(adj(b.v), plain(c))
+	k := b.t.rows
+	data, lent := scratch[T](2 * k * c.cols)
+	defer lent.Free()
+	w, turned := dense(data, k, c.cols), dense(data[k*c.cols:], k, c.cols)
+	multiply(w, adj(b.v), plain(c))
 	t := plain(b.t)
 	t.adjoint = adjoint
-	subtract(c, plain(b.v), plain(product(t, plain(w))))
+	multiply(turned, t, plain(w))
+	subtract(c, plain(b.v), plain(turned))
 }
 
 // applyAll sets c = Q c, or Q^H c, for the product of all blocks.
