@@ -47,22 +47,33 @@ func (host[T]) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond fl
 	if err != nil {
 		return r, err
 	}
+	defer m.free()
 	y, err := read[T]("b", b, allElements)
 	if err != nil {
 		return r, err
 	}
+	defer y.free()
 	x, err := newMatrices[T](lead, m.cols, y.cols)
 	if err != nil {
 		return r, err
 	}
 	k := min(m.rows, m.cols)
+	qs := make([][]reflectors[T], m.batch) // if a has many more rows than columns, a = Q U diag(s) V^H, otherwise a = U diag(s) V^H
 	us, vs := make([]matrix[T], m.batch), make([]matrix[T], m.batch)
 	values, ranks := make([]float64, m.batch*k), make([]int64, m.batch)
 	err = each(m.batch, k, func(i int) error {
-		u, d, vh, err := svd(m.at(i).clone(), true, false)
+		data, lent := scratch[T](m.rows * m.cols)
+		defer lent.Free()
+		own := dense(data, m.rows, m.cols)
+		copy(own.data, m.at(i).data)
+		factor := normalize(own)
+		q, square := compacted(own)
+		u, d, vh, err := svd(square, true, false)
 		if err != nil {
 			return memberError(err, i, m.lead)
 		}
+		divideBy(factor, d)
+		qs[i] = q
 		n := rankOf(d, rcond)
 		ranks[i] = int64(n)
 		copy(values[i*k:], d)
@@ -75,7 +86,12 @@ func (host[T]) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond fl
 	squares := make([]float64, y.batch*y.cols)
 	err = each(y.batch, y.rows, func(i int) error {
 		own := source(i, lead, m.lead)
-		w := product(adj(us[own]), plain(y.at(i)))
+		u, turned := us[own], y.at(i)
+		if qs[own] != nil {
+			turned = turned.clone()
+			applyAll(qs[own], turned, true)
+		}
+		w := product(adj(u), plain(turned.part(0, u.rows, 0, turned.cols)))
 		for j := range w.rows {
 			divide(w.row(j), of2[T](values[own*k+j], 0))
 		}

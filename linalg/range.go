@@ -7,10 +7,11 @@ import "math"
 // singular values by it.
 func normalize[T number](a matrix[T]) (factor float64) {
 	largest := 0.0
-	for i := range a.rows {
-		for _, v := range a.row(i) {
-			re, im := parts(v)
-			largest = max(largest, math.Abs(re), math.Abs(im))
+	if a.cols == a.stride {
+		largest = largestPart(a.data[:a.rows*a.cols])
+	} else {
+		for i := range a.rows {
+			largest = max(largest, largestPart(a.row(i)))
 		}
 	}
 	if factor = normalizer(largest, epsilon[T]()); factor == 1 {
@@ -20,6 +21,30 @@ func normalize[T number](a matrix[T]) (factor float64) {
 		scale(of2[T](factor, 0), a.row(i))
 	}
 	return factor
+}
+
+// largestPart returns the largest absolute value of the real and imaginary parts of x, which are finite.
+func largestPart[T number](x []T) (largest float64) {
+	switch x := any(x).(type) {
+	case []float32:
+		return float64(largestReal(x))
+	case []float64:
+		return largestReal(x)
+	}
+	for _, v := range x {
+		re, im := parts(v)
+		largest = max(largest, math.Abs(re), math.Abs(im))
+	}
+	return largest
+}
+
+func largestReal[T float32 | float64](x []T) (largest T) {
+	for _, v := range x {
+		if v = T(math.Abs(float64(v))); v > largest {
+			largest = v
+		}
+	}
+	return largest
 }
 
 // normalizer returns the power of two by which normalize multiplies a matrix, 1 for most matrices. largest is the

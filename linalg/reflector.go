@@ -96,9 +96,9 @@ func panel[T number](a matrix[T]) reflectors[T] {
 	v := newMatrix[T](m, k)
 	for i := range m {
 		own, row := v.row(i), a.row(i)
+		clear(row[:min(i+1, k)])
 		for j := range min(i+1, k) {
-			own[j] = c.at(j, i)
-			row[j] = 0
+			own[j] = c.data[j*m+i]
 		}
 		if i < k {
 			row[i] = diagonal[i]
@@ -112,22 +112,23 @@ func panel[T number](a matrix[T]) reflectors[T] {
 
 // reflect subtracts tau (x^H y) x from each row y of c.
 func reflect[T number](c matrix[T], x []T, tau T) {
-	if c.rows > 0 && loops[T](c.rows, c.cols) {
-		data, lent := scratch[T](c.rows)
-		defer lent.Free()
-		w := dense(data, c.rows, 1)
-		multiply(w, plain(c), plain(dense(x, len(x), 1)))
-		for l := range w.rows {
-			w.data[l] *= tau
-		}
-		cpu.SubtractOuter(c.data, c.stride, c.rows, w.data, 1, x)
+	grain := 1 + (1<<15)/len(x)
+	if isComplex[T]() {
+		cpu.Parallel(c.rows, grain, func(lo, hi int) {
+			for l := lo; l < hi; l++ {
+				y := c.row(l)
+				axpy(-tau*dotc(x, y), x, y)
+			}
+		})
 		return
 	}
-	cpu.Parallel(c.rows, 1+(1<<15)/len(x), func(lo, hi int) {
-		for l := lo; l < hi; l++ {
-			y := c.row(l)
-			axpy(-tau*dotc(x, y), x, y)
-		}
+	data, lent := scratch[T](c.rows)
+	defer lent.Free()
+	w := dense(data, c.rows, 1)
+	multiply(w, plain(c), plain(dense(x, len(x), 1)))
+	scale(tau, w.data)
+	cpu.Parallel(c.rows, grain, func(lo, hi int) {
+		cpu.SubtractOuter(c.data[lo*c.stride:], c.stride, hi-lo, w.data[lo:], 1, x)
 	})
 }
 

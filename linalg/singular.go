@@ -23,15 +23,7 @@ func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, v
 		return u, d, vh, nil
 	}
 	factor := normalize(a)
-	var first []reflectors[T]
-	b := a
-	if 3*m > 5*n && n > 1 { // R has the singular values of a
-		first = qr(a)
-		b = a.part(0, n, 0, n)
-		for i := range n {
-			clear(b.row(i)[:i])
-		}
-	}
+	first, b := compacted(a)
 	q, p := bidiagonal(b, d, e)
 	if !vectors {
 		if !gonumLapack.Dbdsqr(blas.Upper, n, 0, 0, 0, d, e, nil, 1, nil, 1, nil, 1, make([]float64, 4*n)) {
@@ -55,6 +47,21 @@ func svd[T number](a matrix[T], vectors, full bool) (u matrix[T], s []float64, v
 	v := convert[T](right) // P V, then its conjugate transpose
 	applyAll(p, v, false)
 	return u, d, v.adjoint(), nil
+}
+
+// compacted returns a square matrix R with the singular values of a, and the reflectors of Q with a = Q R, if a has many more
+// rows than columns. Otherwise it returns a. a is overwritten.
+func compacted[T number](a matrix[T]) (q []reflectors[T], r matrix[T]) {
+	m, n := a.rows, a.cols
+	if 3*m <= 5*n || n <= 1 {
+		return nil, a
+	}
+	q = qr(a)
+	r = a.part(0, n, 0, n)
+	for i := range n {
+		clear(r.row(i)[:i])
+	}
+	return q, r
 }
 
 // extended returns the m by k identity matrix with the square matrix a in its upper left corner.
