@@ -16,7 +16,7 @@ type stage[C number] struct {
 }
 
 func newStage[C number](p, s, m int) stage[C] {
-	g := stage[C]{p: p, s: s, m: m, vector: vector && (p <= 5 || p == 7)}
+	g := stage[C]{p: p, s: s, m: m, vector: vector && (p <= 7 || s > 1)}
 	if p == 4 {
 		g.vector = vector && (s > 1 || m >= 4)
 	}

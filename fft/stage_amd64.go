@@ -12,7 +12,7 @@ package fft
 //
 // of y. n complex numbers must take 32 bytes or more. The results have the same bits as those of run2.
 //
-// The functions of radix p = 3, 5 and 7 read p numbers at a stride of xs and write p numbers at a stride of ys. Their
+// The functions of radix p = 3, 5, 7, 11 and 13 read p numbers at a stride of xs and write p numbers at a stride of ys. Their
 // results have the same bits as those of odd. table is stage.table.
 //
 //go:noescape
@@ -38,6 +38,18 @@ func rows7x64(y, x, w, table *float64, ys, xs, n, count int)
 
 //go:noescape
 func rows7x32(y, x, w, table *float32, ys, xs, n, count int)
+
+//go:noescape
+func rows11x64(y, x, w, table *float64, ys, xs, n, count int)
+
+//go:noescape
+func rows11x32(y, x, w, table *float32, ys, xs, n, count int)
+
+//go:noescape
+func rows13x64(y, x, w, table *float64, ys, xs, n, count int)
+
+//go:noescape
+func rows13x32(y, x, w, table *float32, ys, xs, n, count int)
 
 // first2x64 computes n radix-2 butterflies of a first stage, whose rows have one butterfly each. Butterfly i reads the complex
 // numbers i and m+i of x and writes the numbers 2*i and 2*i+1 of y, with the twiddle factor w[i]. In the functions of radix p,
@@ -78,6 +90,10 @@ func rows64(p int, y, x, w, table *float64, ys, xs, n, count int) {
 		rows5x64(y, x, w, table, ys, xs, n, count)
 	case 7:
 		rows7x64(y, x, w, table, ys, xs, n, count)
+	case 11:
+		rows11x64(y, x, w, table, ys, xs, n, count)
+	case 13:
+		rows13x64(y, x, w, table, ys, xs, n, count)
 	}
 }
 
@@ -92,6 +108,10 @@ func rows32(p int, y, x, w, table *float32, ys, xs, n, count int) {
 		rows5x32(y, x, w, table, ys, xs, n, count)
 	case 7:
 		rows7x32(y, x, w, table, ys, xs, n, count)
+	case 11:
+		rows11x32(y, x, w, table, ys, xs, n, count)
+	case 13:
+		rows13x32(y, x, w, table, ys, xs, n, count)
 	}
 }
 

@@ -783,6 +783,768 @@ end:
 	VZEROUPPER
 	RET
 
+// func rows11x32(y *float32, x *float32, w *float32, table *float32, ys int, xs int, n int, count int)
+// Requires: AVX, CMOV
+TEXT ·rows11x32(SB), NOSPLIT, $320-64
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   w+16(FP), DX
+	MOVQ   table+24(FP), BX
+	MOVQ   ys+32(FP), SI
+	MOVQ   xs+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   count+56(FP), R9
+	SHLQ   $0x03, SI
+	SHLQ   $0x03, DI
+	SHLQ   $0x03, R8
+	SUBQ   $0x20, R8
+	IMUL3Q $0x0b, DI, R10
+	IMUL3Q $0x0b, SI, R11
+
+row:
+	XORQ R12, R12
+
+step:
+	LEAQ         (CX)(R12*1), R13
+	LEAQ         (R13)(R10*1), R14
+	VMOVUPS      (R13), Y0
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, (SP)
+	VMOVUPS      Y2, 32(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, 64(SP)
+	VMOVUPS      Y2, 96(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, 128(SP)
+	VMOVUPS      Y2, 160(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, 192(SP)
+	VMOVUPS      Y2, 224(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, 256(SP)
+	VMOVUPS      Y2, 288(SP)
+	VMOVUPS      (SP), Y1
+	VADDPS       Y1, Y0, Y1
+	VMOVUPS      64(SP), Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      128(SP), Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      192(SP), Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      256(SP), Y2
+	VADDPS       Y2, Y1, Y1
+	LEAQ         (AX)(R12*1), R13
+	LEAQ         (R13)(R11*1), R14
+	VMOVUPS      Y1, (R13)
+	VMOVUPS      (SP), Y1
+	VMULPS       (BX), Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPS       160(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPS       32(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPS       192(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPS       64(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPS       224(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPS       96(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPS       256(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPS       128(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPS       288(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VSUBPS       Y2, Y1, Y3
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y4
+	VPERMILPS    $0xb1, Y1, Y5
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VADDSUBPS    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSS 72(DX), Y1
+	VBROADCASTSS 76(DX), Y2
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VADDSUBPS    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPS       32(BX), Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPS       192(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPS       96(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPS       256(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPS       128(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPS       288(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPS       64(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPS       224(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPS       (BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPS       160(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VSUBPS       Y2, Y1, Y3
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y4
+	VPERMILPS    $0xb1, Y1, Y5
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VADDSUBPS    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSS 64(DX), Y1
+	VBROADCASTSS 68(DX), Y2
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VADDSUBPS    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPS       64(BX), Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPS       224(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPS       128(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPS       288(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPS       32(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPS       192(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPS       (BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPS       160(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPS       96(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPS       256(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VSUBPS       Y2, Y1, Y3
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y4
+	VPERMILPS    $0xb1, Y1, Y5
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VADDSUBPS    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSS 56(DX), Y1
+	VBROADCASTSS 60(DX), Y2
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VADDSUBPS    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPS       96(BX), Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPS       256(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPS       64(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPS       224(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPS       (BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPS       160(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPS       128(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPS       288(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPS       32(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPS       192(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VSUBPS       Y2, Y1, Y3
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 28(DX), Y4
+	VPERMILPS    $0xb1, Y1, Y5
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VADDSUBPS    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSS 48(DX), Y1
+	VBROADCASTSS 52(DX), Y2
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VADDSUBPS    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPS       128(BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      32(SP), Y1
+	VMULPS       288(BX), Y1, Y2
+	VMOVUPS      64(SP), Y1
+	VMULPS       (BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      96(SP), Y1
+	VMULPS       160(BX), Y1, Y1
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      128(SP), Y1
+	VMULPS       96(BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      160(SP), Y1
+	VMULPS       256(BX), Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMOVUPS      192(SP), Y1
+	VMULPS       32(BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      224(SP), Y1
+	VMULPS       192(BX), Y1, Y1
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      256(SP), Y1
+	VMULPS       64(BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      288(SP), Y1
+	VMULPS       224(BX), Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VSUBPS       Y2, Y0, Y1
+	VADDPS       Y2, Y0, Y0
+	VBROADCASTSS 32(DX), Y2
+	VBROADCASTSS 36(DX), Y3
+	VPERMILPS    $0xb1, Y0, Y4
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y4, Y4
+	VADDSUBPS    Y4, Y0, Y0
+	ADDQ         SI, R13
+	VMOVUPS      Y0, (R13)
+	VBROADCASTSS 40(DX), Y0
+	VBROADCASTSS 44(DX), Y2
+	VPERMILPS    $0xb1, Y1, Y3
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y2, Y3, Y3
+	VADDSUBPS    Y3, Y1, Y1
+	SUBQ         SI, R14
+	VMOVUPS      Y1, (R14)
+	CMPQ         R12, R8
+	JEQ          end
+	ADDQ         $0x20, R12
+	CMPQ         R12, R8
+	CMOVQGT      R8, R12
+	JMP          step
+
+end:
+	ADDQ SI, CX
+	ADDQ R11, AX
+	ADDQ $0x50, DX
+	DECQ R9
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func rows13x32(y *float32, x *float32, w *float32, table *float32, ys int, xs int, n int, count int)
+// Requires: AVX, CMOV
+TEXT ·rows13x32(SB), NOSPLIT, $384-64
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   w+16(FP), DX
+	MOVQ   table+24(FP), BX
+	MOVQ   ys+32(FP), SI
+	MOVQ   xs+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   count+56(FP), R9
+	SHLQ   $0x03, SI
+	SHLQ   $0x03, DI
+	SHLQ   $0x03, R8
+	SUBQ   $0x20, R8
+	IMUL3Q $0x0d, DI, R10
+	IMUL3Q $0x0d, SI, R11
+
+row:
+	XORQ R12, R12
+
+step:
+	LEAQ         (CX)(R12*1), R13
+	LEAQ         (R13)(R10*1), R14
+	VMOVUPS      (R13), Y0
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, (SP)
+	VMOVUPS      Y2, 32(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, 64(SP)
+	VMOVUPS      Y2, 96(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, 128(SP)
+	VMOVUPS      Y2, 160(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, 192(SP)
+	VMOVUPS      Y2, 224(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, 256(SP)
+	VMOVUPS      Y2, 288(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPS       Y2, Y1, Y3
+	VSUBPS       Y2, Y1, Y2
+	VPERMILPS    $0xb1, Y2, Y2
+	VMOVUPS      Y3, 320(SP)
+	VMOVUPS      Y2, 352(SP)
+	VMOVUPS      (SP), Y1
+	VADDPS       Y1, Y0, Y1
+	VMOVUPS      64(SP), Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      128(SP), Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      192(SP), Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      256(SP), Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      320(SP), Y2
+	VADDPS       Y2, Y1, Y1
+	LEAQ         (AX)(R12*1), R13
+	LEAQ         (R13)(R11*1), R14
+	VMOVUPS      Y1, (R13)
+	VMOVUPS      (SP), Y1
+	VMULPS       (BX), Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPS       192(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPS       32(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPS       224(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPS       64(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPS       256(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPS       96(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPS       288(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPS       128(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPS       320(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPS       160(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPS       352(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VSUBPS       Y2, Y1, Y3
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS 4(DX), Y4
+	VPERMILPS    $0xb1, Y1, Y5
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VADDSUBPS    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSS 88(DX), Y1
+	VBROADCASTSS 92(DX), Y2
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VADDSUBPS    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPS       32(BX), Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPS       224(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPS       96(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPS       288(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPS       160(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPS       352(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPS       128(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPS       320(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPS       64(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPS       256(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPS       (BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPS       192(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VSUBPS       Y2, Y1, Y3
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS 8(DX), Y2
+	VBROADCASTSS 12(DX), Y4
+	VPERMILPS    $0xb1, Y1, Y5
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VADDSUBPS    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSS 80(DX), Y1
+	VBROADCASTSS 84(DX), Y2
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VADDSUBPS    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPS       64(BX), Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPS       256(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPS       160(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPS       352(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPS       96(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPS       288(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPS       (BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPS       192(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPS       32(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPS       224(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPS       128(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPS       320(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VSUBPS       Y2, Y1, Y3
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS 16(DX), Y2
+	VBROADCASTSS 20(DX), Y4
+	VPERMILPS    $0xb1, Y1, Y5
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VADDSUBPS    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSS 72(DX), Y1
+	VBROADCASTSS 76(DX), Y2
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VADDSUBPS    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPS       96(BX), Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPS       288(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPS       128(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPS       320(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPS       (BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPS       192(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPS       64(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPS       256(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPS       160(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPS       352(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPS       32(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPS       224(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VSUBPS       Y2, Y1, Y3
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS 24(DX), Y2
+	VBROADCASTSS 28(DX), Y4
+	VPERMILPS    $0xb1, Y1, Y5
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VADDSUBPS    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSS 64(DX), Y1
+	VBROADCASTSS 68(DX), Y2
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VADDSUBPS    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPS       128(BX), Y1, Y3
+	VADDPS       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPS       320(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPS       64(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPS       256(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPS       32(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPS       224(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPS       160(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPS       352(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPS       (BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPS       192(BX), Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPS       96(BX), Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPS       288(BX), Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VSUBPS       Y2, Y1, Y3
+	VADDPS       Y2, Y1, Y1
+	VBROADCASTSS 32(DX), Y2
+	VBROADCASTSS 36(DX), Y4
+	VPERMILPS    $0xb1, Y1, Y5
+	VMULPS       Y2, Y1, Y1
+	VMULPS       Y4, Y5, Y5
+	VADDSUBPS    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSS 56(DX), Y1
+	VBROADCASTSS 60(DX), Y2
+	VPERMILPS    $0xb1, Y3, Y4
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y2, Y4, Y4
+	VADDSUBPS    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPS       160(BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      32(SP), Y1
+	VMULPS       352(BX), Y1, Y2
+	VMOVUPS      64(SP), Y1
+	VMULPS       (BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      96(SP), Y1
+	VMULPS       192(BX), Y1, Y1
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      128(SP), Y1
+	VMULPS       128(BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      160(SP), Y1
+	VMULPS       320(BX), Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMOVUPS      192(SP), Y1
+	VMULPS       32(BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      224(SP), Y1
+	VMULPS       224(BX), Y1, Y1
+	VSUBPS       Y1, Y2, Y2
+	VMOVUPS      256(SP), Y1
+	VMULPS       96(BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      288(SP), Y1
+	VMULPS       288(BX), Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMOVUPS      320(SP), Y1
+	VMULPS       64(BX), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      352(SP), Y1
+	VMULPS       256(BX), Y1, Y1
+	VSUBPS       Y1, Y2, Y2
+	VSUBPS       Y2, Y0, Y1
+	VADDPS       Y2, Y0, Y0
+	VBROADCASTSS 40(DX), Y2
+	VBROADCASTSS 44(DX), Y3
+	VPERMILPS    $0xb1, Y0, Y4
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y3, Y4, Y4
+	VADDSUBPS    Y4, Y0, Y0
+	ADDQ         SI, R13
+	VMOVUPS      Y0, (R13)
+	VBROADCASTSS 48(DX), Y0
+	VBROADCASTSS 52(DX), Y2
+	VPERMILPS    $0xb1, Y1, Y3
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y2, Y3, Y3
+	VADDSUBPS    Y3, Y1, Y1
+	SUBQ         SI, R14
+	VMOVUPS      Y1, (R14)
+	CMPQ         R12, R8
+	JEQ          end
+	ADDQ         $0x20, R12
+	CMPQ         R12, R8
+	CMOVQGT      R8, R12
+	JMP          step
+
+end:
+	ADDQ SI, CX
+	ADDQ R11, AX
+	ADDQ $0x60, DX
+	DECQ R9
+	JNZ  row
+	VZEROUPPER
+	RET
+
 // func rows2x64(y *float64, x *float64, w *float64, table *float64, ys int, xs int, n int, count int)
 // Requires: AVX, CMOV
 TEXT ·rows2x64(SB), NOSPLIT|NOFRAME, $0-64
@@ -1513,5 +2275,767 @@ step:
 	JMP          step
 
 end:
+	VZEROUPPER
+	RET
+
+// func rows11x64(y *float64, x *float64, w *float64, table *float64, ys int, xs int, n int, count int)
+// Requires: AVX, CMOV
+TEXT ·rows11x64(SB), NOSPLIT, $320-64
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   w+16(FP), DX
+	MOVQ   table+24(FP), BX
+	MOVQ   ys+32(FP), SI
+	MOVQ   xs+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   count+56(FP), R9
+	SHLQ   $0x04, SI
+	SHLQ   $0x04, DI
+	SHLQ   $0x04, R8
+	SUBQ   $0x20, R8
+	IMUL3Q $0x0b, DI, R10
+	IMUL3Q $0x0b, SI, R11
+
+row:
+	XORQ R12, R12
+
+step:
+	LEAQ         (CX)(R12*1), R13
+	LEAQ         (R13)(R10*1), R14
+	VMOVUPS      (R13), Y0
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, (SP)
+	VMOVUPS      Y2, 32(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, 64(SP)
+	VMOVUPS      Y2, 96(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, 128(SP)
+	VMOVUPS      Y2, 160(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, 192(SP)
+	VMOVUPS      Y2, 224(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, 256(SP)
+	VMOVUPS      Y2, 288(SP)
+	VMOVUPS      (SP), Y1
+	VADDPD       Y1, Y0, Y1
+	VMOVUPS      64(SP), Y2
+	VADDPD       Y2, Y1, Y1
+	VMOVUPS      128(SP), Y2
+	VADDPD       Y2, Y1, Y1
+	VMOVUPS      192(SP), Y2
+	VADDPD       Y2, Y1, Y1
+	VMOVUPS      256(SP), Y2
+	VADDPD       Y2, Y1, Y1
+	LEAQ         (AX)(R12*1), R13
+	LEAQ         (R13)(R11*1), R14
+	VMOVUPS      Y1, (R13)
+	VMOVUPS      (SP), Y1
+	VMULPD       (BX), Y1, Y3
+	VADDPD       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPD       160(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPD       32(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPD       192(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPD       64(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPD       224(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPD       96(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPD       256(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPD       128(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPD       288(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD (DX), Y2
+	VBROADCASTSD 8(DX), Y4
+	VPERMILPD    $0x05, Y1, Y5
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y4, Y5, Y5
+	VADDSUBPD    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSD 144(DX), Y1
+	VBROADCASTSD 152(DX), Y2
+	VPERMILPD    $0x05, Y3, Y4
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDSUBPD    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPD       32(BX), Y1, Y3
+	VADDPD       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPD       192(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPD       96(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPD       256(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPD       128(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPD       288(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPD       64(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPD       224(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPD       (BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPD       160(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y4
+	VPERMILPD    $0x05, Y1, Y5
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y4, Y5, Y5
+	VADDSUBPD    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSD 128(DX), Y1
+	VBROADCASTSD 136(DX), Y2
+	VPERMILPD    $0x05, Y3, Y4
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDSUBPD    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPD       64(BX), Y1, Y3
+	VADDPD       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPD       224(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPD       128(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPD       288(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPD       32(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPD       192(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPD       (BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPD       160(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPD       96(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPD       256(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y4
+	VPERMILPD    $0x05, Y1, Y5
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y4, Y5, Y5
+	VADDSUBPD    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSD 112(DX), Y1
+	VBROADCASTSD 120(DX), Y2
+	VPERMILPD    $0x05, Y3, Y4
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDSUBPD    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPD       96(BX), Y1, Y3
+	VADDPD       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPD       256(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPD       64(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPD       224(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPD       (BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPD       160(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPD       128(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPD       288(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPD       32(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPD       192(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD 48(DX), Y2
+	VBROADCASTSD 56(DX), Y4
+	VPERMILPD    $0x05, Y1, Y5
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y4, Y5, Y5
+	VADDSUBPD    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSD 96(DX), Y1
+	VBROADCASTSD 104(DX), Y2
+	VPERMILPD    $0x05, Y3, Y4
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDSUBPD    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPD       128(BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      32(SP), Y1
+	VMULPD       288(BX), Y1, Y2
+	VMOVUPS      64(SP), Y1
+	VMULPD       (BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      96(SP), Y1
+	VMULPD       160(BX), Y1, Y1
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPS      128(SP), Y1
+	VMULPD       96(BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      160(SP), Y1
+	VMULPD       256(BX), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPS      192(SP), Y1
+	VMULPD       32(BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      224(SP), Y1
+	VMULPD       192(BX), Y1, Y1
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPS      256(SP), Y1
+	VMULPD       64(BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      288(SP), Y1
+	VMULPD       224(BX), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	VSUBPD       Y2, Y0, Y1
+	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD 64(DX), Y2
+	VBROADCASTSD 72(DX), Y3
+	VPERMILPD    $0x05, Y0, Y4
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y3, Y4, Y4
+	VADDSUBPD    Y4, Y0, Y0
+	ADDQ         SI, R13
+	VMOVUPS      Y0, (R13)
+	VBROADCASTSD 80(DX), Y0
+	VBROADCASTSD 88(DX), Y2
+	VPERMILPD    $0x05, Y1, Y3
+	VMULPD       Y0, Y1, Y1
+	VMULPD       Y2, Y3, Y3
+	VADDSUBPD    Y3, Y1, Y1
+	SUBQ         SI, R14
+	VMOVUPS      Y1, (R14)
+	CMPQ         R12, R8
+	JEQ          end
+	ADDQ         $0x20, R12
+	CMPQ         R12, R8
+	CMOVQGT      R8, R12
+	JMP          step
+
+end:
+	ADDQ SI, CX
+	ADDQ R11, AX
+	ADDQ $0xa0, DX
+	DECQ R9
+	JNZ  row
+	VZEROUPPER
+	RET
+
+// func rows13x64(y *float64, x *float64, w *float64, table *float64, ys int, xs int, n int, count int)
+// Requires: AVX, CMOV
+TEXT ·rows13x64(SB), NOSPLIT, $384-64
+	MOVQ   y+0(FP), AX
+	MOVQ   x+8(FP), CX
+	MOVQ   w+16(FP), DX
+	MOVQ   table+24(FP), BX
+	MOVQ   ys+32(FP), SI
+	MOVQ   xs+40(FP), DI
+	MOVQ   n+48(FP), R8
+	MOVQ   count+56(FP), R9
+	SHLQ   $0x04, SI
+	SHLQ   $0x04, DI
+	SHLQ   $0x04, R8
+	SUBQ   $0x20, R8
+	IMUL3Q $0x0d, DI, R10
+	IMUL3Q $0x0d, SI, R11
+
+row:
+	XORQ R12, R12
+
+step:
+	LEAQ         (CX)(R12*1), R13
+	LEAQ         (R13)(R10*1), R14
+	VMOVUPS      (R13), Y0
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, (SP)
+	VMOVUPS      Y2, 32(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, 64(SP)
+	VMOVUPS      Y2, 96(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, 128(SP)
+	VMOVUPS      Y2, 160(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, 192(SP)
+	VMOVUPS      Y2, 224(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, 256(SP)
+	VMOVUPS      Y2, 288(SP)
+	ADDQ         DI, R13
+	VMOVUPS      (R13), Y1
+	SUBQ         DI, R14
+	VMOVUPS      (R14), Y2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y2, Y1, Y2
+	VPERMILPD    $0x05, Y2, Y2
+	VMOVUPS      Y3, 320(SP)
+	VMOVUPS      Y2, 352(SP)
+	VMOVUPS      (SP), Y1
+	VADDPD       Y1, Y0, Y1
+	VMOVUPS      64(SP), Y2
+	VADDPD       Y2, Y1, Y1
+	VMOVUPS      128(SP), Y2
+	VADDPD       Y2, Y1, Y1
+	VMOVUPS      192(SP), Y2
+	VADDPD       Y2, Y1, Y1
+	VMOVUPS      256(SP), Y2
+	VADDPD       Y2, Y1, Y1
+	VMOVUPS      320(SP), Y2
+	VADDPD       Y2, Y1, Y1
+	LEAQ         (AX)(R12*1), R13
+	LEAQ         (R13)(R11*1), R14
+	VMOVUPS      Y1, (R13)
+	VMOVUPS      (SP), Y1
+	VMULPD       (BX), Y1, Y3
+	VADDPD       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPD       192(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPD       32(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPD       224(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPD       64(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPD       256(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPD       96(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPD       288(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPD       128(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPD       320(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPD       160(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPD       352(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD (DX), Y2
+	VBROADCASTSD 8(DX), Y4
+	VPERMILPD    $0x05, Y1, Y5
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y4, Y5, Y5
+	VADDSUBPD    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSD 176(DX), Y1
+	VBROADCASTSD 184(DX), Y2
+	VPERMILPD    $0x05, Y3, Y4
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDSUBPD    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPD       32(BX), Y1, Y3
+	VADDPD       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPD       224(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPD       96(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPD       288(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPD       160(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPD       352(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPD       128(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPD       320(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPD       64(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPD       256(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPD       (BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPD       192(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD 16(DX), Y2
+	VBROADCASTSD 24(DX), Y4
+	VPERMILPD    $0x05, Y1, Y5
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y4, Y5, Y5
+	VADDSUBPD    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSD 160(DX), Y1
+	VBROADCASTSD 168(DX), Y2
+	VPERMILPD    $0x05, Y3, Y4
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDSUBPD    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPD       64(BX), Y1, Y3
+	VADDPD       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPD       256(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPD       160(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPD       352(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPD       96(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPD       288(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPD       (BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPD       192(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPD       32(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPD       224(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPD       128(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPD       320(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD 32(DX), Y2
+	VBROADCASTSD 40(DX), Y4
+	VPERMILPD    $0x05, Y1, Y5
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y4, Y5, Y5
+	VADDSUBPD    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSD 144(DX), Y1
+	VBROADCASTSD 152(DX), Y2
+	VPERMILPD    $0x05, Y3, Y4
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDSUBPD    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPD       96(BX), Y1, Y3
+	VADDPD       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPD       288(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPD       128(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPD       320(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPD       (BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPD       192(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPD       64(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPD       256(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPD       160(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPD       352(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPD       32(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPD       224(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD 48(DX), Y2
+	VBROADCASTSD 56(DX), Y4
+	VPERMILPD    $0x05, Y1, Y5
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y4, Y5, Y5
+	VADDSUBPD    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSD 128(DX), Y1
+	VBROADCASTSD 136(DX), Y2
+	VPERMILPD    $0x05, Y3, Y4
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDSUBPD    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPD       128(BX), Y1, Y3
+	VADDPD       Y3, Y0, Y1
+	VMOVUPS      32(SP), Y2
+	VMULPD       320(BX), Y2, Y2
+	VMOVUPS      64(SP), Y3
+	VMULPD       64(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      96(SP), Y3
+	VMULPD       256(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      128(SP), Y3
+	VMULPD       32(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      160(SP), Y3
+	VMULPD       224(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VMOVUPS      192(SP), Y3
+	VMULPD       160(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      224(SP), Y3
+	VMULPD       352(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      256(SP), Y3
+	VMULPD       (BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      288(SP), Y3
+	VMULPD       192(BX), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPS      320(SP), Y3
+	VMULPD       96(BX), Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VMOVUPS      352(SP), Y3
+	VMULPD       288(BX), Y3, Y3
+	VADDPD       Y3, Y2, Y2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y2, Y1, Y1
+	VBROADCASTSD 64(DX), Y2
+	VBROADCASTSD 72(DX), Y4
+	VPERMILPD    $0x05, Y1, Y5
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y4, Y5, Y5
+	VADDSUBPD    Y5, Y1, Y1
+	ADDQ         SI, R13
+	VMOVUPS      Y1, (R13)
+	VBROADCASTSD 112(DX), Y1
+	VBROADCASTSD 120(DX), Y2
+	VPERMILPD    $0x05, Y3, Y4
+	VMULPD       Y1, Y3, Y3
+	VMULPD       Y2, Y4, Y4
+	VADDSUBPD    Y4, Y3, Y3
+	SUBQ         SI, R14
+	VMOVUPS      Y3, (R14)
+	VMOVUPS      (SP), Y1
+	VMULPD       160(BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      32(SP), Y1
+	VMULPD       352(BX), Y1, Y2
+	VMOVUPS      64(SP), Y1
+	VMULPD       (BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      96(SP), Y1
+	VMULPD       192(BX), Y1, Y1
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPS      128(SP), Y1
+	VMULPD       128(BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      160(SP), Y1
+	VMULPD       320(BX), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPS      192(SP), Y1
+	VMULPD       32(BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      224(SP), Y1
+	VMULPD       224(BX), Y1, Y1
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPS      256(SP), Y1
+	VMULPD       96(BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      288(SP), Y1
+	VMULPD       288(BX), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	VMOVUPS      320(SP), Y1
+	VMULPD       64(BX), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPS      352(SP), Y1
+	VMULPD       256(BX), Y1, Y1
+	VSUBPD       Y1, Y2, Y2
+	VSUBPD       Y2, Y0, Y1
+	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD 80(DX), Y2
+	VBROADCASTSD 88(DX), Y3
+	VPERMILPD    $0x05, Y0, Y4
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y3, Y4, Y4
+	VADDSUBPD    Y4, Y0, Y0
+	ADDQ         SI, R13
+	VMOVUPS      Y0, (R13)
+	VBROADCASTSD 96(DX), Y0
+	VBROADCASTSD 104(DX), Y2
+	VPERMILPD    $0x05, Y1, Y3
+	VMULPD       Y0, Y1, Y1
+	VMULPD       Y2, Y3, Y3
+	VADDSUBPD    Y3, Y1, Y1
+	SUBQ         SI, R14
+	VMOVUPS      Y1, (R14)
+	CMPQ         R12, R8
+	JEQ          end
+	ADDQ         $0x20, R12
+	CMPQ         R12, R8
+	CMOVQGT      R8, R12
+	JMP          step
+
+end:
+	ADDQ SI, CX
+	ADDQ R11, AX
+	ADDQ $0xc0, DX
+	DECQ R9
+	JNZ  row
 	VZEROUPPER
 	RET

@@ -13,6 +13,12 @@ func Function(c *build.Context, name string) {
 	c.Attributes(attr.NOSPLIT | attr.NOFRAME)
 }
 
+// FrameFunction begins a function with a stack frame, for vectors in memory. The context's package declares it.
+func FrameFunction(c *build.Context, name string) {
+	c.Implement(name)
+	c.Attributes(attr.NOSPLIT)
+}
+
 // Return ends a function that used Y or Z registers.
 func Return(c *build.Context) {
 	c.VZEROUPPER()

@@ -25,23 +25,21 @@ func (b butterfly) write(c *build.Context) {
 		return
 	}
 	half := b.p / 2
-	x0 := c.YMM()
+	x0, total := c.YMM(), c.YMM()
 	c.VMOVUPS(b.in(0), x0)
-	sums, differences := make([]reg.VecVirtual, half+1), make([]reg.VecVirtual, half+1)
+	sums, differences := make([]vector, half+1), make([]vector, half+1)
 	for j := 1; j <= half; j++ {
-		sums[j], differences[j] = c.YMM(), c.YMM()
-		c.VMOVUPS(b.in(j), sums[j])
-		c.VMOVUPS(b.in(b.p-j), differences[j])
-		sum := c.YMM()
-		b.Add(c, differences[j], sums[j], sum)
-		b.Sub(c, differences[j], sums[j], differences[j])
-		b.permute(c, b.swap, differences[j], differences[j])
-		sums[j] = sum
+		x, difference, sum := c.YMM(), c.YMM(), c.YMM()
+		c.VMOVUPS(b.in(j), x)
+		c.VMOVUPS(b.in(b.p-j), difference)
+		b.Add(c, difference, x, sum)
+		b.Sub(c, difference, x, difference)
+		b.permute(c, b.swap, difference, difference)
+		sums[j], differences[j] = b.keep(c, sum), b.keep(c, difference)
 	}
-	total := c.YMM()
-	b.Add(c, sums[1], x0, total)
+	b.Add(c, sums[1].load(c), x0, total)
 	for j := 2; j <= half; j++ {
-		b.Add(c, sums[j], total, total)
+		b.Add(c, sums[j].load(c), total, total)
 	}
 	b.out(0, total)
 	for t := 1; t <= half; t++ {
@@ -51,14 +49,14 @@ func (b butterfly) write(c *build.Context) {
 			if k > half {
 				k, add = b.p-k, b.Sub
 			}
-			b.Mul(c, asm.At(b.table, 32*(k-1)), sums[j], product)
+			b.Mul(c, asm.At(b.table, 32*(k-1)), sums[j].load(c), product)
 			if j == 1 {
 				b.Add(c, product, x0, even)
-				b.Mul(c, asm.At(b.table, 32*(half+k-1)), differences[j], odd)
+				b.Mul(c, asm.At(b.table, 32*(half+k-1)), differences[j].load(c), odd)
 				continue
 			}
 			b.Add(c, product, even, even)
-			b.Mul(c, asm.At(b.table, 32*(half+k-1)), differences[j], product)
+			b.Mul(c, asm.At(b.table, 32*(half+k-1)), differences[j].load(c), product)
 			add(c, product, odd, odd)
 		}
 		b.Sub(c, odd, even, product)
@@ -68,6 +66,32 @@ func (b butterfly) write(c *build.Context) {
 		b.times(c, product, b.twiddle(b.p-t))
 		b.out(b.p-t, product)
 	}
+}
+
+// vector is a vector in a register, or if there are too few registers in the memory of the function's frame.
+type vector struct {
+	register reg.VecVirtual
+	memory   operand.Mem
+}
+
+// keep returns a vector that is read later. Butterflies of more than seven numbers keep theirs in memory.
+func (b butterfly) keep(c *build.Context, v reg.VecVirtual) vector {
+	if b.p <= 7 {
+		return vector{register: v}
+	}
+	memory := c.AllocLocal(32)
+	c.VMOVUPS(v, memory)
+	return vector{memory: memory}
+}
+
+// load returns a register with the vector.
+func (v vector) load(c *build.Context) reg.VecVirtual {
+	if v.register != nil {
+		return v.register
+	}
+	r := c.YMM()
+	c.VMOVUPS(v.memory, r)
+	return r
 }
 
 func (b butterfly) writeTwo(c *build.Context) {

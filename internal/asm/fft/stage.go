@@ -16,6 +16,9 @@ func stage(c *build.Context) {
 			rows(c, f, p)
 			first(c, f, p)
 		}
+		for _, p := range []int{11, 13} {
+			longRows(c, f, p)
+		}
 	}
 }
 
@@ -115,6 +118,53 @@ func rows(c *build.Context, f complexFloat, p int) {
 		} else {
 			c.LEAQ(to.at(y, p), y)
 		}
+	})
+	asm.Return(c)
+}
+
+// longRows is rows for so large a radix that the addresses of its rows do not fit the registers. Inputs and outputs are read and
+// written from both ends.
+func longRows(c *build.Context, f complexFloat, p int) {
+	asm.FrameFunction(c, fmt.Sprintf("rows%dx%s", p, f.Name))
+	r := asm.Load(c, "y", "x", "w", "table", "ys", "xs", "n", "count")
+	y, x, w, table, ys, xs, last, count := r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]
+	asm.Bytes(c, f.Log+1, ys, xs, last)
+	c.SUBQ(operand.Imm(32), last)
+	allX, allY := c.GP64(), c.GP64() // p rows
+	c.IMUL3Q(operand.Imm(uint64(p)), xs, allX)
+	c.IMUL3Q(operand.Imm(uint64(p)), ys, allY)
+	asm.Loop(c, "row", count, func() {
+		steps(c, last, func(offset reg.Register) {
+			low, high := c.GP64(), c.GP64()
+			// ends moves to row j, which is row 0, and then rows 1, p-1, 2, p-2 and so on.
+			ends := func(base, all, pitch reg.Register, j int) operand.Mem {
+				switch {
+				case j == 0:
+					c.LEAQ(asm.At(base, 0).Idx(offset, 1), low)
+					c.LEAQ(asm.At(low, 0).Idx(all, 1), high)
+				case j <= p/2:
+					c.ADDQ(pitch, low)
+				default:
+					c.SUBQ(pitch, high)
+					return asm.At(high, 0)
+				}
+				return asm.At(low, 0)
+			}
+			butterfly{
+				f, p, table,
+				func(j int) operand.Mem { return ends(x, allX, xs, j) },
+				func(t int) factor {
+					e := factor{c.YMM(), c.YMM()}
+					f.Broadcast(c, asm.At(w, 2*(t-1)*f.Size), e.re)
+					f.Broadcast(c, asm.At(w, (2*t-1)*f.Size), e.im)
+					return e
+				},
+				func(t int, v reg.VecVirtual) { c.VMOVUPS(v, ends(y, allY, ys, t)) },
+			}.write(c)
+		})
+		c.ADDQ(ys, x)
+		c.ADDQ(allY, y)
+		c.ADDQ(asm.Number(2*(p-1)*f.Size), w)
 	})
 	asm.Return(c)
 }
