@@ -26,13 +26,32 @@ func copySigns[W uint32 | uint64](dst, x, y unsafe.Pointer, n int) {
 	}
 }
 
+// mod64 returns math.Mod(x, y), except for the sign of a 0.
+//
+// The rounded quotient is truncated to the integer part n of x/y, or to n + 1 if x/y is too close to that. The remainders
+// x - n y and x - (n + 1) y are multiples of the last bit of x or of y and at most |y|, so the fused multiply-add is exact.
+// The second one has the sign opposite to that of x, and differs by |y| from the first one.
+func mod64(x, y float64) float64 {
+	q := math.Trunc(x / y)
+	if math.Abs(q) < 1<<52 {
+		r := math.FMA(-q, y, x)
+		if r == r { // y is finite
+			if r != 0 && (r < 0) != (x < 0) {
+				r += math.Copysign(y, x)
+			}
+			return r
+		}
+	}
+	return math.Mod(x, y)
+}
+
 // floorDivideF64 divides x minus the remainder, which is a multiple of y except for
 // rounding. The special cases are those of Python's and NumPy's floor division.
 func floorDivideF64(x, y float64) float64 {
 	if y == 0 {
 		return x / y
 	}
-	r := math.Mod(x, y)
+	r := mod64(x, y)
 	q := (x - r) / y
 	if r != 0 && (r < 0) != (y < 0) {
 		q--
@@ -50,7 +69,7 @@ func floorDivideF64(x, y float64) float64 {
 // remainderF64 returns the exact remainder of a truncated division, plus y if the signs
 // differ.
 func remainderF64(x, y float64) float64 {
-	r := math.Mod(x, y)
+	r := mod64(x, y)
 	switch {
 	case r == 0:
 		return math.Copysign(0, y)

@@ -102,6 +102,14 @@ func functionBinary(op expr.Op, t dtype.DType) binary {
 		k = blockBinary[float32](logAddExpBlock)
 	case op == expr.LogAddExp && t == dtype.Float64:
 		k = blockBinary[float64](logAddExpBlock)
+	case op == expr.FloorDivide && t == dtype.Float32:
+		k = blockBinary[float32](floorDivideBlock)
+	case op == expr.FloorDivide && t == dtype.Float64:
+		k = blockBinary[float64](floorDivideBlock)
+	case op == expr.Remainder && t == dtype.Float32:
+		k = blockBinary[float32](remainderBlock)
+	case op == expr.Remainder && t == dtype.Float64:
+		k = blockBinary[float64](remainderBlock)
 	case op == expr.CopySign && t == dtype.Float32:
 		k = spread[uint32](copySigns[uint32])
 	case op == expr.CopySign && t == dtype.Float64:

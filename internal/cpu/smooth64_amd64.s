@@ -1803,6 +1803,113 @@ out:
 	MOVQ DI, ret+32(FP)
 	RET
 
+// func remainder64AVX2(dst *float64, x *float64, y *float64, n int) int
+// Requires: AVX, AVX2, FMA3
+TEXT ·remainder64AVX2(SB), NOSPLIT|NOFRAME, $0-40
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ y+16(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), BX
+	MOVQ n+24(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VMOVUPD      (BX), Y0
+	VMOVUPD      (CX), Y1
+	VDIVPD       Y1, Y0, Y2
+	VROUNDPD     $0x0b, Y2, Y2
+	VMOVAPD      Y0, Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VCMPPD       $0x04, 160(AX), Y3, Y4
+	VPXOR        Y0, Y3, Y5
+	VPAND        Y5, Y4, Y4
+	VPAND        96(AX), Y1, Y5
+	VPAND        128(AX), Y0, Y0
+	VPOR         Y0, Y5, Y0
+	VADDPD       Y0, Y3, Y0
+	VBLENDVPD    Y4, Y0, Y3, Y0
+	VPXOR        Y1, Y0, Y3
+	VADDPD       Y1, Y0, Y4
+	VBLENDVPD    Y3, Y4, Y0, Y3
+	VPAND        128(AX), Y1, Y1
+	VCMPPD       $0x04, 160(AX), Y0, Y0
+	VBLENDVPD    Y0, Y3, Y1, Y0
+	VPAND        96(AX), Y2, Y1
+	VMOVUPD      4736(AX), Y2
+	VCMPPD       $0x11, 896(AX), Y1, Y1
+	VBLENDVPD    Y1, Y0, Y2, Y0
+	VMOVUPD      Y0, (DX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, DX
+	ADDQ         $0x04, DI
+
+check:
+	SUBQ $0x04, SI
+	JGE  next
+	VZEROUPPER
+	MOVQ DI, ret+32(FP)
+	RET
+
+// func floorDivide64AVX2(dst *float64, x *float64, y *float64, n int) int
+// Requires: AVX, AVX2, FMA3
+TEXT ·floorDivide64AVX2(SB), NOSPLIT|NOFRAME, $0-40
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ y+16(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), BX
+	MOVQ n+24(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VMOVUPD      (BX), Y0
+	VMOVUPD      (CX), Y1
+	VDIVPD       Y1, Y0, Y2
+	VROUNDPD     $0x0b, Y2, Y2
+	VMOVAPD      Y0, Y3
+	VFNMADD231PD Y1, Y2, Y3
+	VCMPPD       $0x04, 160(AX), Y3, Y4
+	VPXOR        Y0, Y3, Y5
+	VPAND        Y5, Y4, Y4
+	VPAND        96(AX), Y1, Y5
+	VPAND        128(AX), Y0, Y6
+	VPOR         Y6, Y5, Y5
+	VADDPD       Y5, Y3, Y5
+	VBLENDVPD    Y4, Y5, Y3, Y3
+	VSUBPD       Y3, Y0, Y0
+	VDIVPD       Y1, Y0, Y0
+	VCMPPD       $0x04, 160(AX), Y3, Y4
+	VPXOR        Y1, Y3, Y1
+	VPAND        Y1, Y4, Y4
+	VSUBPD       (AX), Y0, Y1
+	VBLENDVPD    Y4, Y1, Y0, Y0
+	VROUNDPD     $0x09, Y0, Y1
+	VSUBPD       Y1, Y0, Y3
+	VADDPD       (AX), Y1, Y4
+	VCMPPD       $0x1e, 64(AX), Y3, Y3
+	VBLENDVPD    Y3, Y4, Y1, Y1
+	VPAND        128(AX), Y2, Y3
+	VCMPPD       $0x00, 160(AX), Y0, Y0
+	VBLENDVPD    Y0, Y3, Y1, Y0
+	VPAND        96(AX), Y2, Y1
+	VMOVUPD      4736(AX), Y2
+	VCMPPD       $0x11, 896(AX), Y1, Y1
+	VBLENDVPD    Y1, Y0, Y2, Y0
+	VMOVUPD      Y0, (DX)
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, DX
+	ADDQ         $0x04, DI
+
+check:
+	SUBQ $0x04, SI
+	JGE  next
+	VZEROUPPER
+	MOVQ DI, ret+32(FP)
+	RET
+
 // func pow32AVX2(dst *float32, x *float32, y *float32, n int) int
 // Requires: AVX, AVX2, FMA3
 TEXT ·pow32AVX2(SB), NOSPLIT|NOFRAME, $0-40
@@ -3693,6 +3800,117 @@ check:
 	JGE  next
 
 out:
+	VZEROUPPER
+	MOVQ DI, ret+32(FP)
+	RET
+
+// func remainder64AVX512(dst *float64, x *float64, y *float64, n int) int
+// Requires: AVX, AVX512F
+TEXT ·remainder64AVX512(SB), NOSPLIT|NOFRAME, $0-40
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ y+16(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), BX
+	MOVQ n+24(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VMOVUPD       (BX), Z0
+	VMOVUPD       (CX), Z1
+	VDIVPD        Z1, Z0, Z2
+	VRNDSCALEPD   $0x0b, Z2, Z2
+	VMOVAPD       Z0, Z7
+	VFNMADD231PD  Z1, Z2, Z7
+	VCMPPD.BCST   $0x04, 160(AX), Z7, K1
+	VPXORQ        Z0, Z7, Z8
+	VPTESTMQ.BCST 128(AX), Z8, K2
+	KANDW         K2, K1, K1
+	VPANDQ.BCST   96(AX), Z1, Z8
+	VPANDQ.BCST   128(AX), Z0, Z0
+	VPORQ         Z0, Z8, Z0
+	VADDPD        Z0, Z7, Z0
+	VBLENDMPD     Z0, Z7, K1, Z3
+	VPXORQ        Z1, Z3, Z0
+	VPTESTMQ.BCST 128(AX), Z0, K1
+	VADDPD        Z1, Z3, Z0
+	VBLENDMPD     Z0, Z3, K1, Z4
+	VPANDQ.BCST   128(AX), Z1, Z0
+	VCMPPD.BCST   $0x04, 160(AX), Z3, K1
+	VBLENDMPD     Z4, Z0, K1, Z5
+	VPANDQ.BCST   96(AX), Z2, Z0
+	VBROADCASTSD  4736(AX), Z1
+	VCMPPD.BCST   $0x11, 896(AX), Z0, K1
+	VBLENDMPD     Z5, Z1, K1, Z6
+	VMOVUPD       Z6, (DX)
+	ADDQ          $0x40, CX
+	ADDQ          $0x40, BX
+	ADDQ          $0x40, DX
+	ADDQ          $0x08, DI
+
+check:
+	SUBQ $0x08, SI
+	JGE  next
+	VZEROUPPER
+	MOVQ DI, ret+32(FP)
+	RET
+
+// func floorDivide64AVX512(dst *float64, x *float64, y *float64, n int) int
+// Requires: AVX, AVX512F
+TEXT ·floorDivide64AVX512(SB), NOSPLIT|NOFRAME, $0-40
+	LEAQ ·smooth64Table+0(SB), AX
+	MOVQ y+16(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ x+8(FP), BX
+	MOVQ n+24(FP), SI
+	XORQ DI, DI
+	JMP  check
+
+next:
+	VMOVUPD       (BX), Z0
+	VMOVUPD       (CX), Z1
+	VDIVPD        Z1, Z0, Z2
+	VRNDSCALEPD   $0x0b, Z2, Z2
+	VMOVAPD       Z0, Z8
+	VFNMADD231PD  Z1, Z2, Z8
+	VCMPPD.BCST   $0x04, 160(AX), Z8, K1
+	VPXORQ        Z0, Z8, Z9
+	VPTESTMQ.BCST 128(AX), Z9, K2
+	KANDW         K2, K1, K1
+	VPANDQ.BCST   96(AX), Z1, Z9
+	VPANDQ.BCST   128(AX), Z0, Z10
+	VPORQ         Z10, Z9, Z9
+	VADDPD        Z9, Z8, Z9
+	VBLENDMPD     Z9, Z8, K1, Z3
+	VSUBPD        Z3, Z0, Z0
+	VDIVPD        Z1, Z0, Z0
+	VCMPPD.BCST   $0x04, 160(AX), Z3, K1
+	VPXORQ        Z1, Z3, Z1
+	VPTESTMQ.BCST 128(AX), Z1, K2
+	KANDW         K2, K1, K1
+	VSUBPD.BCST   (AX), Z0, Z1
+	VBLENDMPD     Z1, Z0, K1, Z4
+	VRNDSCALEPD   $0x09, Z4, Z0
+	VSUBPD        Z0, Z4, Z1
+	VADDPD.BCST   (AX), Z0, Z8
+	VCMPPD.BCST   $0x1e, 64(AX), Z1, K1
+	VBLENDMPD     Z8, Z0, K1, Z5
+	VPANDQ.BCST   128(AX), Z2, Z0
+	VCMPPD.BCST   $0x00, 160(AX), Z4, K1
+	VBLENDMPD     Z0, Z5, K1, Z6
+	VPANDQ.BCST   96(AX), Z2, Z0
+	VBROADCASTSD  4736(AX), Z1
+	VCMPPD.BCST   $0x11, 896(AX), Z0, K1
+	VBLENDMPD     Z6, Z1, K1, Z7
+	VMOVUPD       Z7, (DX)
+	ADDQ          $0x40, CX
+	ADDQ          $0x40, BX
+	ADDQ          $0x40, DX
+	ADDQ          $0x08, DI
+
+check:
+	SUBQ $0x08, SI
+	JGE  next
 	VZEROUPPER
 	MOVQ DI, ret+32(FP)
 	RET

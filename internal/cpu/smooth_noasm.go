@@ -57,3 +57,12 @@ func tan64s(dst, x unsafe.Pointer, n int) { apply(tanF64, dst, x, n) }
 // pow64s computes dst[i] = x[i]^y[i] of n float64, and pow32s of n float32.
 func pow64s(dst, x, y unsafe.Pointer, n int) { mapped(powF64).vv(dst, x, y, n) }
 func pow32s(dst, x, y unsafe.Pointer, n int) { mapped(powF32).vv(dst, x, y, n) }
+
+func floorDivideBlock(x, y, _ []float64) { divideBlock(floorDivideF64, x, y) }
+func remainderBlock(x, y, _ []float64)   { divideBlock(remainderF64, x, y) }
+
+func divideBlock(f func(x, y float64) float64, x, y []float64) {
+	for i, v := range x {
+		x[i] = f(v, y[i])
+	}
+}

@@ -51,14 +51,7 @@ func (v smooth64) ofNegatives(power, x, y vector) {
 
 // fraction returns x minus the integer that it is truncated to.
 func (v smooth64) fraction(x vector) vector {
-	const truncate = 0b1011 // towards zero, without an exception
-	t := v.register()
-	if v.wide {
-		v.c.VRNDSCALEPD(operand.Imm(truncate), x, t)
-	} else {
-		v.c.VROUNDPD(operand.Imm(truncate), x, t)
-	}
-	return v.sub(x, t)
+	return v.sub(x, v.round(x, 0b1011)) // without an exception
 }
 
 // product returns a b as a sum of two numbers.

@@ -56,6 +56,10 @@ func smooth64Functions(c *build.Context, wide bool, suffix string) {
 	}
 	v := begin("pow64")
 	prefix2(v.floats, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.pow(v.load(x), v.load(y)), dst) })
+	v = begin("remainder64")
+	prefix2(v.floats, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.remainder(v.load(x), v.load(y)), dst) })
+	v = begin("floorDivide64")
+	prefix2(v.floats, 8, func(dst, x, y operand.Mem) { v.c.VMOVUPD(v.floorDivide(v.load(x), v.load(y)), dst) })
 	v = begin("pow32")
 	prefix2(v.floats, 4, func(dst, x, y operand.Mem) { v.storeFloats(v.pow32(v.loadFloats(x), v.loadFloats(y)), dst) })
 }
