@@ -7,33 +7,46 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// divisor divides numbers v, 0 <= v < 2^63, by a number d > 0 with a product and a shift: for d > 1,
+// divisor divides numbers v, 0 <= v < 2^63, by a number d > 1 with a product and a shift:
 //
 //	floor(v / d) = floor(v factor / 2^(64+shift))
 //
 // (Granlund and Montgomery, Division by invariant integers using multiplication, 1994, theorem 4.2 with N = 63).
 type divisor struct {
-	d, factor uint64
-	shift     int
+	factor uint64
+	shift  uint
 }
 
 func newDivisor(d int64) divisor {
-	if d == 1 {
-		return divisor{d: 1}
-	}
 	shift := bits.Len64(uint64(d)-1) - 1
 	q, _ := bits.Div64(1<<shift, 0, uint64(d))
-	return divisor{uint64(d), q + 1, shift}
+	return divisor{q + 1, uint(shift)}
 }
 
-// floor returns v divided by d, rounded down. For a negative v that is ^(^v / d).
-func (k *divisor) floor(v int64) int64 {
-	if k.d == 1 {
-		return v
+// floors sets dst[i] to x[i] divided by d, rounded down. For a negative v that is ^(^v / d).
+func floors[T integer](dst, x []T, d divisor) {
+	dst = dst[:len(x)]
+	if whole := len(x) &^ 7; castAVX512 && unsafe.Sizeof(T(0)) == 8 && whole > 0 {
+		floors64(unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[0]), whole, d)
+		dst, x = dst[whole:], x[whole:]
 	}
-	sign := v >> 63
-	high, _ := bits.Mul64(uint64(v^sign), k.factor)
-	return int64(high>>k.shift) ^ sign
+	factor, shift := d.factor, d.shift&63
+	for i, v := range x {
+		sign := int64(v) >> 63
+		high, _ := bits.Mul64(uint64(int64(v)^sign), factor)
+		dst[i] = T(int64(high>>shift) ^ sign)
+	}
+}
+
+// remainders sets dst[i] to x[i] minus by times its quotient of floors, where d divides by by > 1.
+func remainders[T integer](dst, x []T, by T, d divisor) {
+	dst = dst[:len(x)]
+	factor, shift := d.factor, d.shift&63
+	for i, v := range x {
+		sign := int64(v) >> 63
+		high, _ := bits.Mul64(uint64(int64(v)^sign), factor)
+		dst[i] = v - T(int64(high>>shift)^sign)*by
+	}
 }
 
 // byNumber returns k, the kernels of FloorDivide or Remainder, with one that divides by a positive number faster than
@@ -50,15 +63,15 @@ func (ints[T]) byNumber(op expr.Op, k binary) binary {
 			return
 		}
 		d, a := pair[T, T](dst, x, n)
-		div := newDivisor(int64(by))
-		if op == expr.FloorDivide {
-			for i, v := range a {
-				d[i] = T(div.floor(int64(v)))
-			}
-			return
-		}
-		for i, v := range a {
-			d[i] = v - T(div.floor(int64(v)))*by
+		switch {
+		case op == expr.FloorDivide && by == 1:
+			copy(d, a)
+		case op == expr.FloorDivide:
+			floors(d, a, newDivisor(int64(by)))
+		case by == 1:
+			clear(d)
+		default:
+			remainders(d, a, by, newDivisor(int64(by)))
 		}
 	}
 	return k

@@ -22,6 +22,7 @@ var Files = []asm.File{
 	{Name: "philox_amd64.s", Write: philox},
 	{Name: "pick_amd64.s", Write: pick},
 	{Name: "rank_few_amd64.s", Write: rankFew},
+	{Name: "quotient_amd64.s", Write: quotients},
 	{Name: "rank_one_amd64.s", Write: rankOne},
 	{Name: "truth_amd64.s", Write: truth},
 	{Name: "variance_amd64.s", Write: variance},
