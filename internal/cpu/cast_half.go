@@ -127,6 +127,10 @@ func (h halves) roundFloats(dst unsafe.Pointer, v []float32) {
 func loadHalf(dst, src unsafe.Pointer, step, n int) {
 	if step == 2 {
 		d, s := pair[float32, uint16](dst, src, n)
+		if whole := n - n%halfVector; halfAVX2 && whole > 0 {
+			widenHalvesAVX2(dst, src, whole)
+			d, s = d[whole:], s[whole:]
+		}
 		for i, h := range s {
 			d[i] = halfToFloat(h)
 		}
@@ -158,6 +162,10 @@ func loadBFloat16(dst, src unsafe.Pointer, step, n int) {
 
 func floatsToHalf(dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint16, float32](dst, src, n)
+	if whole := n - n%halfVector; halfF16C && whole > 0 {
+		roundHalvesF16C(dst, src, whole)
+		d, s = d[whole:], s[whole:]
+	}
 	for i, v := range s {
 		d[i] = floatToHalf(v)
 	}
@@ -176,6 +184,10 @@ func floatsToBFloat16(dst, src unsafe.Pointer, n int) {
 
 func doublesToHalf(dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint16, float64](dst, src, n)
+	if whole := n - n%halfVector; castAVX512 && whole > 0 {
+		roundHalves64AVX512(dst, src, whole)
+		d, s = d[whole:], s[whole:]
+	}
 	for i, v := range s {
 		d[i] = floatToHalf(roundToOdd(v))
 	}

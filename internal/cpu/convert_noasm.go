@@ -4,9 +4,14 @@ package cpu
 
 import "unsafe"
 
-const castAVX512 = false
+const (
+	castAVX512 = false
+	halfAVX2   = false
+	halfF16C   = false
+	halfVector = 16
+)
 
-// Without AVX-512 these functions are never called.
+// Without their instructions these functions are never called.
 
 func int32sOf32AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
 func int32sOf64AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
@@ -16,3 +21,7 @@ func signs32AVX512(_, _ unsafe.Pointer, _ int)    { panic("cpu: no assembly") }
 func signs64AVX512(_, _ unsafe.Pointer, _ int)    { panic("cpu: no assembly") }
 
 func floors64(_, _ unsafe.Pointer, _ int, _ divisor) { panic("cpu: no assembly") }
+
+func widenHalvesAVX2(_, _ unsafe.Pointer, _ int)     { panic("cpu: no assembly") }
+func roundHalvesF16C(_, _ unsafe.Pointer, _ int)     { panic("cpu: no assembly") }
+func roundHalves64AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }

@@ -9,6 +9,7 @@ const (
 	less         = 0x11
 	lessEqual    = 0x12
 	notLessEqual = 0x16
+	notEqual     = 0x1c // ordered
 	greaterEqual = 0x1d
 	greater      = 0x1e
 )
