@@ -223,9 +223,7 @@ func MeshgridIJ(as ...*Array) []*Array {
 func MoveAxis(a *Array, from, to int) *Array { return a.MoveAxis(from, to) }
 
 // NextAfter returns the number of the type next to a in the direction of b, broadcast. It is b if the two
-// are equal, and NaN if either is NaN. Inf follows the largest number. The neighbours are computed as sums,
-// rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing predecessor and successor in
-// rounding to nearest, BIT 49 (2009) 419).
+// are equal, and NaN if either is NaN. Inf follows the largest number.
 func NextAfter(a, b *Array) *Array { return a.NextAfter(b) }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each

@@ -151,9 +151,7 @@ func (a *Array) Median(axes ...int) *Array { return compose.Median(a.op("Median"
 func (a *Array) MoveAxis(from, to int) *Array { return compose.MoveAxis(a.op("MoveAxis"), a, from, to) }
 
 // NextAfter returns the number of the type next to a in the direction of b, broadcast. It is b if the two
-// are equal, and NaN if either is NaN. Inf follows the largest number. The neighbours are computed as sums,
-// rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing predecessor and successor in
-// rounding to nearest, BIT 49 (2009) 419).
+// are equal, and NaN if either is NaN. Inf follows the largest number.
 func (a *Array) NextAfter(b *Array) *Array { return compose.NextAfter(a.op("NextAfter", b), a, b) }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each

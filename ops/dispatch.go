@@ -255,6 +255,19 @@ var binaryKernel = kernel{
 	},
 }
 
+// NextAfter computes the number that follows each element of x in the direction of that of y, of type Float32 or Float64, on the
+// CPU. x and y are broadcast to dst's shape.
+func NextAfter(s *device.Stream, dst, x, y device.View) error {
+	return newCall(nextAfterKernel, dst, x, y).run(s)
+}
+
+var nextAfterKernel = kernel{
+	cpu: func(c *call) error {
+		return cpu.NextAfter(c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(2), c.strides[2], c.ptr(0), c.strides[0])
+	},
+	cuda: func(*call, entries, int, uint64) error { return expr.ErrUnsupported },
+}
+
 // ApplyScalar computes dst = op(x, scalar), or op(scalar, x) if first is set.
 func ApplyScalar(s *device.Stream, op expr.Op, dst, x device.View, scalar Scalar, first bool) error {
 	c := newCall(scalarKernel, dst, x)

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // precision describes a floating-point type: the number of digits of its significand, the exponent of its
@@ -28,9 +30,7 @@ func precisionOf(dt dtype.DType) precision {
 }
 
 // NextAfter returns the number of the type next to a in the direction of b, broadcast. It is b if the two
-// are equal, and NaN if either is NaN. Inf follows the largest number. The neighbours are computed as sums,
-// rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing predecessor and successor in
-// rounding to nearest, BIT 49 (2009) 419).
+// are equal, and NaN if either is NaN. Inf follows the largest number.
 //
 //gpk:row Of two operands, broadcast | the same | floating point | the number of the type that follows a in the direction of b
 func NextAfter[A Operand](o Operation[A], a, b A) A {
@@ -41,11 +41,17 @@ func NextAfter[A Operand](o Operation[A], a, b A) A {
 	if err == nil {
 		err = floating(a.DType(), false)
 	}
+	var shape []int
 	if err == nil {
-		_, err = layout.Broadcast(a.Shape(), b.Shape())
+		shape, err = layout.Broadcast(a.Shape(), b.Shape())
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return o.Failed(err)
+	case hasKernels(a) && !a.DType().IsHalf():
+		return o.Result(a.DType(), shape, "one pass", []A{a, b}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return ops.NextAfter(s, dst, reads[0], reads[1])
+		})
 	}
 	up, down := neighbours(o, a)
 	step := math.Ldexp(1, precisionOf(a.DType()).least)
@@ -59,7 +65,9 @@ func NextAfter[A Operand](o Operation[A], a, b A) A {
 	return o.Elementwise(expr.Where, either, sum, next)
 }
 
-// neighbours returns the next larger and the next smaller number of m = |a|, of the type of a.
+// neighbours returns the next larger and the next smaller number of m = |a|, of the type of a, as sums,
+// rounded to nearest (Rump, Zimmermann, Boldo and Melquiond, Computing predecessor and successor in
+// rounding to nearest, BIT 49 (2009) 419).
 //
 // Below 2^digits times the smallest positive number, the distance of neighbours is that number.
 // Above, m u (1 + 2u) with u = 2^-digits is between 0.5 and 1.5 times the distance of neighbours,

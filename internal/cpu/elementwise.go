@@ -170,20 +170,25 @@ func Binary(op expr.Op, t, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 	if k.vv == nil || dt != k.result(t) {
 		return unsupported(op, t)
 	}
+	k.run(partFor(op), t, dt, shape, x, xs, y, ys, dst, ds)
+	return nil
+}
+
+// run computes dst = k(x, y) as Binary does, in parts of `part` elements.
+func (k *binary) run(part int, t, dt dtype.DType, shape []int, x unsafe.Pointer, xs []int, y unsafe.Pointer, ys []int, dst unsafe.Pointer, ds []int) {
 	size, dsize := t.Size(), dt.Size()
 	b := blocks{h: halvesOf(t), out: halvesOf(dt), size: size, dsize: dsize}
-	if s, ok := oneSpan(shape, partFor(op), operand{dst, ds, dsize}, operand{x, xs, size}, operand{y, ys, size}); ok {
+	if s, ok := oneSpan(shape, part, operand{dst, ds, dsize}, operand{x, xs, size}, operand{y, ys, size}); ok {
 		w := works.Get().(*work)
 		b.binary(k, s, w)
 		works.Put(w)
-		return nil
+		return
 	}
 	each := b
 	loops := newNest(shape, operand{dst, ds, dsize}, operand{x, xs, size}, operand{y, ys, size})
-	loops.part = partFor(op)
+	loops.part = part
 	each.stream = streams(loops.n * dsize)
 	loops.run(func(s span, w *work) { each.binary(k, s, w) })
-	return nil
 }
 
 // computeType returns the type in which an operation on t is computed.
