@@ -106,8 +106,8 @@ func (p *plan[C]) transform(line, scratch []C, alone bool) {
 	p.transformFrom(p.begin(line, scratch), line, scratch, alone)
 }
 
-// transformFrom is transform of the elements x, which are in the memory that begin returned, or in memory that is only read.
-// The stages compute the transform, at least one.
+// transformFrom is transform of the elements x. x is the memory that begin returned, or memory that is only read. A plan without
+// stages needs the former.
 func (p *plan[C]) transformFrom(x, line, scratch []C, alone bool) {
 	y, other := line, scratch[:p.n]
 	if len(p.stages)%2 == 0 {

@@ -25,8 +25,8 @@ const (
 	gatherLongest = 1 << 13 // longest lines that are gathered, so that several fit a second-level cache
 )
 
-// eachLine calls one for the lines lo to hi. If these are the columns of a matrix, it copies several at a time to memory without
-// gaps, because a column of a large matrix alone uses a part of each cache line.
+// eachLine calls one with each line from lo to hi. Columns of a matrix are first copied to dense memory, several at a time,
+// because one column uses only a part of each cache line.
 func eachLine[S element](src *S, from lines, lo, hi int, one func(i int, x reader[S])) {
 	size := int(unsafe.Sizeof(*src))
 	group := gatherBytes / size

@@ -46,8 +46,8 @@ func scaleUp[T number]() float64 {
 	return 0x1p900
 }
 
-// qrBlock is the number of reflectors that are applied at once, and smallBlock that of QR of matrices that loops compute: the
-// fewer there are, the less work is the triangle T.
+// qrBlock is the number of reflectors that are applied at once, and smallBlock that of QR of matrices that loops compute.
+// With fewer reflectors in a block, the triangles T take less time.
 const qrBlock, smallBlock = 32, 8
 
 // reflectors is a product H0 H1 … of reflectors: Q = I - V T V^H block by block (Schreiber and

@@ -39,8 +39,7 @@ func solveVector[T number](t, b matrix[T], upper, unit bool) {
 	}
 }
 
-// subtractKnown subtracts from x[lo:hi] the products of the columns from to `to` of t and their unknowns, with down from the
-// last to the first. Products are rounded, so that they are not fused to multiply-adds.
+// subtractKnown subtracts t[i, p] x[p] from x[i] for each i in lo:hi and p in from:to. With down, p descends. Products are rounded, so that they are not fused to multiply-adds.
 func subtractKnown[T number](t matrix[T], x []T, lo, hi, from, to int, down bool) {
 	known := x[from:to]
 	if hi-lo == 4 {

@@ -15,7 +15,7 @@ var composed atomic.Bool
 // a GPU.
 func Composed(on bool) (old bool) { return composed.Swap(on) }
 
-// hasKernels reports whether the device of an operand has the kernels of ops/scatter.go.
+// hasKernels reports whether the device of an operand has the kernels that ops has for the CPU only.
 func hasKernels[A Operand](a A) bool {
 	return a.Device().Kind() == device.CPU && !composed.Load()
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// What Bools select when they are converted: 1 or 0.
+// onesFloat32 and the others hold the values of true Bools, and zeros64 those of false ones.
 var (
 	onesFloat32 = onesOf[float32]()
 	onesFloat64 = onesOf[float64]()

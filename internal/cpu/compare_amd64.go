@@ -171,7 +171,7 @@ func compareAll[T float32 | float64 | int32 | int64](op expr.Op, dst, x, y unsaf
 	}
 }
 
-// Calls by name, unlike calls of a function from a table, leave the operands on the stack.
+// These functions call the assembly by name. Operands of an indirect call would escape to the heap.
 
 func compare32(op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
 	switch op {

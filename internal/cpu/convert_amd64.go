@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// castAVX512 reports whether this processor has what the conversions to integers need: VCVTTPD2QQ, and masks of vectors of 32 bytes.
+// castAVX512 reports whether this processor has AVX-512F, DQ and VL, which conversions to and from integers, VRANGEPS, and masks
+// of vectors of 32 bytes need.
 var castAVX512 = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
 
 // Conversions with AVX-512. Those to integers need castAVX512.

@@ -23,7 +23,8 @@ type folding[T, A any] struct {
 	row    func(a A, x []T, k int) A
 	column func(a []A, x []T, k int)
 	merge  func(a, b A) A
-	// whole, if not nil, is row of foldBlock elements whose blocks are merged in a tree.
+	// whole, if not nil, folds foldBlock elements at once, with the bits of row on each block, merged in a tree. The sums in
+	// a must be 0.
 	whole func(a A, x []T) A
 	// begin, if not nil, replaces start for values that depend on the fold.
 	begin func(i int) A
@@ -38,8 +39,9 @@ type folding[T, A any] struct {
 const (
 	foldBlock   = 512 // elements of a block, and the most that gather returns
 	foldGroup   = 128 * foldBlock
-	foldColumns = 128  // neighbouring folds computed together, at the least
-	foldPanel   = 4096 // bytes of their elements in a row, at the most
+	foldColumns = 128     // neighbouring folds computed together, at the least
+	foldPanel   = 4096    // bytes of their elements in a row, at the most
+	foldValues  = 1 << 14 // bytes of their values, at the most
 )
 
 // newFold prepares a fold.
@@ -174,7 +176,7 @@ func (t *branches[A]) push(v A) {
 	t.n++
 }
 
-// pushTree pushes the merge of 2^l results, after a multiple of as many.
+// pushTree pushes a merge of 2^l results. The number of results pushed before must be a multiple of 2^l.
 func (t *branches[A]) pushTree(v A, l int) {
 	n := 1 << l
 	for ; t.n>>l&1 != 0; l++ {
@@ -216,7 +218,7 @@ func (f *folding[T, A]) gather(buf []T, p unsafe.Pointer, k, n int) []T {
 	return buf[:n]
 }
 
-// columns computes width folds at a time.
+// columns computes panelWidth folds at a time.
 func (f *folding[T, A]) columns() {
 	inner := f.kept.axes[len(f.kept.axes)-1]
 	groups := (f.folded.n-1)/foldGroup + 1
@@ -228,7 +230,7 @@ func (f *folding[T, A]) columns() {
 		w := works.Get().(*work)
 		defer works.Put(w)
 		buf := unsafe.Slice((*T)(unsafe.Pointer(&w.block[0])), width)
-		block := make([]A, min(width, inner.n))
+		block := make([]A, width)
 		var stacks []branches[A]
 		if f.tree && f.folded.n > f.block {
 			stacks = make([]branches[A], len(block))
@@ -258,19 +260,21 @@ func (f *folding[T, A]) columns() {
 	}
 }
 
-// panelWidth returns the number of neighbouring folds that columns computes together. Wide panels read memory in long
-// pieces; there are enough of them for all processors. branches of a tree have room for foldColumns in the cache.
+// panelWidth returns the number of neighbouring folds that columns computes together. Wide panels read long pieces of
+// rows. Each processor gets at least two panels. Trees keep foldColumns, so that their branches stay in the cache.
 func (f *folding[T, A]) panelWidth(sets, inner int) int {
 	var x T
+	var a A
 	width := foldColumns
-	if f.tree {
-		return width
+	if f.tree || inner <= width { // GOMAXPROCS takes a lock of the runtime
+		return min(width, inner)
 	}
 	threads := runtime.GOMAXPROCS(0)
-	for 2*width*int(unsafe.Sizeof(x)) <= foldPanel && (threads == 1 || sets*((inner-1)/(2*width)+1) >= 2*threads) {
+	for width < inner && 2*width*int(unsafe.Sizeof(x)) <= foldPanel && 2*width*int(unsafe.Sizeof(a)) <= foldValues &&
+		(threads == 1 || sets*((inner-1)/(2*width)+1) >= 2*threads) {
 		width *= 2
 	}
-	return width
+	return min(width, inner)
 }
 
 // elements returns one element of each of several neighbouring folds, the first of them at p.

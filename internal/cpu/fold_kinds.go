@@ -108,7 +108,7 @@ func foldArgExtremes[T number](c reduceArgs, better func([]T) T, find func([]T, 
 		for i, v := range x[:len(a)] {
 			e := &a[i]
 			if e.k >= 0 && (larger && v <= e.v || !larger && v >= e.v) {
-				continue // as most elements, and without a call
+				continue // most elements end here, without a call of beats
 			}
 			if e.k < 0 || beats(v, e.v) {
 				*e = indexed[T]{v, int64(k)}

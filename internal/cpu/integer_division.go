@@ -38,14 +38,14 @@ func floors[T integer](dst, x []T, d divisor) {
 	}
 }
 
-// remainders sets dst[i] to x[i] minus by times its quotient of floors, where d divides by by > 1.
-func remainders[T integer](dst, x []T, by T, d divisor) {
+// remainders sets dst[i] to x[i] minus number times its quotient of floors, where d divides by number > 1.
+func remainders[T integer](dst, x []T, number T, d divisor) {
 	dst = dst[:len(x)]
 	factor, shift := d.factor, d.shift&63
 	for i, v := range x {
 		sign := int64(v) >> 63
 		high, _ := bits.Mul64(uint64(int64(v)^sign), factor)
-		dst[i] = v - T(int64(high>>shift)^sign)*by
+		dst[i] = v - T(int64(high>>shift)^sign)*number
 	}
 }
 

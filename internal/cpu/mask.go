@@ -23,7 +23,7 @@ func Trues(n int, x unsafe.Pointer, step int, dst []int64, dstep int) {
 }
 
 // placesOf writes the indices of the elements of mask that are not 0 to dst, and returns their number. It has no branch
-// on an element, which may be random.
+// on an element, which may be random. It may overwrite elements of dst after the last index.
 func placesOf(mask []byte, dst []int64) int {
 	k, i := 0, 0
 	for ; i+8 <= len(mask) && k+8 <= len(dst); i += 8 {

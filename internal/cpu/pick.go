@@ -110,6 +110,7 @@ func firstOf64(x []float64, v float64) int { return firstOf(x, v, index64) }
 
 // choices32 and choices64 are choices with assembly.
 func choices32(dst, x, y, z unsafe.Pointer, n int) { vectorChoices[uint32](choose32, dst, x, y, z, n) }
+
 func choices64(dst, x, y, z unsafe.Pointer, n int) { vectorChoices[uint64](choose64, dst, x, y, z, n) }
 
 // vectorChoices is choices with the assembly function fast for whole vectors.

@@ -211,7 +211,7 @@ func scatterCompensated[I int32 | int64](c *ScatterCall, sums []compensated, fir
 		}
 		if width == 1 {
 			s, v := &sums[at], values[i*c.Width+first]
-			if old := s.sum; math.Abs(old) < math.MaxFloat64 { // add without a call
+			if old := s.sum; math.Abs(old) < math.MaxFloat64 { // s.add(v), written out because the compiler does not inline it
 				t := old + v
 				part := t - old
 				s.sum = t

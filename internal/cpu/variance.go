@@ -84,6 +84,8 @@ func addWholeDeviations[T float32 | float64](a *deviations, x []T) (rest []T) {
 	return x[whole:]
 }
 
+const _ = uint(8*varianceBlock-foldBlock) + uint(foldBlock-8*varianceBlock) // the assembly adds eight blocks
+
 // sumBlocks returns the sums in the lanes of foldBlock elements, block by block in a tree.
 func sumBlocks[T float32 | float64](x []T) (sums [lanes]float64) {
 	if unsafe.Sizeof(T(0)) == 4 {

@@ -35,8 +35,8 @@ type comparisons struct {
 	ones, order operand.Mem
 }
 
-// comparing writes instructions that set all bits of an element of a vector if the elements of x and y compare as wanted.
-// It returns the vector.
+// comparing writes a comparison of the vectors x and y. It returns a mask with all bits of an element set where the
+// comparison holds.
 type comparing func(x, y operand.Mem) vector
 
 // floats compares numbers.
@@ -78,7 +78,8 @@ func (w comparisons) equalIntegers(f asm.Float) comparing {
 	}
 }
 
-// greaterIntegers reports where x is greater than y; swapped, where y is greater than x. The integers are signed.
+// greaterIntegers reports where x is greater than y. With swapped it reports where y is greater than x. The integers are
+// signed.
 func (w comparisons) greaterIntegers(f asm.Float, swapped bool) comparing {
 	return func(x, y operand.Mem) vector {
 		if swapped {
@@ -95,7 +96,7 @@ func (w comparisons) greaterIntegers(f asm.Float, swapped bool) comparing {
 	}
 }
 
-// write writes one comparison of elements of f's size; negated, its results are the opposite. The parameters xstep and
+// write writes one comparison of elements of f's size. With negated the results are inverted. The parameters xstep and
 // ystep are 0 or 1.
 func (w comparisons) write(name string, f asm.Float, compare comparing, negated bool) {
 	c := w.Context

@@ -71,7 +71,7 @@ func extremeElement(c *build.Context, f asm.Float, of extreme, x vector) {
 }
 
 // extremeRange is extremeOf with VRANGEPS or VRANGEPD, whose immediate operand says which of two elements it selects. These
-// instructions order zeros by their signs and prefer a number to NaN, so NaNs are looked for beside them.
+// instructions order zeros by their signs and prefer a number to NaN. A separate comparison looks for NaNs.
 func extremeRange(c *build.Context, name string, f asm.Float, which uint64) {
 	of, isNumber := c.VRANGEPS, c.VCMPPS
 	if f.Double {

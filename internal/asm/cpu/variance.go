@@ -20,7 +20,7 @@ func variance(c *build.Context) {
 	addColumns32(c)
 }
 
-// varianceBlock is that of package cpu: the elements whose sums are merged in a tree.
+// varianceBlock is cpu.varianceBlock, the number of elements of a block.
 const varianceBlock = 64
 
 // addBlocks writes the sums, or the deviations and their squares, of eight blocks, merged in a tree. Four blocks at a time
