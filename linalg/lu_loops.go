@@ -19,7 +19,7 @@ func luLoops[T number](a matrix[T], pivots []int) (zero int) {
 		for k := first; k < last; k++ {
 			to := last
 			if z >= 0 {
-				to = a.rows // the columns of a zero pivot are left out, so the products are subtracted one by one
+				to = a.rows // columns with a zero pivot subtract nothing, so the products are subtracted one by one
 			}
 			if k+1 < to && a.at(k, k) != 0 {
 				cpu.SubtractOuter(rest.data[(k+1)*a.stride:], a.stride, to-k-1, a.data[(k+1)*a.stride+k:], a.stride, rest.row(k))

@@ -184,7 +184,6 @@ func product[T number](a, b operand[T]) matrix[T] {
 
 const (
 	fewProducts = 1 << 10 // largest size of a product, in multiplications of a and b, that loops compute as fast as Gemm
-	fewTerms    = 32      // largest number of terms of the sums that are subtracted one by one from a small matrix
 	scratchSize = 1 << 19 // elements of temporary memory for a product
 )
 
@@ -194,7 +193,7 @@ func subtract[T number](c matrix[T], a, b operand[T]) {
 	if c.rows == 0 || c.cols == 0 || k == 0 {
 		return
 	}
-	if !a.adjoint && !b.adjoint && k <= fewTerms && loops[T](c.rows, c.cols) {
+	if !a.adjoint && !b.adjoint && k <= loopColumns && c.cols >= loopColumns && loops[T](c.rows, c.cols) {
 		cpu.SubtractProduct(c.data, c.stride, c.rows, c.cols, a.data, a.stride, b.data, b.stride, k, false)
 		return
 	}

@@ -47,7 +47,7 @@ func scaleUp[T number]() float64 {
 }
 
 // qrBlock is the number of reflectors that are applied at once, and smallBlock that of QR of matrices that loops compute.
-// With fewer reflectors in a block, the triangles T take less time.
+// Smaller blocks spend less time on the triangle T.
 const qrBlock, smallBlock = 32, 8
 
 // reflectors is a product H0 H1 … of reflectors: Q = I - V T V^H block by block (Schreiber and

@@ -1,7 +1,7 @@
 package linalg
 
-// solveVector sets b = t^-1 b for a triangular t and one right-hand side. It solves four rows at a time, whose sums over the
-// unknowns that are already known do not depend on each other. The products are subtracted in the order in which the unknowns
+// solveVector sets b = t^-1 b for a triangular t and one right-hand side. It solves four rows at a time: their sums over the
+// known unknowns are independent. The products are subtracted in the order in which the unknowns
 // are found, as from several right-hand sides.
 func solveVector[T number](t, b matrix[T], upper, unit bool) {
 	const step = 4
