@@ -18,9 +18,9 @@ func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int
 	}
 	switch t {
 	case dtype.Float32:
-		f = tileUnary(op, t, float32Unary(op))
+		f = withUnaryVectors(op, t, float32Unary(op))
 	case dtype.Float64:
-		f = tileUnary(op, t, float64Unary(op))
+		f = withUnaryVectors(op, t, float64Unary(op))
 	case dtype.Bool:
 		if op == expr.Not {
 			f = nots
@@ -41,6 +41,13 @@ func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int
 		}
 	}
 	return f, t
+}
+
+// withUnaryVectors returns plain, or a kernel that runs vector code on whole vectors and plain on the other elements.
+func withUnaryVectors(op expr.Op, t dtype.DType, plain func(dst, x unsafe.Pointer, n int)) func(dst, x unsafe.Pointer, n int) {
+	loop := vectorUnary(op, t)
+	size := uintptr(t.Size())
+	return withVectors(vectorAVX && loop != nil && plain != nil, size, size, loop, plain)
 }
 
 func float32Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {

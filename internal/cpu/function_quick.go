@@ -75,12 +75,12 @@ func quickUnary(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 func quickFloat[T float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	switch op {
 	case expr.Trunc:
-		return func(dst, x unsafe.Pointer, n int) {
+		return withUnaryVectors(op, dtype.Of[T](), func(dst, x unsafe.Pointer, n int) {
 			d, s := pair[T, T](dst, x, n)
 			for i, v := range s {
 				d[i] = T(math.Trunc(float64(v)))
 			}
-		}
+		})
 	case expr.Reciprocal:
 		return func(dst, x unsafe.Pointer, n int) {
 			d, s := pair[T, T](dst, x, n)

@@ -259,27 +259,7 @@ func (c *tileCode) bind(w *tileWork, p *expr.Program, leaves *[expr.MaxLeaves]ar
 	}
 }
 
-// tileUnary returns the kernel of a unary operation. If the operation has a tile code, full
-// tiles are computed by it. rest computes all other elements.
-func tileUnary(op expr.Op, t dtype.DType, rest func(dst, x unsafe.Pointer, n int)) func(dst, x unsafe.Pointer, n int) {
-	if !vectorAVX || op < 0 || int(op) >= len(tileOps) || tileOps[op].op < tileNeg {
-		return rest
-	}
-	size, code := t.Size(), tileOps[op].op.index(t)
-	return func(dst, x unsafe.Pointer, n int) {
-		m := n * size &^ (tileBytes - 1)
-		if m > 0 {
-			steps := [...]tileStep{{uintptr(tileLoad), x, ^uintptr(0)}, {op: code}, {uintptr(tileStore), dst, ^uintptr(0)}}
-			runTiles(&steps[0], len(steps), m)
-			n -= m / size
-		}
-		if n > 0 {
-			rest(unsafe.Add(dst, m), unsafe.Add(x, m), n)
-		}
-	}
-}
-
-// tileClamp returns the kernel of Clamp; see tileUnary.
+// tileClamp returns the kernel of Clamp. Tiles compute full tiles, and rest the other elements.
 func tileClamp(t dtype.DType, rest func(dst, x, y, z unsafe.Pointer, n int)) func(dst, x, y, z unsafe.Pointer, n int) {
 	if !vectorAVX {
 		return rest

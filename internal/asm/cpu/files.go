@@ -26,6 +26,7 @@ var Files = []asm.File{
 	{Name: "quotient_amd64.s", Write: quotients},
 	{Name: "rank_one_amd64.s", Write: rankOne},
 	{Name: "truth_amd64.s", Write: truth},
+	{Name: "unary_amd64.s", Write: unary},
 	{Name: "variance_amd64.s", Write: variance},
 	{Name: "single_amd64.s", Write: singles},
 	{Name: "smooth_amd64.s", Write: smooth},

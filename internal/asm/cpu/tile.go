@@ -221,13 +221,9 @@ func tileUnary(c *build.Context, f asm.Float) []tileOperation {
 		{"tileCeil", round(10)},
 		{"tileRound", round(8)},
 		{"tileReLU", func() {
-			// The maximum is its second operand, here x, if that is NaN or both are zeros. Adding 0 turns -0 into 0.
 			zero := c.YMM()
 			c.VXORPS(zero, zero, zero)
-			each(func(x reg.Register) {
-				f.Max(c, x, zero, x)
-				f.Add(c, zero, x, x)
-			})
+			each(func(x reg.Register) { reLU(c, f, zero, x) })
 		}},
 	}
 }
