@@ -23,6 +23,9 @@ func reflector[T number](x []T) (tau T) {
 		return tau
 	}
 	tau = of2[T]((beta-re)/beta, -im/beta)
+	if rest == 0 {
+		tau = of2[T](1-re/beta, -im/beta) // H is the number 1 - tau, whose real part then has one rounding less
+	}
 	b := of2[T](beta, 0)
 	d := x[0] - b
 	if size := size1(d); size > 0x1p-120 && size < 0x1p120 { // its reciprocal has full precision
