@@ -222,8 +222,8 @@ func MeshgridIJ(as ...*Array) []*Array {
 // MoveAxis returns a view in which axis from is at position to. The other axes keep their order.
 func MoveAxis(a *Array, from, to int) *Array { return a.MoveAxis(from, to) }
 
-// NextAfter returns the number of the type next to a in the direction of b, broadcast. It is b if the two
-// are equal, and NaN if either is NaN. Inf follows the largest number.
+// NextAfter returns the neighbour of a in the direction of b: the next number of their type. a and b broadcast. The
+// result is b where both are equal, and NaN where either is NaN. The neighbour of the largest finite number is Inf.
 func NextAfter(a, b *Array) *Array { return a.NextAfter(b) }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each

@@ -150,8 +150,8 @@ func (a *Array) Median(axes ...int) *Array { return compose.Median(a.op("Median"
 // MoveAxis returns a view in which axis from is at position to. The other axes keep their order.
 func (a *Array) MoveAxis(from, to int) *Array { return compose.MoveAxis(a.op("MoveAxis"), a, from, to) }
 
-// NextAfter returns the number of the type next to a in the direction of b, broadcast. It is b if the two
-// are equal, and NaN if either is NaN. Inf follows the largest number.
+// NextAfter returns the neighbour of a in the direction of b: the next number of their type. a and b broadcast. The
+// result is b where both are equal, and NaN where either is NaN. The neighbour of the largest finite number is Inf.
 func (a *Array) NextAfter(b *Array) *Array { return compose.NextAfter(a.op("NextAfter", b), a, b) }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each

@@ -1,8 +1,8 @@
 package linalg
 
 // solveVector sets b = t^-1 b for a triangular t and one right-hand side. It solves four rows at a time: their sums over the
-// known unknowns are independent. The products are subtracted in the order in which the unknowns
-// are found, as from several right-hand sides.
+// known unknowns are independent. It subtracts products in the order in which it finds the
+// unknowns, as solvers of several right-hand sides do.
 func solveVector[T number](t, b matrix[T], upper, unit bool) {
 	const step = 4
 	n := t.rows
@@ -39,7 +39,8 @@ func solveVector[T number](t, b matrix[T], upper, unit bool) {
 	}
 }
 
-// subtractKnown subtracts t[i, p] x[p] from x[i] for each i in lo:hi and p in from:to. With down, p descends. Products are rounded, so that they are not fused to multiply-adds.
+// subtractKnown subtracts t[i, p] x[p] from x[i] for each i in lo:hi and p in from:to. With down, p descends. Each product is
+// rounded first, so that the compiler does not fuse it to a multiply-add.
 func subtractKnown[T number](t matrix[T], x []T, lo, hi, from, to int, down bool) {
 	known := x[from:to]
 	if hi-lo == 4 {

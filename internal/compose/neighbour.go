@@ -29,8 +29,8 @@ func precisionOf(dt dtype.DType) precision {
 	return precision{53, -1074, math.MaxFloat64}
 }
 
-// NextAfter returns the number of the type next to a in the direction of b, broadcast. It is b if the two
-// are equal, and NaN if either is NaN. Inf follows the largest number.
+// NextAfter returns the neighbour of a in the direction of b: the next number of their type. a and b broadcast. The
+// result is b where both are equal, and NaN where either is NaN. The neighbour of the largest finite number is Inf.
 //
 //gpk:row Of two operands, broadcast | the same | floating point | the number of the type that follows a in the direction of b
 func NextAfter[A Operand](o Operation[A], a, b A) A {

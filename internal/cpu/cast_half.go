@@ -127,7 +127,7 @@ func (h halves) roundFloats(dst unsafe.Pointer, v []float32) {
 func loadHalf(dst, src unsafe.Pointer, step, n int) {
 	if step == 2 {
 		d, s := pair[float32, uint16](dst, src, n)
-		if whole := n - n%halfVector; halfAVX2 && whole > 0 {
+		if whole := n - n%halfVector; vectorAVX && whole > 0 {
 			widenHalvesAVX2(dst, src, whole)
 			d, s = d[whole:], s[whole:]
 		}

@@ -6,7 +6,6 @@ import "unsafe"
 
 const (
 	castAVX512 = false
-	halfAVX2   = false
 	halfF16C   = false
 	halfVector = 16
 )

@@ -40,8 +40,8 @@ func neighbour64(rng *rand.Rand, x float64) float64 {
 	return math.Float64frombits(math.Float64bits(x) + uint64(rng.IntN(3)) - 1)
 }
 
-// TestDivisionTwins compares the assembly with the functions that it equals, bit for bit. Where it gives NaN the kernels call
-// the function.
+// TestDivisionTwins compares the kernels of FloorDivide and Remainder with their functions of one element, bit for bit. The kernels
+// call these functions where the assembly gives NaN.
 func TestDivisionTwins(t *testing.T) {
 	for name, c := range map[string]struct {
 		kernel func(x, y, s []float64)

@@ -11,12 +11,9 @@ import (
 // halfVector is the vector length of the functions here; n must be a multiple of it.
 const halfVector = 16
 
-// halfAVX2 and halfF16C report whether this processor has what widenHalvesAVX2 and roundHalvesF16C need. roundHalves64AVX512
+// halfF16C reports whether this processor has what roundHalvesF16C needs. widenHalvesAVX2 needs vectorAVX, and roundHalves64AVX512
 // needs castAVX512.
-var (
-	halfAVX2 = cpu.X86.HasAVX2
-	halfF16C = cpu.X86.HasAVX && hasF16C()
-)
+var halfF16C = cpu.X86.HasAVX && hasF16C()
 
 func hasF16C() bool {
 	_, _, ecx, _ := cpuid(1, 0)

@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestNextAfter compares NextAfter with package math: of numbers of any bits, special ones, their neighbours and equal ones, in
-// place or not.
+// TestNextAfter compares NextAfter with package math. The operands have random bits, are special numbers or neighbours of these, or
+// are equal. The result is written in place or elsewhere.
 func TestNextAfter(t *testing.T) {
 	nextNumbers(t, dtype.Float32, func(x, y float32) float32 {
 		if x == y { // math.Nextafter32 returns x

@@ -7,7 +7,7 @@ import "unsafe"
 //	for p := range k { a[i*pitch+j] -= l[i*lpitch+p] * x[p*xpitch+j]  for 0 <= i < rows, 0 <= j < cols }
 //
 // With down, p runs from k-1 to 0. Each product is rounded before it is subtracted, so the bits are those of k calls of
-// SubtractOuter. a, l and x may be parts of one matrix, but no element of a is one of l or x.
+// SubtractOuter. a, l and x may be parts of one matrix. l and x must not contain elements of a.
 func SubtractProduct[T float32 | float64 | complex64 | complex128](a []T, pitch, rows, cols int, l []T, lpitch int, x []T, xpitch, k int, down bool) {
 	if rows == 0 || cols == 0 || k == 0 {
 		return

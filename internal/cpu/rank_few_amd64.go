@@ -5,7 +5,7 @@ package cpu
 import "unsafe"
 
 // for p := range k { for i := range 4 { for j := range cols { a[i*pitch+j] -= l[i*lpitch+p*lstep] * x[p*xpitch+j] } } }.
-// pitch, lpitch, lstep and xpitch are in bytes, and those of l and x may be negative. cols is a multiple of the number of
+// pitch, lpitch, lstep and xpitch are in bytes, and lstep and xpitch may be negative. cols is a multiple of the number of
 // elements in 64 bytes, and k is at least 1. Products are rounded before they are subtracted.
 
 //go:noescape

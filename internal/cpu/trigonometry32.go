@@ -81,8 +81,8 @@ func copySign32(y, x float32) float32 {
 	return math.Float32frombits(math.Float32bits(y)&^(1<<31) | math.Float32bits(x)&(1<<31))
 }
 
-// reduceHalfPi32 returns x minus the nearest multiple q of pi/2 as a sum r + low, for |x| <= trig32Limit. The difference of x
-// and q halfPi32A is exact: it is a multiple of 2^-24, below 1.
+// reduceHalfPi32 returns x minus the nearest multiple q of pi/2 as a sum r + low, for |x| <= trig32Limit. x - q halfPi32A
+// is exact, because it is a multiple of 2^-24 below 1.
 func reduceHalfPi32(x float32) (r, low float32, q uint32) {
 	t := fma32(x, twoOverPi32, shifter32)
 	n := t - shifter32

@@ -155,7 +155,7 @@ func index(c *build.Context, f asm.Float) {
 	asm.Return(c)
 }
 
-// choose writes a selection between elements of f's size by bytes.
+// choose writes choose32 or choose64, which select elements of y where bytes of x are not 0, and of z elsewhere.
 func choose(c *build.Context, f asm.Float) {
 	asm.Function(c, "choose"+f.Name)
 	p := asm.Load(c, "dst", "x", "y", "z", "n")
