@@ -2,8 +2,8 @@
 // superaccumulators", 2015, arXiv:1505.05571).
 //
 // A finite float32 is m 2^(p-149) with |m| < 2^24 and 0 <= p < 254. A sum has 32 chunks of 64 bits. Chunk k counts units
-// of 2^(8k-149), and a value adds m 2^(p mod 8), which is below 2^31, to chunk p / 8. So 2^31 values overflow no chunk,
-// and no carry is passed on before the end. Additions of integers commute: the sum does not depend on their order.
+// of 2^(8k-149). A value adds m 2^(p mod 8) to chunk p / 8, and |m| 2^(p mod 8) < 2^31. So 2^31 values overflow no chunk,
+// and carries are propagated only at the end. Integer addition is associative: the sum does not depend on the order.
 #pragma once
 #include <stdint.h>
 
@@ -13,16 +13,16 @@ namespace {
 
 constexpr int chunks = 32;
 
-// What else is known of a sum: whether it has a NaN or an infinity, and whether it has a value other than -0.
+// Flags of a sum's terms: a NaN, an infinity, and a value other than -0.
 enum State : uint32_t { not_a_number = 1, infinity = 2, minus_infinity = 4, not_minus_zero = 8 };
 
 struct Term {
-  int64_t value;   // 0: none
+  int64_t value;   // m 2^(p mod 8); 0 for NaN and infinities
   uint32_t chunk;
   uint32_t state;  // bits of State
 };
 
-// The term of a float32, which is given by its bits.
+// The term of the float32 with these bits.
 __device__ inline Term term_of(uint32_t bits) {
   uint32_t const exponent = bits >> 23 & 255, fraction = bits & 0x7fffffu;
   bool const negative = bits >> 31 != 0;
@@ -34,7 +34,7 @@ __device__ inline Term term_of(uint32_t bits) {
   return {negative ? -value : value, place >> 3, bits == 1u << 31 ? 0u : not_minus_zero};
 }
 
-// The nearest float32 to a sum, ties to even; 0 is positive. A result beyond the range is infinite.
+// The bits of the float32 nearest to a sum, ties to even. A sum of 0 gives +0. An overflow gives an infinity.
 __device__ inline uint32_t rounded(int64_t const (&chunk)[chunks]) {
   constexpr int words = chunks / 4 + 2;
   uint32_t w[words] = {};
@@ -66,7 +66,7 @@ __device__ inline uint32_t rounded(int64_t const (&chunk)[chunks]) {
   uint32_t const sign = negative ? 1u << 31 : 0u;
   if (top < 0) return 0;
   if (top == 0 && high < 1u << 24) return sign | high;  // exact; the exponent's bits follow from the value
-  // The highest 64 bits, of which the value keeps 24; the lowest one kept counts 2^shift units.
+  // window: the two highest words. The result keeps the 24 highest bits; the lowest of these counts 2^shift units.
   uint64_t const window = static_cast<uint64_t>(high) << 32 | low;
   int leading = 0;
   while (high >> (31 - leading) == 0) ++leading;
@@ -78,7 +78,7 @@ __device__ inline uint32_t rounded(int64_t const (&chunk)[chunks]) {
   return sign | (bits < 0x7f800000u ? bits : 0x7f800000u);
 }
 
-// x plus a sum, rounded once. chunk and state are of the sum, and x is added to them.
+// The bits of x plus a sum, rounded once. chunk and state describe the sum; x is added to chunk.
 __device__ inline uint32_t plus(uint32_t x, int64_t (&chunk)[chunks], uint32_t state) {
   Term const t = term_of(x);
   if ((t.state & not_a_number) != 0) return x;

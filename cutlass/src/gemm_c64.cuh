@@ -1,6 +1,7 @@
-// gemm_c64.cuh: complex64 products with a conjugated operand, and squared moduli of complex64 products, in plain
-// float32. They are the fallback of the scaled and split kernels for operands with too wide a range, and compute
-// small products. A CTA of 16 x 16 threads computes tiles of 64 x 64, 4 x 4 elements per thread, in steps of 16 in k.
+// gemm_c64.cuh: complex64 products with a conjugated operand, and squared moduli of complex64 products, in float32
+// without tensor cores. They replace the scaled and split kernels for operands whose range float16 does not have, and
+// for small products. A CTA of 16 x 16 threads computes tiles of 64 x 64, 4 x 4 elements per thread, in steps of 16 of
+// k.
 #pragma once
 #include "guard.cuh"
 
@@ -78,11 +79,11 @@ __global__ void __launch_bounds__(threads, ctas) multiply(__grid_constant__ Prod
         int64_t const m = m0 + static_cast<int64_t>(row) + 16 * i, n = n0 + static_cast<int64_t>(col) + 16 * j;
         if (m >= p.m || n >= p.n) continue;
         float2 const c = acc[i][j];
-        int64_t const place = l * p.stride_d + m * p.ldd + n;
+        int64_t const offset = l * p.stride_d + m * p.ldd + n;
         if constexpr (Square) {
-          static_cast<float*>(p.d)[place] = __fadd_rn(__fmul_rn(c.x, c.x), __fmul_rn(c.y, c.y));
+          static_cast<float*>(p.d)[offset] = __fadd_rn(__fmul_rn(c.x, c.x), __fmul_rn(c.y, c.y));
         } else {
-          static_cast<float2*>(p.d)[place] = c;
+          static_cast<float2*>(p.d)[offset] = c;
         }
       }
     }
@@ -111,12 +112,12 @@ int run(Problem const& q) {
                ConjB ? -1.0f : 1.0f,
                q.guard};
   p.tiles = static_cast<int64_t>(p.tiles_m) * p.tiles_n * q.batch;
-  int64_t const most = static_cast<int64_t>(sm_count(q.device)) * ctas;
+  int64_t const resident = static_cast<int64_t>(sm_count(q.device)) * ctas;
   void* params[] = {&p};
   static uint64_t known = 0;
   void const* const kernel = reinterpret_cast<void const*>(multiply<RowA, RowB, Square>);
-  return launch(kernel, static_cast<unsigned>(p.tiles < most ? p.tiles : most), threads, 0, q.stream, params, 1, 1,
-                waits(kernel, q.device, &known));
+  return launch(kernel, static_cast<unsigned>(p.tiles < resident ? p.tiles : resident), threads, 0, q.stream, params, 1, 1,
+                waits_for_previous(kernel, q.device, &known));
 }
 
 template <bool RowA, bool RowB, bool Square>

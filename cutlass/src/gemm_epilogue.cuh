@@ -1,6 +1,6 @@
 // gemm_epilogue.cuh: D = act(alpha * acc + bias) in float32. The activation is chosen at run time, so that one kernel
-// serves the plain product and every LinearBias. Alternatively the epilogue computes the same as the steps of a
-// chain, each rounded to D's type, with the bits of the single operations.
+// serves the plain product and every LinearBias. With GPK_ACT_STEPS the epilogue rounds to D's type after each step
+// instead, and has the bits of the element-wise operations.
 #pragma once
 #include <math.h>
 
@@ -12,25 +12,25 @@
 
 namespace gpk {
 
-// The kind of an epilogue, known before its elements are: an unrolled epilogue spends time even on instructions that
-// it jumps over.
+// The kind of an epilogue. A kernel chooses it once per tile: an unrolled epilogue that branches for each element spends
+// time even on the instructions that it skips.
 //
-//  bare    alpha * acc
-//  brief   clip and sigmoid below
-//  normal  as below
-//  steps   a chain
-enum class EpilogueKind : int { bare, brief, normal, steps, any };
+//  alpha_only       alpha * acc
+//  clip_or_sigmoid  the families clip and sigmoid of Activation
+//  normal           the family normal of Activation
+//  steps            rounding after each step
+//  any              chosen for each element
+enum class EpilogueKind : int { alpha_only, clip_or_sigmoid, normal, steps, any };
 
-// An activation as three families of formula, to keep the unrolled epilogue
-// small:
+// An activation, as one of three families of formulas, which keeps the unrolled epilogue small:
 //
 //   clip     max(x, low)                          none (low = -inf), ReLU (low = 0)
 //   sigmoid  x / (1 + 2^(x (c1 + c3 x^2)))        SiLU, tanh-form GELU
 //   normal   x Phi(x)                             GELU
 //
-// The tanh form is the sigmoid one, since (1 + tanh u) / 2 = 1 / (1 + exp(-2u))
-// with u = sqrt(2/pi) (x + 0.044715 x^3). It needs no subtraction, so the tail
-// for negative x keeps its relative accuracy.
+// The tanh form of GELU is a sigmoid, since (1 + tanh u) / 2 = 1 / (1 + exp(-2u)) with
+// u = sqrt(2/pi) (x + 0.044715 x^3). The sigmoid needs no subtraction, so that the tail for negative x keeps its
+// relative accuracy.
 struct Activation {
   enum Family : int { clip, sigmoid, normal };
 
@@ -38,11 +38,11 @@ struct Activation {
   float low = -INFINITY;
   float c1 = 0, c3 = 0;
 
-  // The same exponent as c x (k + q x^2), c and k in two floats each.
+  // The same exponent, x (c1 + c3 x^2), as c x (k + q x^2), with c and k in two floats each.
   float c = 0, c_low = 0, k = 0, k_low = 0, q = 0;
   float limit = 0;  // limit of |x|, where the exponent is 126.6
 
-  // For a chain: whether the steps are rounded, and whether there is a bias.
+  // Whether each step is rounded (GPK_ACT_STEPS), and whether there is a bias.
   bool steps = false, bias = false;
 
   Activation() = default;
@@ -50,7 +50,7 @@ struct Activation {
   Activation(int act, bool with_bias) : steps(act & GPK_ACT_STEPS), bias(with_bias) {
     switch (act & ~GPK_ACT_STEPS) {
       case GPK_ACT_RELU: low = 0; break;
-      // Not 0, because 0 times an infinite x^2 would be NaN.
+      // c3 is not 0, because 0 times an infinite x^2 would be NaN.
       case GPK_ACT_SILU:
         family = sigmoid, c1 = -1.442695041f, c3 = -1e-30f;
         c = -1.442695022f, c_low = -1.925963034e-08f, k = 1, limit = 87.8f;
@@ -63,14 +63,14 @@ struct Activation {
     }
   }
 
-  EpilogueKind way() const {
+  EpilogueKind kind() const {
     if (steps) return EpilogueKind::steps;
     if (family == normal) return EpilogueKind::normal;
-    return family == sigmoid || low == 0 || bias ? EpilogueKind::brief : EpilogueKind::bare;
+    return family == sigmoid || low == 0 || bias ? EpilogueKind::clip_or_sigmoid : EpilogueKind::alpha_only;
   }
 };
 
-// A maximum that propagates NaN. Rounding to 16 bits makes it the canonical NaN.
+// A maximum that propagates NaN. The conversion to a 16-bit type makes every NaN canonical.
 CUTLASS_DEVICE float max_nan(float x, float y) {
   float r;
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(r) : "f"(x), "f"(y));
@@ -90,14 +90,14 @@ CUTLASS_DEVICE float reciprocal_fast(float x) {
   return r;
 }
 
-// For 16-bit and rough results: rounding of the exponent costs a relative error of 2e-6 in results near 1e-10, and
-// less in larger ones.
+// x sigmoid for 16-bit and Rough results. The rounding error of the exponent is a relative error of 2e-6 in results
+// near 1e-10, and a smaller one in larger results.
 CUTLASS_DEVICE float sigmoid_half(float x, Activation const& act) {
   return x * reciprocal_fast(1.f + exp2_fast(x * fmaf(act.c3, x * x, act.c1)));
 }
 
-// For float32 results: the exponent in two floats. k ends at 2^-15, so that k - s, and from it the rounding error of
-// s, are exact. At the limit the reciprocal is 0 already.
+// x sigmoid for float32 results, with the exponent in two floats. The last bit of k is 2^-15. So k - s is exact, and with
+// it the rounding error of s. At act.limit the reciprocal is already 0.
 CUTLASS_DEVICE float sigmoid_float(float x, Activation const& act) {
   float const z = fminf(fmaxf(x, -act.limit), act.limit);
   float const y = act.q * z, s = fmaf(y, z, act.k);
@@ -110,11 +110,10 @@ CUTLASS_DEVICE float sigmoid_float(float x, Activation const& act) {
   return x * fmaf(fmaf(-d, r, 1.f), r, r);
 }
 
-// x Phi(x). For 16-bit results it is GELU::rough, except for bfloat16 rounded once, where that is too rough. With z =
-// |x| and t = 1 / (1 + w z) the upper tail of the normal distribution is Q(z) = exp(-z^2/2) t p(t), and p is nearly a
-// polynomial.
+// x Phi(x) for bfloat16 results that are rounded once; the error of GELU::rough would be visible. With z = |x| and
+// t = 1 / (1 + w z) the upper tail of the normal distribution is Q(z) = exp(-z^2/2) t p(t), and p is nearly a polynomial.
 //
-// For bfloat16: degree 4, relative error 1.1e-5 for z <= 6, beyond which x Q is below 1e-8.
+// Degree 4, relative error 1.1e-5 for z <= 6. For larger z, x Q is below 1e-8.
 CUTLASS_DEVICE float gelu_half(float x) {
   float const z = fabsf(x);
   float const t = reciprocal_fast(fmaf(0.3625f, z, 1.f));
@@ -127,8 +126,8 @@ CUTLASS_DEVICE float gelu_half(float x) {
   return x * (x > 0 ? 1.f - q : q);
 }
 
-// For float32 results: degree 8, relative error 6e-8 for z <= 14, beyond which Q underflows. The rounding error of
-// the exponent is corrected, since the exponential would magnify it.
+// x Phi(x) for float32 results: degree 8, relative error 6e-8 for z <= 14. For larger z, Q underflows. a_low is the
+// rounding error of the exponent a, which the exponential would magnify.
 CUTLASS_DEVICE float gelu_float(float x) {
   float const z = fminf(fabsf(x), 20.f);
   float const t = reciprocal_fast(fmaf(0.35f, z, 1.f));
@@ -142,9 +141,9 @@ CUTLASS_DEVICE float gelu_float(float x) {
   p = fmaf(p, t, 0.13986191f);
   p = fmaf(p, t, 0.13962141f);
   float const c = -0.7213475204f, h = z * z, a = c * h;
-  float const lost = fmaf(c, fmaf(z, z, -h), fmaf(c, h, -a));
+  float const a_low = fmaf(c, fmaf(z, z, -h), fmaf(c, h, -a));
   float const e = exp2_fast(a);
-  float const q = fmaf(0.6931471806f * lost, e, e) * (p * t);
+  float const q = fmaf(0.6931471806f * a_low, e, e) * (p * t);
   return x * (x > 0 ? 1.f - q : q);
 }
 
@@ -157,7 +156,7 @@ CUTLASS_DEVICE void round_to(cutlass::Array<float, N>& x) {
 
 // max(x, low), for a result of type Out.
 template <class Out>
-CUTLASS_DEVICE float clipped(float x, float low) {
+CUTLASS_DEVICE float clip_low(float x, float low) {
   if constexpr (sizeof(Out) == 2) return max_nan(x, low);
   return x <= low ? low : x;
 }
@@ -170,10 +169,10 @@ CUTLASS_DEVICE float gelu(float x) {
   return GELU::rough(x);
 }
 
-// The epilogue of a chain. It supports the activations with a kink, and GELU for 16-bit results; gpk_gemm rejects
-// others.
+// The epilogue that rounds after each step. It supports no activation, ReLU, and GELU for 16-bit results; gpk_gemm
+// rejects the others.
 template <class Out, int N>
-CUTLASS_DEVICE void steps(cutlass::Array<float, N>& x, cutlass::Array<float, N> const& bias, float alpha, Activation const& act) {
+CUTLASS_DEVICE void apply_steps(cutlass::Array<float, N>& x, cutlass::Array<float, N> const& bias, float alpha, Activation const& act) {
   CUTLASS_PRAGMA_UNROLL
   for (int i = 0; i < N; ++i) x[i] += 0.f;
   round_to<Out>(x);
@@ -193,35 +192,35 @@ CUTLASS_DEVICE void steps(cutlass::Array<float, N>& x, cutlass::Array<float, N> 
     for (int i = 0; i < N; ++i) x[i] = GELU::rough<brief>(x[i]);
   } else {
     CUTLASS_PRAGMA_UNROLL
-    for (int i = 0; i < N; ++i) x[i] = clipped<Out>(x[i], act.low);
+    for (int i = 0; i < N; ++i) x[i] = clip_low<Out>(x[i], act.low);
   }
 }
 
-// Applies the epilogue to the sums of a product, for results of type Out; `bias` is 0 if there is none. Rough: the
-// product has TF32's precision or less, so that its error exceeds that of the short sigmoid. W is act.way(), or
+// Applies the epilogue to accumulators. The caller rounds the results to Out. `bias` is 0 if there is none. Rough: the
+// product has TF32's precision or less, so that its error exceeds that of sigmoid_half. Kind is act.kind(), or
 // EpilogueKind::any.
-template <class Out, bool Rough = false, EpilogueKind W = EpilogueKind::any, int N>
-CUTLASS_DEVICE cutlass::Array<float, N> finish(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
+template <class Out, bool Rough = false, EpilogueKind Kind = EpilogueKind::any, int N>
+CUTLASS_DEVICE cutlass::Array<float, N> apply_epilogue(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
                                                float alpha, Activation const& act) {
-  if constexpr (W == EpilogueKind::any) {
-    if (act.steps) return finish<Out, Rough, EpilogueKind::steps>(sum, bias, alpha, act);
-    if (act.family == Activation::normal) return finish<Out, Rough, EpilogueKind::normal>(sum, bias, alpha, act);
-    return finish<Out, Rough, EpilogueKind::brief>(sum, bias, alpha, act);
+  if constexpr (Kind == EpilogueKind::any) {
+    if (act.steps) return apply_epilogue<Out, Rough, EpilogueKind::steps>(sum, bias, alpha, act);
+    if (act.family == Activation::normal) return apply_epilogue<Out, Rough, EpilogueKind::normal>(sum, bias, alpha, act);
+    return apply_epilogue<Out, Rough, EpilogueKind::clip_or_sigmoid>(sum, bias, alpha, act);
   }
   cutlass::Array<float, N> x = sum;
-  if constexpr (W == EpilogueKind::steps) {
-    steps<Out>(x, bias, alpha, act);
+  if constexpr (Kind == EpilogueKind::steps) {
+    apply_steps<Out>(x, bias, alpha, act);
     return x;
   }
   CUTLASS_PRAGMA_UNROLL
   for (int i = 0; i < N; ++i) x[i] = fmaf(alpha, sum[i], bias[i]);
-  if constexpr (W == EpilogueKind::normal) {
+  if constexpr (Kind == EpilogueKind::normal) {
     CUTLASS_PRAGMA_UNROLL
     for (int i = 0; i < N; ++i) x[i] = gelu<Out>(x[i]);
-  } else if constexpr (W == EpilogueKind::brief) {
+  } else if constexpr (Kind == EpilogueKind::clip_or_sigmoid) {
     if (act.family == Activation::clip) {
       CUTLASS_PRAGMA_UNROLL
-      for (int i = 0; i < N; ++i) x[i] = clipped<Out>(x[i], act.low);
+      for (int i = 0; i < N; ++i) x[i] = clip_low<Out>(x[i], act.low);
     } else {
       CUTLASS_PRAGMA_UNROLL
       for (int i = 0; i < N; ++i) x[i] = Rough || sizeof(Out) == 2 ? sigmoid_half(x[i], act) : sigmoid_float(x[i], act);

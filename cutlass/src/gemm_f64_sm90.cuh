@@ -1,122 +1,40 @@
-// gemm_f64_sm90.cuh: float64 products for Hopper by DMMA, from a ring of tiles in shared memory that TMA fills.
+// gemm_f64_sm90.cuh: float64 products for Hopper by DMMA (mma.sync), from operand tiles that TMA loads into a multistage
+// buffer in shared memory.
 //
-// A step is 16 of k: a line of it is 128 bytes, as wide as TMA's swizzle. Warps read it without bank conflicts for
-// both layouts of an operand: the lines and k of the instruction are permuted to fit, and the permutation shows only
-// in where D's elements are stored. The instruction's left operand has 16 lines, its right one 8; two instructions
-// use 16 lines of the right operand. With t the thread's index within its four and g its group of eight,
-//
-//  k of place t + 4 i     8 (i / 2) + 2 t + i % 2
-//  left lines g, g + 8    2 g, 2 g + 1
-//  right lines g          k contiguous: g or, if g is odd, 8 + (g + 3) % 8, and of the
-//                         second instruction 1 more;  else g, 8 more
-//
-// Loads are of 16 bytes where adjacent elements are adjacent in the instruction's registers: for a left operand whose
-// k is not contiguous, and for a right one whose k is. So the operands are swapped if both matrices are row-major.
-// Other loads are of 8 bytes, and if both operands have k contiguous
-//
-//  k of place t + 4 i     t + 4 i
-//  left lines g, g + 8    2 (g % 4) + g / 4, 8 more
-//  right lines g          2 g, and of the second instruction 1 more
-//
-// One producer warp fills the ring. The others hold a step's left lines and a block of its right ones in registers,
-// and load the next ones while they multiply. They form groups that process steps in turn, and each CTA of a cluster
-// computes a part of k. The sums are exchanged through shared memory and added in the order of the CTAs, then of the
-// groups, so that the result does not depend on timing.
+// One producer warp loads the tiles. The consumer warps hold a step's left lines and a block of its right lines in
+// registers, and load the next ones while they multiply. They form groups that process steps alternately. The CTAs of a
+// cluster each compute a part of k. The sums are exchanged through shared memory and added in the order of the CTAs, and
+// within a CTA in that of the groups, so that the result does not depend on timing.
 #pragma once
 #include "dependent.cuh"
-#include "sm90.cuh"
+#include "gemm_f64_operands_sm90.cuh"
 
 namespace gpk {
 namespace dmma {
 namespace {
 
-using namespace sm90;
-
-constexpr int step = 16;
-constexpr int line = step * static_cast<int>(sizeof(double));  // bytes per line
-constexpr int max_shared = 227 << 10;
-
 struct Grid {
   int m, n, k;
-  int down, across;  // tiles per member
-  int tiles;         // tiles of all members
-  bool batch_l, batch_r;
-  bool pairs;  // D allows stores of 16 bytes
+  int tiles_m, tiles_n;  // tiles of a member of the batch
+  int tiles;             // tiles of the batch
+  bool batched_l, batched_r;  // whether each member has its own operand
+  bool vector_stores;  // whether D is aligned for stores of 16 bytes
   double* d;
   int64_t ldd, stride_d;
   double alpha;
 };
 
-__device__ inline double2 load(uint32_t at) {
-  double2 v;
-  asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "r"(at));
-  return v;
-}
-
-// Loads from the shared memory of a CTA of the cluster.
-__device__ inline double2 load_of(uint32_t at, int cta) {
+// Loads from the shared memory of another CTA of the cluster.
+__device__ inline double2 load_cluster(uint32_t at, int cta) {
   double2 v;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(at) : "r"(at), "r"(cta));
   asm volatile("ld.shared::cluster.v2.f64 {%0, %1}, [%2];" : "=d"(v.x), "=d"(v.y) : "r"(at));
   return v;
 }
 
-__device__ inline double load_one(uint32_t at) {
-  double x;
-  asm volatile("ld.shared.f64 %0, [%1];" : "=d"(x) : "r"(at));
-  return x;
-}
-
-// c += a b for 16 x 8 x 16.
-__device__ inline void multiply_add(double (&c)[4], double const (&a)[8], double const (&b)[4]) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7,%8,%9,%10,%11}, "
-      "{%12,%13,%14,%15}, {%0,%1,%2,%3};"
-      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]),
-        "d"(b[2]), "d"(b[3]));
-}
-
 __device__ inline void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-
-// An operand's tile: `Lines` rows (of B, columns) of one step. With k contiguous it is one TMA box; otherwise a box
-// holds 16 lines.
-template <bool KMajor, int Lines>
-struct Tile {
-  static constexpr int bytes = Lines * line;
-  static constexpr int box_lines = KMajor ? Lines : 16;
-  static constexpr int boxes = Lines / box_lines, box_bytes = box_lines * line;
-
-  __device__ static void copy(uint32_t to, CUtensorMap const* map, int box, int k, int at, int member,
-                              uint32_t barrier) {
-    to += box * box_bytes, at += box * box_lines;
-    tma_load(to, map, KMajor ? k : at, KMajor ? at : k, member, barrier);
-  }
-};
-
-// The parameters of a kernel: M x N of D per CTA, WarpL x WarpR of it per warp. With nine warps a thread can have 168
-// registers.
-template <bool RowA, bool RowB, int M, int N, int WarpL, int WarpR, int Groups, int Parts, int Stages>
-struct Shape {
-  static constexpr bool swap = RowA && RowB;
-  static constexpr bool left_k = swap ? !RowB : RowA, right_k = swap ? RowA : !RowB;  // whether k is contiguous
-  static constexpr int left = swap ? N : M, right = swap ? M : N;
-  using Left = Tile<left_k, left>;
-  using Right = Tile<right_k, right>;
-  static_assert(right_k || !left_k, "");
-  static constexpr int warps_l = left / WarpL, warps = warps_l * (right / WarpR);  // warps per group
-  static constexpr int groups = Groups, parts = Parts, kStages = Stages;
-  static constexpr int team = 32 * warps * Groups, threads = team + 32;  // the consumer threads; with the producer warp
-  static constexpr int stage = Left::bytes + Right::bytes;
-  static constexpr bool shares = Groups * Parts > 1;
-  static constexpr int pitch = N + 2;  // pitch of a sum in shared memory
-  static constexpr int sum = shares ? M * pitch * static_cast<int>(sizeof(double)) : 0;
-  static constexpr int shared = 1024 + Stages * stage + Groups * sum;  // 1024 for alignment
-  static constexpr int blocks_l = WarpL / 16, blocks_r = WarpR / 16;
-  static constexpr int tile_m = M, tile_n = N, warp_l = WarpL, warp_r = WarpR;
-  static_assert(shared <= max_shared && (Stages & (Stages - 1)) == 0 && Stages > Groups, "");
-};
 
 template <class K>
 __global__ void __launch_bounds__(K::threads, 1)
@@ -128,9 +46,9 @@ __global__ void __launch_bounds__(K::threads, 1)
   Barriers const full_barriers{shared_address(barriers)}, empty_barriers{full_barriers[K::kStages]};
   int const lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   int const warp = threadIdx.x / 32 % K::warps, group = threadIdx.x / 32 / K::warps;
-  int const left = warp % K::warps_l * K::warp_l, right = warp / K::warps_l * K::warp_r;  // the warp's part of the tile
+  int const left = warp % K::warps_l * K::warp_l, right = warp / K::warps_l * K::warp_r;  // the first lines of the warp's part of the tile
 
-  if (threadIdx.x == K::team) {
+  if (threadIdx.x == K::consumer_threads) {
     prefetch_tensormap(&map_l);
     prefetch_tensormap(&map_r);
     for (int i = 0; i < K::kStages; ++i) {
@@ -150,58 +68,58 @@ __global__ void __launch_bounds__(K::threads, 1)
   int const first = blockIdx.x / K::parts, stride = gridDim.x / K::parts, part = blockIdx.x % K::parts;
   int const steps = (p.k - 1) / step + 1;
   int const from = static_cast<int>(static_cast<int64_t>(steps) * part / K::parts);
-  int const mine = static_cast<int>(static_cast<int64_t>(steps) * (part + 1) / K::parts) - from;
+  int const own_steps = static_cast<int>(static_cast<int64_t>(steps) * (part + 1) / K::parts) - from;
 
-  // Tiles in an order in which those that are computed at the same time share rows and columns.
-  struct Place {
+  // Tiles are in an order in which CTAs that run at the same time share rows and columns.
+  struct TileCoord {
     int m, n, member;
   };
-  auto const place = [&](int tile) {
+  auto const tile_coord = [&](int tile) {
     constexpr int rows = 8;
-    int const each = p.down * p.across;
+    int const each = p.tiles_m * p.tiles_n;
     int const member = tile / each, i = tile - member * each;
-    int const top = i / (rows * p.across) * rows, in = i - top * p.across, high = min(rows, p.down - top);
-    return Place{(top + in % high) * K::tile_m, in / high * K::tile_n, member};
+    int const top = i / (rows * p.tiles_n) * rows, in = i - top * p.tiles_n, high = min(rows, p.tiles_m - top);
+    return TileCoord{(top + in % high) * K::tile_m, in / high * K::tile_n, member};
   };
 
-  // The producer: one thread of the last warp fills the ring. Steps are counted modulo 2^32.
-  if (threadIdx.x >= K::team) {
+  // The producer warp. One thread loads. Steps are counted modulo 2^32.
+  if (threadIdx.x >= K::consumer_threads) {
     uint32_t now = 0;
-    auto const fill = [&](Place const& at, int s, int end) {
+    auto const load_steps = [&](TileCoord const& at, int s, int end) {
       if (lane == 0) {
         for (uint32_t n = now; s < end; ++s, ++n) {
-          int const slot = n % K::kStages, k = (from + s) * step;
-          // A new barrier is one phase behind: the first round does not wait.
-          mbarrier_wait(empty_barriers[slot], ~(n / K::kStages) & 1);
-          uint32_t const barrier = full_barriers[slot], to = ring + slot * K::stage;
-          mbarrier_arrive_expect_tx(barrier, K::stage);
+          int const stage = n % K::kStages, k = (from + s) * step;
+          // The parity is that of the preceding phase, so that the first round does not wait.
+          mbarrier_wait(empty_barriers[stage], ~(n / K::kStages) & 1);
+          uint32_t const barrier = full_barriers[stage], to = ring + stage * K::stage_bytes;
+          mbarrier_arrive_expect_tx(barrier, K::stage_bytes);
 #pragma unroll
           for (int i = 0; i < K::Left::boxes; ++i) {
-            K::Left::copy(to, &map_l, i, k, K::swap ? at.n : at.m, p.batch_l ? at.member : 0, barrier);
+            K::Left::load_box(to, &map_l, i, k, K::swap ? at.n : at.m, p.batched_l ? at.member : 0, barrier);
           }
 #pragma unroll
           for (int i = 0; i < K::Right::boxes; ++i) {
-            K::Right::copy(to + K::Left::bytes, &map_r, i, k, K::swap ? at.m : at.n, p.batch_r ? at.member : 0, barrier);
+            K::Right::load_box(to + K::Left::bytes, &map_r, i, k, K::swap ? at.m : at.n, p.batched_r ? at.member : 0, barrier);
           }
         }
       }
       __syncwarp();
     };
     for (int tile = first; tile < p.tiles; tile += stride) {
-      // Prefetches during the end of the previous tile as far as the ring allows, then synchronizes the cluster for
-      // the sums.
-      Place const at = place(tile);
-      int const early = min(mine, K::kStages);
-      fill(at, 0, early), now += early;
+      // Loads to the free stages while the consumers finish the previous tile. Then takes part in the two cluster barriers
+      // of their reduction.
+      TileCoord const at = tile_coord(tile);
+      int const early = min(own_steps, K::kStages);
+      load_steps(at, 0, early), now += early;
       if (K::parts > 1 && tile != first) cluster_sync(), cluster_sync();
-      fill(at, early, mine), now += mine - early;
+      load_steps(at, early, own_steps), now += own_steps - early;
     }
     if constexpr (K::parts > 1) cluster_sync(), cluster_sync();
     return;
   }
 
-  // This thread's read addresses in a stage: by half if k is contiguous, otherwise by place; if k is contiguous in
-  // both operands, at place t.
+  // This thread's read addresses in a stage: by half of the step if k is contiguous, otherwise by k. If k is contiguous in
+  // both operands, the address of k = t.
   uint32_t at_l[2], at_r[2][2];
 #pragma unroll
   for (int e = 0; e < 2; ++e) {
@@ -217,11 +135,11 @@ __global__ void __launch_bounds__(K::threads, 1)
     }
   }
 #pragma unroll
-  for (int e = 0; e < 2; ++e) {  // the lane's part of the address is computed once, not for each load
+  for (int e = 0; e < 2; ++e) {  // the shuffles keep the compiler from computing the addresses again for each load
     at_l[e] = __shfl_sync(~0u, at_l[e], lane);
     at_r[0][e] = __shfl_sync(~0u, at_r[0][e], lane), at_r[1][e] = __shfl_sync(~0u, at_r[1][e], lane);
   }
-  // The lines of a block are loaded in four parts.
+  // A block of lines is loaded in four parts.
   auto const load_left = [&](double (&to)[8], uint32_t stage, int i, int part) {
     int const h = part / 2, e = part % 2;
     if constexpr (K::left_k) {
@@ -247,23 +165,23 @@ __global__ void __launch_bounds__(K::threads, 1)
   };
 
   uint32_t q = 0;  // steps before this tile
-  for (int tile = first; tile < p.tiles; tile += stride, q += mine) {
+  for (int tile = first; tile < p.tiles; tile += stride, q += own_steps) {
     double c[K::blocks_l][K::blocks_r][2][4] = {};
     double lefts[2][K::blocks_l][8], rights[2][2][4];  // of this step and the next; of this block and the next
-    auto const stage_of = [&](uint32_t now) { return ring + now % K::kStages * K::stage; };
-    auto const await_step = [&](uint32_t now) { mbarrier_wait(full_barriers[now % K::kStages], now / K::kStages & 1); };
-    // Multiplies a step. Meanwhile the next block of right lines is loaded, and during the last block the next step's
-    // left lines; the loads after the last step are not used.
+    auto const stage_address = [&](uint32_t now) { return ring + now % K::kStages * K::stage_bytes; };
+    auto const wait_full = [&](uint32_t now) { mbarrier_wait(full_barriers[now % K::kStages], now / K::kStages & 1); };
+    // Multiplies a step. Meanwhile it loads the next block of right lines, and during the last block the next step's left
+    // lines. The loads after the last step are not used.
     auto const multiply_step = [&](int odd, int s) {
-      uint32_t const now = q + s, stage = stage_of(now);
+      uint32_t const now = q + s, stage = stage_address(now);
       uint32_t next = stage;
       static_assert(K::blocks_r % 2 == 0, "");
 #pragma unroll
       for (int j = 0; j < K::blocks_r; ++j) {
         bool const last = j + 1 == K::blocks_r;
-        if (last && s + K::groups < mine) {
-          next = stage_of(now + K::groups);
-          await_step(now + K::groups);
+        if (last && s + K::groups < own_steps) {
+          next = stage_address(now + K::groups);
+          wait_full(now + K::groups);
         }
         constexpr int products = 2 * K::blocks_l;
 #pragma unroll
@@ -282,23 +200,23 @@ __global__ void __launch_bounds__(K::threads, 1)
       __syncwarp();
       if (lane == 0) mbarrier_arrive(empty_barriers[now % K::kStages]);
     };
-    if (group < mine) {
-      await_step(q + group);
+    if (group < own_steps) {
+      wait_full(q + group);
 #pragma unroll
       for (int l = 0; l < 4; ++l) {
-        load_right(rights[0], stage_of(q + group), 0, l);
+        load_right(rights[0], stage_address(q + group), 0, l);
 #pragma unroll
-        for (int i = 0; i < K::blocks_l; ++i) load_left(lefts[0][i], stage_of(q + group), i, l);
+        for (int i = 0; i < K::blocks_l; ++i) load_left(lefts[0][i], stage_address(q + group), i, l);
       }
     }
 #pragma unroll 1
-    for (int s = group; s < mine; s += 2 * K::groups) {
+    for (int s = group; s < own_steps; s += 2 * K::groups) {
       multiply_step(0, s);
-      if (s + K::groups < mine) multiply_step(1, s + K::groups);
+      if (s + K::groups < own_steps) multiply_step(1, s + K::groups);
     }
 
-    // Stores pairs of neighbours in a row of D.
-    Place const to = place(tile);
+    // Pairs of neighbours in a row of D are stored together.
+    TileCoord const to = tile_coord(tile);
     auto const each_pair = [&](auto const& f) {
 #pragma unroll
       for (int i = 0; i < K::blocks_l; ++i) {
@@ -325,37 +243,37 @@ __global__ void __launch_bounds__(K::threads, 1)
       if (to.m + r >= p.m || to.n + n >= p.n) return;
       double* const d = p.d + to.member * p.stride_d + static_cast<int64_t>(to.m + r) * p.ldd + to.n + n;
       x *= p.alpha, y *= p.alpha;
-      if (p.pairs && to.n + n + 1 < p.n) {
+      if (p.vector_stores && to.n + n + 1 < p.n) {
         *reinterpret_cast<double2*>(d) = {x, y};
       } else {
         d[0] = x;
         if (to.n + n + 1 < p.n) d[1] = y;
       }
     };
-    if constexpr (!K::shares) {
+    if constexpr (!K::reduces) {
       each_pair(store);
     } else {
-      uint32_t const sums = ring + K::kStages * K::stage;
+      uint32_t const sums = ring + K::kStages * K::stage_bytes;
       each_pair([&](int r, int n, double x, double y) {
-        uint32_t const at = sums + group * K::sum + (r * K::pitch + n) * static_cast<int>(sizeof(double));
+        uint32_t const at = sums + group * K::sum_bytes + (r * K::pitch + n) * static_cast<int>(sizeof(double));
         asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(at), "d"(x), "d"(y) : "memory");
       });
       auto const sync = [] {
         if constexpr (K::parts > 1) {
           cluster_sync();
         } else {
-          named_barrier_sync(1, K::team);
+          named_barrier_sync(1, K::consumer_threads);
         }
       };
       sync();
       constexpr int rows = K::tile_m / K::parts, pairs = K::tile_n / 2;
-      for (int i = threadIdx.x; i < rows * pairs; i += K::team) {
+      for (int i = threadIdx.x; i < rows * pairs; i += K::consumer_threads) {
         int const r = part * rows + i / pairs, n = i % pairs * 2;
         double x = 0, y = 0;
 #pragma unroll
         for (int s = 0; s < K::parts * K::groups; ++s) {
-          uint32_t const at = sums + s % K::groups * K::sum + (r * K::pitch + n) * static_cast<int>(sizeof(double));
-          double2 const v = K::parts > 1 ? load_of(at, s / K::groups) : load(at);
+          uint32_t const at = sums + s % K::groups * K::sum_bytes + (r * K::pitch + n) * static_cast<int>(sizeof(double));
+          double2 const v = K::parts > 1 ? load_cluster(at, s / K::groups) : load(at);
           x = s == 0 ? v.x : x + v.x, y = s == 0 ? v.y : y + v.y;
         }
         store(r, n, x, y);
@@ -381,15 +299,15 @@ int run(Problem const& p) {
       !encode_operand(&b, type, size, p.b, !RowB, p.n, p.k, p.ldb, p.stride_b, p.batch, box_b, step)) {
     return GPK_ERR_KERNEL;
   }
-  int const down = (p.m - 1) / K::tile_m + 1, across = (p.n - 1) / K::tile_n + 1;
-  int64_t const tiles = static_cast<int64_t>(down) * across * p.batch;
+  int const tiles_m = (p.m - 1) / K::tile_m + 1, tiles_n = (p.n - 1) / K::tile_n + 1;
+  int64_t const tiles = static_cast<int64_t>(tiles_m) * tiles_n * p.batch;
   if (tiles > INT32_MAX - (1 << 16)) return GPK_ERR_ARGUMENT;
-  bool const many_a = p.stride_a != 0, many_b = p.stride_b != 0;
+  bool const batched_a = p.stride_a != 0, batched_b = p.stride_b != 0;
   uint64_t const align = reinterpret_cast<uint64_t>(p.d) | 8 * p.ldd | 8 * p.stride_d;
-  Grid grid = {p.m, p.n, p.k, down, across, static_cast<int>(tiles), K::swap ? many_b : many_a,
-               K::swap ? many_a : many_b, align % 16 == 0, static_cast<double*>(p.d), p.ldd, p.stride_d, p.alpha_re};
-  int const sms = sm_count(p.device), room = sms > K::parts ? sms / K::parts : 1;
-  int const ctas = K::parts * (grid.tiles < room ? grid.tiles : room);
+  Grid grid = {p.m, p.n, p.k, tiles_m, tiles_n, static_cast<int>(tiles), K::swap ? batched_b : batched_a,
+               K::swap ? batched_a : batched_b, align % 16 == 0, static_cast<double*>(p.d), p.ldd, p.stride_d, p.alpha_re};
+  int const sms = sm_count(p.device), max_clusters = sms > K::parts ? sms / K::parts : 1;
+  int const ctas = K::parts * (grid.tiles < max_clusters ? grid.tiles : max_clusters);
   void* params[] = {K::swap ? &b : &a, K::swap ? &a : &b, &grid};
   return launch(kernel, dim3(ctas), dim3(K::threads), K::shared, p.stream, params, K::parts, 1, true);
 }
@@ -401,10 +319,10 @@ constexpr Traits traits = {8, 8, 8, RowA, RowB, 16, 16, 8, 1, false};
 }  // namespace dmma
 }  // namespace gpk
 
-// One kernel of the manifest. A small tile is shared by two groups of warps.
+// One kernel of the manifest. A small tile has two groups of warps.
 #define GPK_DMMA90(name, row_a, row_b, M, N, WarpL, WarpR, Parts, Stages)                                       \
   namespace gpk {                                                                                              \
-  using name##_t = dmma::Shape<row_a, row_b, M, N, WarpL, WarpR, (M * N) / (WarpL * WarpR) < 8 ? 2 : 1, Parts, \
+  using name##_t = dmma::Config<row_a, row_b, M, N, WarpL, WarpR, (M * N) / (WarpL * WarpR) < 8 ? 2 : 1, Parts, \
                                Stages>;                                                                        \
   extern Entry const entry_##name;                                                                             \
   Entry const entry_##name = {#name, dmma::traits<row_a, row_b>, dmma::run<row_a, row_b, name##_t>};           \

@@ -1,16 +1,16 @@
-// gemm_few.cuh: products of a few rows with a packed matrix, in TF32's precision and in one launch. They are bound by
-// reading B; the scaled plane that gpk_prepare made has half of its bytes. A is read unprepared.
+// gemm_few.cuh: products of a few rows of float32 with a prepared matrix, in TF32's precision and in one launch. Their
+// time is that of reading B. The scaled float16 plane that gpk_prepare writes has half of B's bytes. A is not prepared.
 //
-// mma.sync reads TF32: 11 bits of A, rounded here, and the plane's elements, which are TF32 numbers without rounding.
-// So A needs no scale. But the product has the guard of the scaled form, and the kernel that follows reads guard
-// words for A: a CTA per row writes them here. The following kernel overwrites D if the guard misses, so that this
-// kernel need not wait for the answer. The guard passed to this kernel says where the words for A are stored, not
-// whether it runs.
+// mma.sync reads TF32 numbers. A's elements are rounded to TF32, so that A needs no scale. The plane's elements are TF32
+// numbers already. If the guard misses, the next kernel overwrites D; it reads guard words of both operands. This kernel
+// computes A's words, one row per CTA, in its first m CTAs. Its guard argument is only the address of these words: it
+// always runs and never waits for them.
 //
-// The other CTAs compute up to 8 or 16 rows by 64 columns of D. The instruction's left operand is B, 16 columns of D,
-// its right one 8 rows of A. Warps process steps of 32 of k in turn, and add their sums at the end in the order of
-// the warps. Within a step k is permuted so that every thread copies vectors of 16 bytes: thread t of four has the
-// k's 8t ... 8t+7. A thread copies into shared memory only elements that it will read itself, several steps ahead.
+// Each of the other CTAs computes 8 or 16 rows by 64 columns of D. The instruction's left operand is 16 columns of B, and
+// its right one 8 rows of A. Warp w processes the steps w, w + 4, ... of 32 of k. At the end the sums of the warps are
+// added in the order of the warps. Within a step k is permuted so that a thread copies vectors of 16 bytes: of four
+// threads, thread t has 8t <= k < 8t + 8. A thread copies to shared memory, several steps ahead, only elements that it
+// reads itself, so that no barrier is needed.
 #pragma once
 #include "gemm_epilogue.cuh"
 #include "guard.cuh"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr int columns = 64, step = 32, warps = 4, threads = 32 * warps;
 
-struct Few {
+struct Params {
   int m, n, k;
   float const* a;
   int64_t lda;
@@ -39,12 +39,12 @@ struct Few {
 
 __device__ inline uint32_t shared_address(void const* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
-// Copies 16 bytes: `bytes` bytes of the source, and zeros after them.
-__device__ inline void copy_once(uint32_t to, void const* from, int bytes) {
+// Copies `bytes` bytes and fills the rest of the 16 bytes with zeros: through L2 only, or through L1.
+__device__ inline void cp_async_l2(uint32_t to, void const* from, int bytes) {
   asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 
-__device__ inline void copy_again(uint32_t to, void const* from, int bytes) {
+__device__ inline void cp_async_l1(uint32_t to, void const* from, int bytes) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 
@@ -77,7 +77,7 @@ __device__ inline void multiply_add(float (&c)[4], uint32_t const (&a)[4], uint3
 }
 
 template <class F>
-__device__ inline uint32_t over_block(uint32_t v, uint32_t* scratch, F const& f) {
+__device__ inline uint32_t reduce_block(uint32_t v, uint32_t* scratch, F const& f) {
   for (int mask = 16; mask > 0; mask /= 2) v = f(v, __shfl_xor_sync(~0u, v, mask));
   __syncthreads();
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = v;
@@ -86,11 +86,11 @@ __device__ inline uint32_t over_block(uint32_t v, uint32_t* scratch, F const& f)
   return v;
 }
 
-// Computes and stores a row's guard words. Each word is written by one row only.
-__device__ inline void guard_row(Few const& p, int row, uint32_t* scratch) {
+// Computes a row's guard word and stores it to every m-th word from `row` on.
+__device__ inline void guard_row(Params const& p, int row, uint32_t* scratch) {
   float const* const a = p.a + row * p.lda;
   int const fours = p.k / 4;
-  uint32_t top = 0;
+  uint32_t largest = 0;
   auto const each = [&](auto const& f) {
 #pragma unroll 8
     for (int i = threadIdx.x; i < fours; i += threads) {
@@ -100,56 +100,57 @@ __device__ inline void guard_row(Few const& p, int row, uint32_t* scratch) {
     int const i = 4 * fours + threadIdx.x;
     if (i < p.k) f(a[i]);
   };
-  each([&](float x) { top = max(top, __float_as_uint(fabsf(x))); });
-  Scale const scale(over_block(top, scratch, [](uint32_t x, uint32_t y) { return max(x, y); }));
+  each([&](float x) { largest = max(largest, __float_as_uint(fabsf(x))); });
+  Scale const scale(reduce_block(largest, scratch, [](uint32_t x, uint32_t y) { return max(x, y); }));
   uint32_t count = 0;
   each([&](float x) { count_small(count, x, scale.small); });
-  count = over_block(count, scratch, [](uint32_t x, uint32_t y) { return x + y; });
+  count = reduce_block(count, scratch, [](uint32_t x, uint32_t y) { return x + y; });
   for (int i = row + p.m * threadIdx.x; i < GPK_GUARD_WORDS; i += p.m * threads) {
     p.guard_a[i] = scale.fits ? count : unfit;
   }
 }
 
+// Blocks: blocks of 8 rows. Stages: steps of a warp in shared memory.
 template <int Blocks, int Stages>
-struct Ring {
-  static constexpr int vectors = columns / 8 + 2 * Blocks;  // vectors per thread and stage: of B, of A
+struct Buffers {
+  static constexpr int vectors = columns / 8 + 2 * Blocks;  // per thread and stage: of B, and of A
   static constexpr int bytes = Stages * vectors * threads * 16;
   static constexpr int sums = warps * columns * (8 * Blocks + 1) * static_cast<int>(sizeof(float));
   static constexpr int shared = bytes > sums ? bytes : sums;
 };
 
 template <int Blocks, int Stages>
-__global__ void __launch_bounds__(threads, 2) few(__grid_constant__ Few const p) {
+__global__ void __launch_bounds__(threads, 2) few(__grid_constant__ Params const p) {
   extern __shared__ float4 memory[];
-  using R = Ring<Blocks, Stages>;
+  using R = Buffers<Blocks, Stages>;
   begin();
   if (static_cast<int>(blockIdx.x) < p.m) return guard_row(p, blockIdx.x, reinterpret_cast<uint32_t*>(memory));
   int const lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
   int const n0 = (blockIdx.x - p.m) * columns;
-  uint32_t const mine = shared_address(memory) + threadIdx.x * 16;
+  uint32_t const thread_base = shared_address(memory) + threadIdx.x * 16;
   int const steps = (p.k + step - 1) / step;
 
-  auto const slot = [&](int stage, int vector) { return mine + (stage * R::vectors + vector) * threads * 16; };
-  int copied = warp, to = 0;
+  auto const vector_address = [&](int stage, int vector) { return thread_base + (stage * R::vectors + vector) * threads * 16; };
+  int next_step = warp, to = 0;
   auto const copy = [&] {
-    if (copied < steps) {
-      int const k = copied * step + 8 * t;
+    if (next_step < steps) {
+      int const k = next_step * step + 8 * t;
       int const left = min(8, max(0, p.k - k));
 #pragma unroll
       for (int i = 0; i < columns / 8; ++i) {
         int const n = n0 + 8 * i + g;
         bool const in = n < p.n && left > 0;
-        copy_once(slot(to, i), p.b + (in ? n * p.ldb + k : 0), in ? 2 * left : 0);
+        cp_async_l2(vector_address(to, i), p.b + (in ? n * p.ldb + k : 0), in ? 2 * left : 0);
       }
 #pragma unroll
       for (int i = 0; i < 2 * Blocks; ++i) {
-        int const row = 8 * (i / 2) + g, some = min(4, max(0, left - 4 * (i % 2)));
-        bool const in = row < p.m && some > 0;
-        copy_again(slot(to, columns / 8 + i), p.a + (in ? row * p.lda + k + 4 * (i % 2) : 0), in ? 4 * some : 0);
+        int const row = 8 * (i / 2) + g, valid = min(4, max(0, left - 4 * (i % 2)));
+        bool const in = row < p.m && valid > 0;
+        cp_async_l1(vector_address(to, columns / 8 + i), p.a + (in ? row * p.lda + k + 4 * (i % 2) : 0), in ? 4 * valid : 0);
       }
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
-    copied += warps;
+    next_step += warps;
     to = to + 1 == Stages ? 0 : to + 1;
   };
 #pragma unroll
@@ -163,13 +164,13 @@ __global__ void __launch_bounds__(threads, 2) few(__grid_constant__ Few const p)
     uint32_t x[Blocks][8];
 #pragma unroll
     for (int i = 0; i < 2 * Blocks; ++i) {
-      uint4 const v = load(slot(at, columns / 8 + i));
+      uint4 const v = load(vector_address(at, columns / 8 + i));
       uint32_t* const to = x[i / 2] + 4 * (i % 2);
       to[0] = round_tf32(v.x), to[1] = round_tf32(v.y), to[2] = round_tf32(v.z), to[3] = round_tf32(v.w);
     }
 #pragma unroll
     for (int i = 0; i < columns / 16; ++i) {
-      uint4 const low = load(slot(at, 2 * i)), high = load(slot(at, 2 * i + 1));
+      uint4 const low = load(vector_address(at, 2 * i)), high = load(vector_address(at, 2 * i + 1));
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
         uint32_t a[4];
@@ -183,7 +184,7 @@ __global__ void __launch_bounds__(threads, 2) few(__grid_constant__ Few const p)
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
 
-  // Sums; a column's rows are contiguous.
+  // The sums of each warp, with the rows of a column contiguous.
   constexpr int pitch = 8 * Blocks + 1;
   float* const sums = reinterpret_cast<float*>(memory);
 #pragma unroll
@@ -207,22 +208,22 @@ __global__ void __launch_bounds__(threads, 2) few(__grid_constant__ Few const p)
     for (int w = 0; w < warps; ++w) sum[0] += sums[(w * columns + column) * pitch + row];
     sum[0] *= p.scale_b[n];
     bias[0] = p.bias != nullptr ? p.bias[n] : 0.f;
-    p.d[row * p.ldd + n] = finish<float, true>(sum, bias, p.alpha, p.act)[0];
+    p.d[row * p.ldd + n] = apply_epilogue<float, true>(sum, bias, p.alpha, p.act)[0];
   }
 }
 
 template <int Blocks, int Stages>
 int start(Problem const& p) {
   static uint64_t allowed = 0, known = 0;
-  constexpr int shared = Ring<Blocks, Stages>::shared;
+  constexpr int shared = Buffers<Blocks, Stages>::shared;
   void const* const kernel = reinterpret_cast<void const*>(few<Blocks, Stages>);
   if (int const e = allow_shared(kernel, shared, p.device, &allowed)) return e;
-  Few q = {p.m, p.n, p.k, static_cast<float const*>(p.a), p.lda, static_cast<uint16_t const*>(p.b), p.ldb, p.scale_b,
+  Params q = {p.m, p.n, p.k, static_cast<float const*>(p.a), p.lda, static_cast<uint16_t const*>(p.b), p.ldb, p.scale_b,
            static_cast<float*>(p.d), p.ldd, static_cast<float const*>(p.bias), static_cast<float>(p.alpha_re),
            Activation(p.act, p.bias != nullptr), const_cast<uint32_t*>(p.guard.a)};
   void* params[] = {&q};
   return launch(kernel, p.m + (p.n - 1) / columns + 1, threads, shared, p.stream, params, 1, 1,
-                waits(kernel, p.device, &known));
+                waits_for_previous(kernel, p.device, &known));
 }
 
 inline int run(Problem const& p) {

@@ -1,5 +1,5 @@
-// gemm_int.cuh: integer products with wrapping arithmetic, without tensor cores. int8 and uint8 give int32. A CTA of
-// 16 x 16 threads computes 64 x 64 elements of D, 4 x 4 per thread, in steps of 16 in k.
+// gemm_int.cuh: integer products with wrapping arithmetic, without tensor cores. The product of int8 or uint8 matrices is
+// int32. A CTA of 16 x 16 threads computes 64 x 64 elements of D, 4 x 4 per thread, in steps of 16 of k.
 #pragma once
 #include "dependent.cuh"
 #include "registry.cuh"
@@ -14,7 +14,7 @@ struct Grid {
   int m, n, k, tiles_m, tiles_n;
 };
 
-// Acc is unsigned: signed overflow would be undefined.
+// Acc is unsigned, because signed overflow is undefined.
 template <class In, class Acc, bool RowA, bool RowB>
 __global__ void __launch_bounds__(threads)
     multiply(Grid g, In const* a, int64_t lda, int64_t stride_a, In const* b, int64_t ldb, int64_t stride_b, Acc* d,
@@ -76,7 +76,7 @@ int run(Problem const& p) {
   static uint64_t known = 0;
   void const* const kernel = reinterpret_cast<void const*>(multiply<In, Acc, RowA, RowB>);
   return launch(kernel, static_cast<unsigned>(tiles * p.batch), threads, 0, p.stream, params, 1, 1,
-                waits(kernel, p.device, &known));
+                waits_for_previous(kernel, p.device, &known));
 }
 
 template <class In, class Acc, bool RowA, bool RowB>

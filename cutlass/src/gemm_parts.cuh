@@ -1,5 +1,5 @@
-// gemm_parts.cuh: the second pass of a product with split k, whose parts were computed as members of a batch. It adds
-// the parts in their order, in float32, and applies the same epilogue as a product's kernel.
+// gemm_parts.cuh: the reduction of a split-k product, whose parts are the members of a batched product. It adds the parts
+// in their order, in float32, and applies the epilogue of the product kernels.
 #pragma once
 #include <limits.h>
 
@@ -22,7 +22,7 @@ struct Parts {
   void const* bias;
   int n, parts;
   int64_t vectors;  // vectors of all rows
-  bool whole;       // D allows vector stores
+  bool vector_stores;       // D allows vector stores
   float alpha;
   Activation act;
 };
@@ -48,22 +48,22 @@ __global__ void __launch_bounds__(threads) add_parts(__grid_constant__ Parts con
     sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
   }
   Out const* const bias = static_cast<Out const*>(p.bias);
-  int const here = p.n - column;
+  int const columns_left = p.n - column;
   cutlass::Array<float, vector> x, b;
   x[0] = sum.x, x[1] = sum.y, x[2] = sum.z, x[3] = sum.w;
 #pragma unroll
-  for (int c = 0; c < vector; ++c) b[c] = bias != nullptr && c < here ? static_cast<float>(bias[column + c]) : 0.f;
-  auto const y = cutlass::NumericArrayConverter<Out, float, vector>{}(finish<Out>(x, b, p.alpha, p.act));
+  for (int c = 0; c < vector; ++c) b[c] = bias != nullptr && c < columns_left ? static_cast<float>(bias[column + c]) : 0.f;
+  auto const y = cutlass::NumericArrayConverter<Out, float, vector>{}(apply_epilogue<Out>(x, b, p.alpha, p.act));
   Vector<Out> v;
 #pragma unroll
   for (int c = 0; c < vector; ++c) v.x[c] = y[c];
   Out* const to = static_cast<Out*>(p.d) + row * p.ldd + column;
-  if (p.whole && here >= vector) {
+  if (p.vector_stores && columns_left >= vector) {
     *reinterpret_cast<Vector<Out>*>(to) = v;
   } else {
 #pragma unroll
     for (int c = 0; c < vector; ++c) {
-      if (c < here) to[c] = v.x[c];
+      if (c < columns_left) to[c] = v.x[c];
     }
   }
 }
@@ -74,10 +74,10 @@ int run(Parts& p, int device, cudaStream_t stream, uint64_t d) {
   void const* const kernel = reinterpret_cast<void const*>(add_parts<Out>);
   int64_t const blocks = (p.vectors - 1) / threads + 1;
   if (blocks > INT_MAX) return GPK_ERR_ARGUMENT;
-  p.whole = d % sizeof(Vector<Out>) == 0 && p.ldd % vector == 0;
+  p.vector_stores = d % sizeof(Vector<Out>) == 0 && p.ldd % vector == 0;
   void* params[] = {&p};
   return launch(kernel, dim3(static_cast<unsigned>(blocks)), dim3(threads), 0, stream, params, 1, 1,
-                waits(kernel, device, &known));
+                waits_for_previous(kernel, device, &known));
 }
 
 }  // namespace

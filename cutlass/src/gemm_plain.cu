@@ -1,4 +1,4 @@
-// gemm_plain.cu: one compilation unit for the product kernels that do not use CUTLASS.
+// gemm_plain.cu: the unit of the product kernels that do not use CUTLASS's collectives.
 #include "gemm_c64.cuh"
 #include "gemm_few.cuh"
 #include "gemm_int.cuh"

@@ -1,16 +1,17 @@
-// gemm_scaled_sm90.cuh: products for Hopper of operands that gpk_prepare made from float32 and complex64 ones:
-// float16 lines, each scaled by a power of two. They run at twice the rate of TF32 and have its significand.
+// gemm_scaled_sm90.cuh: products for Hopper of float32 and complex64 operands that gpk_prepare has converted to float16,
+// with a power of two as the scale of each line (row of A, column of B). float16 has TF32's significand and twice its
+// rate.
 //
-// The epilogue multiplies the accumulator by the scales of its lines, which is exact, before alpha, bias and
-// activation. Split kernels read two planes per operand (mainloop_split_sm90.cuh); their epilogue is the same.
+// The epilogue multiplies the accumulator by the scales of its row and column, which is exact. Then it applies alpha,
+// bias and activation. Split kernels read two planes per operand (mainloop_split_sm90.cuh) and have the same epilogue.
 #pragma once
 #include "gemm_sm90.cuh"
 #include "mainloop_split_sm90.cuh"
 
 namespace gpk {
 
-// The node of the epilogue's tree that combines the accumulator, the scales of its row and column, and the bias row.
-// Rough: see activate.
+// The node of the epilogue visitor tree that combines the accumulator, the scales of its row and column, and the bias
+// row. Rough: see apply_epilogue.
 template <bool Rough>
 struct ScaledBiasAct {
   template <class T>
@@ -30,14 +31,14 @@ struct ScaledBiasAct {
       Fragment x;
       CUTLASS_PRAGMA_UNROLL
       for (int i = 0; i < N; ++i) x[i] = acc[i] * scale_a[i] * scale_b[i];
-      return finish<float, Rough>(x, bias, args.alpha, args.act);
+      return apply_epilogue<float, Rough>(x, bias, args.alpha, args.act);
     }
   };
 };
 
-// The node of a squared modulus. A thread holds neighbouring columns of the accumulator, and TMA stores elements of
-// the declared type: the bits of c0^2 + c1^2 replace c0 and c1 as two 16-bit elements. So a 16-bit matrix of n
-// columns is the float32 matrix of n / 2.
+// The node of a squared modulus, c0^2 + c1^2 of neighbouring columns, which a thread holds. The epilogue stores a matrix
+// of n 16-bit columns. Two neighbouring 16-bit elements are the bits of one float32 result, so that in memory it is the
+// float32 matrix of n / 2 columns.
 struct AbsSquare {
   template <class T>
   struct Node {
@@ -98,7 +99,7 @@ struct GemmScaled90 {
       cutlass::epilogue::collective::EpilogueTileAuto, float, float, void, Row, 16 / sizeof(Element), Element, Row,
       16 / sizeof(Element), typename Schedule::Epilogue, Fusion>::CollectiveOp;
 
-  // As many stages as fit beside the epilogue's buffers; barriers and alignment need less than a KiB.
+  // As many stages as fit in addition to the epilogue's buffers. Barriers and alignment need less than 1 KiB.
   static constexpr int capacity = cutlass::gemm::collective::detail::sm90_smem_capacity_bytes;
   static constexpr int stages = (capacity - 1024 - static_cast<int>(sizeof(typename Epilogue::TensorStorage))) /
                                 ((M + N) * K * static_cast<int>(sizeof(fp16)));

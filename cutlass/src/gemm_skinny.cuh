@@ -1,10 +1,9 @@
-// gemm_skinny.cuh: products of a few rows with a large row-major matrix of float32, in TF32's precision. They are
-// bound by reading B, so B is loaded from memory straight into the registers that mma.sync reads, without a transpose
-// and without shared memory.
+// gemm_skinny.cuh: products of a few rows with a large row-major matrix of float32, in TF32's precision. Their time is
+// that of reading B. So B is loaded from global memory into the registers that mma.sync reads, without shared memory.
 //
-// A CTA computes up to 16 or 32 rows by 64 columns of D. Its warps process steps of 16 of k in turn, and add their
-// sums at the end in the order of the warps. Within a step the instruction's k and n are permuted so that every
-// thread loads vectors of 16 bytes: thread t of four has the k's 4t ... 4t+3.
+// A CTA computes 16 or 32 rows by 64 columns of D. Its warps process steps of 16 of k alternately. At the end the sums of
+// the warps are added in the order of the warps. Within a step the instruction's k and n are permuted so that a thread
+// loads vectors of 16 bytes: of four threads, thread t has 4t <= k < 4t + 4.
 #pragma once
 #include "gemm_epilogue.cuh"
 #include "guard.cuh"
@@ -15,7 +14,7 @@ namespace {
 
 constexpr int columns = 64, step = 16;
 
-struct Skinny {
+struct Params {
   int m, n, k;
   float const* a;
   int64_t lda, stride_a;
@@ -43,8 +42,8 @@ __device__ inline void multiply_add(float (&c)[4], uint32_t const (&a)[4], uint3
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// Loads four neighbours of a line, of which `present` exist.
-__device__ inline float4 load_some(float const* p, int present) {
+// Loads the first `present` of four neighbouring elements, at most four, and zeros for the others.
+__device__ inline float4 load_partial(float const* p, int present) {
   float4 v = {0, 0, 0, 0};
   if (present > 0) v.x = p[0];
   if (present > 1) v.y = p[1];
@@ -53,8 +52,8 @@ __device__ inline float4 load_some(float const* p, int present) {
   return v;
 }
 
-// A load without reuse: B is read once.
-__device__ inline float4 load_once(float const* p) {
+// A load that allocates no line of L1, because B is read once.
+__device__ inline float4 load_no_allocate(float const* p) {
   float4 v;
   asm volatile("ld.global.L1::no_allocate.L2::256B.v4.f32 {%0,%1,%2,%3}, [%4];"
                : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w)
@@ -62,15 +61,14 @@ __device__ inline float4 load_once(float const* p) {
   return v;
 }
 
-// A warp's loads for one step: rows of A (g and g + 8 of each block of 16) and rows of B (4t ... 4t+3, two vectors of
-// columns).
+// A thread's operands of one step: 4 of k of rows g and g + 8 of each block of 16 rows of A, and rows 4t ... 4t+3 of B,
+// each with two vectors of columns.
 template <int Blocks>
-struct Loaded {
+struct StepData {
   float4 a[2 * Blocks], b[4][2];
 };
 
-// A thread's read addresses: its first row of A and of B, both at its first k. Rows beyond m read the last row again,
-// and their results are not stored.
+// A thread's read positions in A and B. Rows beyond m read the last row; their results are not stored.
 template <int Blocks>
 struct Reader {
   float const* a;
@@ -78,7 +76,7 @@ struct Reader {
   int64_t lda, ldb;
   int rows[2 * Blocks];
 
-  __device__ Reader(Skinny const& p, int m0, int n0, int k0) : lda(p.lda), ldb(p.ldb) {
+  __device__ Reader(Params const& p, int m0, int n0, int k0) : lda(p.lda), ldb(p.ldb) {
     int const lane = threadIdx.x % 32, g = lane / 4, k = k0 + 4 * (lane % 4);
     a = p.a + blockIdx.z * p.stride_a + k;
     b = p.b + blockIdx.z * p.stride_b + k * p.ldb + n0 + 4 * g;
@@ -91,31 +89,31 @@ struct Reader {
     b += steps * step * ldb;
   }
 
-  // A step that is entirely inside B.
-  __device__ void load(Loaded<Blocks>& v) const {
+  // Loads a step that is entirely inside B.
+  __device__ void load(StepData<Blocks>& v) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      v.b[i][0] = load_once(b + i * ldb);
-      v.b[i][1] = load_once(b + i * ldb + 32);
+      v.b[i][0] = load_no_allocate(b + i * ldb);
+      v.b[i][1] = load_no_allocate(b + i * ldb + 32);
     }
 #pragma unroll
     for (int i = 0; i < 2 * Blocks; ++i) v.a[i] = *reinterpret_cast<float4 const*>(a + rows[i] * lda);
   }
 
-  // Any step: k and n are the elements left from this thread's position on.
-  __device__ void load_edge(Loaded<Blocks>& v, int k, int n) const {
+  // Loads any step. k and n are the numbers of elements from this thread's position to the end.
+  __device__ void load_edge(StepData<Blocks>& v, int k, int n) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      v.b[i][0] = load_some(b + i * ldb, i < k ? n : 0);
-      v.b[i][1] = load_some(b + i * ldb + 32, i < k ? n - 32 : 0);
+      v.b[i][0] = load_partial(b + i * ldb, i < k ? n : 0);
+      v.b[i][1] = load_partial(b + i * ldb + 32, i < k ? n - 32 : 0);
     }
 #pragma unroll
-    for (int i = 0; i < 2 * Blocks; ++i) v.a[i] = load_some(a + rows[i] * lda, k);
+    for (int i = 0; i < 2 * Blocks; ++i) v.a[i] = load_partial(a + rows[i] * lda, k);
   }
 };
 
 template <int Blocks>
-__device__ inline void multiply(float (&c)[Blocks][8][4], Loaded<Blocks> const& v) {
+__device__ inline void multiply(float (&c)[Blocks][8][4], StepData<Blocks> const& v) {
 #pragma unroll
   for (int s = 0; s < 2; ++s) {
     uint32_t a[Blocks][4];
@@ -135,10 +133,10 @@ __device__ inline void multiply(float (&c)[Blocks][8][4], Loaded<Blocks> const& 
   }
 }
 
-// Depth - 1 steps are in flight while one is multiplied.
+// Depth: steps in registers; Depth - 1 of them are being loaded while one is multiplied.
 template <int Blocks, int Warps, int Depth>
-__global__ void __launch_bounds__(32 * Warps, 1) skinny(__grid_constant__ Skinny const p) {
-  extern __shared__ float sums[];  // a plane of 16 * Blocks x columns per warp
+__global__ void __launch_bounds__(32 * Warps, 1) skinny(__grid_constant__ Params const p) {
+  extern __shared__ float sums[];  // [Warps][16 * Blocks][columns]
   begin();
   if (!runs(p.guard, reinterpret_cast<uint32_t*>(sums))) return;
   int const lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -147,25 +145,25 @@ __global__ void __launch_bounds__(32 * Warps, 1) skinny(__grid_constant__ Skinny
 
   float c[Blocks][8][4] = {};
   Reader<Blocks> reader(p, m0, n0, warp * step);
-  int const whole = n0 + columns <= p.n ? p.k / step : 0;  // steps that need no bounds checks
+  int const full_steps = n0 + columns <= p.n ? p.k / step : 0;  // steps without bounds checks
   int at = warp;
-  if (at < whole) {
-    Loaded<Blocks> ring[Depth];
+  if (at < full_steps) {
+    StepData<Blocks> ring[Depth];
 #pragma unroll
     for (int i = 0; i < Depth - 1; ++i) {
-      if (at + i * Warps < whole) reader.load(ring[i]), reader.advance(Warps);
+      if (at + i * Warps < full_steps) reader.load(ring[i]), reader.advance(Warps);
     }
-    while (at < whole) {
+    while (at < full_steps) {
 #pragma unroll
       for (int i = 0; i < Depth; ++i, at += Warps) {
-        if (at >= whole) break;
-        if (at + (Depth - 1) * Warps < whole) reader.load(ring[(i + Depth - 1) % Depth]), reader.advance(Warps);
+        if (at >= full_steps) break;
+        if (at + (Depth - 1) * Warps < full_steps) reader.load(ring[(i + Depth - 1) % Depth]), reader.advance(Warps);
         multiply(c, ring[i]);
       }
     }
   }
   for (; at * step < p.k; at += Warps, reader.advance(Warps)) {
-    Loaded<Blocks> v;
+    StepData<Blocks> v;
     reader.load_edge(v, p.k - at * step - 4 * (lane % 4), p.n - n0 - 4 * (lane / 4));
     multiply(c, v);
   }
@@ -190,27 +188,27 @@ __global__ void __launch_bounds__(32 * Warps, 1) skinny(__grid_constant__ Skinny
     cutlass::Array<float, 1> x, bias;
     x[0] = sum;
     bias[0] = p.bias != nullptr ? p.bias[column] : 0.f;
-    d[row * p.ldd + column] = finish<float, true>(x, bias, p.alpha, p.act)[0];
+    d[row * p.ldd + column] = apply_epilogue<float, true>(x, bias, p.alpha, p.act)[0];
   }
 }
 
 template <int Blocks, int Warps, int Depth>
 int run(Problem const& p) {
   static uint64_t allowed = 0, known = 0;
-  constexpr int shared = Warps * 16 * Blocks * columns * static_cast<int>(sizeof(float)), most = 65535;
+  constexpr int shared = Warps * 16 * Blocks * columns * static_cast<int>(sizeof(float)), max_layers = 65535;
   void const* const kernel = reinterpret_cast<void const*>(skinny<Blocks, Warps, Depth>);
   if (int const e = allow_shared(kernel, shared, p.device, &allowed)) return e;
-  int const down = (p.m - 1) / (16 * Blocks) + 1;
-  if (down > most) return GPK_ERR_ARGUMENT;
-  for (int done = 0; done < p.batch; done += most) {
-    int const batch = p.batch - done < most ? p.batch - done : most;
-    Skinny q = {p.m, p.n, p.k, static_cast<float const*>(p.a) + done * p.stride_a, p.lda, p.stride_a,
+  int const blocks_m = (p.m - 1) / (16 * Blocks) + 1;
+  if (blocks_m > max_layers) return GPK_ERR_ARGUMENT;
+  for (int done = 0; done < p.batch; done += max_layers) {
+    int const batch = p.batch - done < max_layers ? p.batch - done : max_layers;
+    Params q = {p.m, p.n, p.k, static_cast<float const*>(p.a) + done * p.stride_a, p.lda, p.stride_a,
                 static_cast<float const*>(p.b) + done * p.stride_b, p.ldb, p.stride_b,
                 static_cast<float*>(p.d) + done * p.stride_d, p.ldd, p.stride_d, static_cast<float const*>(p.bias),
                 static_cast<float>(p.alpha_re), Activation(p.act, p.bias != nullptr), p.guard};
     void* params[] = {&q};
-    dim3 const grid((p.n - 1) / columns + 1, down, batch);
-    if (int const e = launch(kernel, grid, 32 * Warps, shared, p.stream, params, 1, 1, waits(kernel, p.device, &known)))
+    dim3 const grid((p.n - 1) / columns + 1, blocks_m, batch);
+    if (int const e = launch(kernel, grid, 32 * Warps, shared, p.stream, params, 1, 1, waits_for_previous(kernel, p.device, &known)))
       return e;
   }
   return GPK_OK;

@@ -1,10 +1,10 @@
-// gemm_sm80.cuh: products by CUTLASS 2.x: multistage cp.async pipelines over mma.sync (sm_80 and up), DMMA (float64,
-// complex128) and plain FMAs.
+// gemm_sm80.cuh: products by CUTLASS 2.x: multistage cp.async pipelines with mma.sync (sm_80 and later), DMMA (float64,
+// complex128) or FMA.
 //
-// A vector is either loaded completely or not at all. A vector that crosses the end of m or n only affects elements
-// that are not stored, so padded pitches suffice. A vector that crosses the end of k would add whatever memory holds
-// there, so k has to be a multiple of the vector length (Traits::multiple_k) if an operand has k contiguous. D is
-// stored element by element: any n, any pitch.
+// The kernels load complete vectors. A vector that crosses the end of m or n affects only elements that are not stored.
+// So a padded pitch is enough. A vector that crosses the end of k would contribute to results. So k has to be a multiple
+// of the vector length (Traits::multiple_k) if an operand has k contiguous. D is stored element by element: n and the
+// pitch are arbitrary.
 #pragma once
 #include "guard.cuh"
 
@@ -24,7 +24,7 @@ using fp16 = cutlass::half_t;
 using c64 = cutlass::complex<float>;
 using c128 = cutlass::complex<double>;
 
-// The output functor for float32 accumulators. The bias row is passed as the source operand, with a pitch of 0.
+// The output functor for float32 accumulators. The bias row is the source operand C, with a pitch of 0.
 template <class Out>
 class BiasActOutput {
  public:
@@ -61,13 +61,13 @@ class BiasActOutput {
   CUTLASS_DEVICE FragmentOutput result(FragmentAccumulator const& acc, float bias) const {
     FragmentAccumulator row;
     row[0] = bias;
-    return cutlass::NumericArrayConverter<Out, float, 1>{}(finish<Out>(acc, row, params_.alpha, params_.act));
+    return cutlass::NumericArrayConverter<Out, float, 1>{}(apply_epilogue<Out>(acc, row, params_.alpha, params_.act));
   }
 
   Params params_;
 };
 
-// The output functor for all other accumulators: alpha alone.
+// The output functor for other accumulators. It applies alpha only.
 template <class T>
 struct AlphaOutput : cutlass::epilogue::thread::LinearCombination<T, 1, T, T,
                                                                  cutlass::epilogue::thread::ScaleType::OnlyAlphaScaling> {
@@ -91,8 +91,7 @@ struct AlphaOutput : cutlass::epilogue::thread::LinearCombination<T, 1, T, T,
   }
 };
 
-// The properties of a multiplication: element and accumulator types, instruction, elements per load and output
-// functor.
+// The properties of a kernel family: element and accumulator types, instruction, elements per load and output functor.
 template <class In_, class Acc_, class Class_, class Arch_, class Instruction_, class Operator_, int Align_,
           template <class> class Output_>
 struct Math {
@@ -128,7 +127,7 @@ using c128 = Math<gpk::c128, gpk::c128, TensorOp, Sm80, GemmShape<8, 8, 4>, FmaC
 using c128_sm90 = Math<gpk::c128, gpk::c128, TensorOp, Sm90, GemmShape<16, 8, 4>, FmaComplex, 1, AlphaOutput>;
 }  // namespace math
 
-// A CUTLASS 2.x kernel behind a guard.
+// A CUTLASS 2.x kernel with a guard.
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kThreadCount)
     guarded80(__grid_constant__ typename Kernel::Params const params, __grid_constant__ Guard const guard) {
@@ -161,7 +160,7 @@ struct Gemm80 {
     void const* const kernel = reinterpret_cast<void const*>(guarded80<Kernel>);
     if (int const e = allow_shared(kernel, shared, p.device, &allowed)) return e;
 
-    // A grid has at most 65535 layers.
+    // A grid has at most 65535 blocks along z.
     constexpr int most = 65535;
     for (int done = 0; done < p.batch; done += most) {
       int const batch = p.batch - done < most ? p.batch - done : most;
@@ -174,7 +173,7 @@ struct Gemm80 {
       if (grid.y > most) return GPK_ERR_ARGUMENT;
       Guard guard = p.guard;
       void* pointers[] = {&params, &guard};
-      bool const early = waits(kernel, p.device, &known);
+      bool const early = waits_for_previous(kernel, p.device, &known);
       if (int const e = launch(kernel, grid, Kernel::kThreadCount, shared, p.stream, pointers, 1, 1, early)) return e;
     }
     return GPK_OK;

@@ -1,19 +1,19 @@
-// gemm_sm90.cuh: products for Hopper by CUTLASS 3.x: wgmma fed by TMA, warp specialised, with the matching TMA
-// epilogue (any other serialises wgmma).
+// gemm_sm90.cuh: products for Hopper by CUTLASS 3.x: warp-specialized kernels that load by TMA and multiply by wgmma,
+// with the TMA epilogue. With other epilogues the compiler serializes wgmma.
 //
-// TMA reads zeros outside an operand, so m, n and k are arbitrary: only addresses, pitches and batch strides have to
-// be multiples of 16 bytes. It stores in units of 16 bytes: if n ends inside one, the rest of that unit, which lies
-// in D's pitch, is overwritten.
+// TMA reads zeros outside an operand, so that m, n and k are arbitrary. Addresses, pitches and batch strides have to be
+// multiples of 16 bytes. TMA stores in units of 16 bytes. If n ends inside a unit, the rest of the unit, which is in D's
+// padding, is overwritten.
 #pragma once
 #include <limits.h>
 
 #include "guard.cuh"
 
-// Kernels wait for the previous one and let the next one start.
+// CUTLASS's kernels execute griddepcontrol.wait and griddepcontrol.launch_dependents.
 #define CUTLASS_ENABLE_GDC_FOR_SM90 1
 
-// Replaces the driver call by which CUTLASS encodes a descriptor: CUTLASS would look up the driver's entry point in
-// every call, and print an error.
+// Replaces the driver call by which CUTLASS encodes a TMA descriptor. CUTLASS would look up the driver's entry point in
+// every call, and would print an error.
 #define CUTLASS_ENABLE_DIRECT_CUDA_DRIVER_CALL 1
 #define cuTensorMapEncodeTiled gpk::encode_tiled
 #include "cutlass/cuda_host_adapter.hpp"
@@ -34,8 +34,8 @@ using Col = cutlass::layout::ColumnMajor;
 using bf16 = cutlass::bfloat16_t;
 using fp16 = cutlass::half_t;
 
-// The node of the epilogue's tree that combines the accumulator and the bias row, for results of type Out.
-template <class Out, EpilogueKind W = EpilogueKind::any>
+// The node of the epilogue visitor tree (EVT) that combines the accumulator and the bias row, for results of type Out.
+template <class Out, EpilogueKind Kind = EpilogueKind::any>
 struct BiasAct {
   template <class T>
   struct Node {
@@ -51,23 +51,23 @@ struct BiasAct {
 
     CUTLASS_DEVICE auto operator()(Fragment const& acc, Fragment const& bias,
                                    typename Node<float>::Arguments const& args) const {
-      if constexpr (W == EpilogueKind::steps && sizeof(Out) == 2) {
+      if constexpr (Kind == EpilogueKind::steps && sizeof(Out) == 2) {
         return steps_in_pairs<Out>(acc, bias, args.alpha, args.act);
       } else {
-        return finish<Out, true, W>(acc, bias, args.alpha, args.act);
+        return apply_epilogue<Out, true, Kind>(acc, bias, args.alpha, args.act);
       }
     }
   };
 };
 
-// Schedules. ctas: CTAs per multiprocessor; grid: one tile per CTA; by_way: whether the epilogue is a StoreByKind;
-// Tiles: CUTLASS's tag for another tile order.
+// Schedules. Tiles: CUTLASS's tag of the tile scheduler; void for the default one. ctas: CTAs per multiprocessor. grid:
+// one tile per CTA; otherwise CTAs are persistent. by_kind: whether the epilogue may be a StoreByKind.
 struct cooperative {
   using Tiles = void;
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecializedCooperative;
   using Epilogue = cutlass::epilogue::TmaWarpSpecializedCooperative;
   static constexpr int ctas = 1;
-  static constexpr bool grid = false, swap = false, by_way = true;
+  static constexpr bool grid = false, swap = false, by_kind = true;
 };
 
 struct pingpong {
@@ -75,7 +75,7 @@ struct pingpong {
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecializedPingpong;
   using Epilogue = cutlass::epilogue::TmaWarpSpecialized;
   static constexpr int ctas = 1;
-  static constexpr bool grid = false, swap = false, by_way = true;
+  static constexpr bool grid = false, swap = false, by_kind = true;
 };
 
 template <int Ctas>
@@ -84,17 +84,17 @@ struct single {
   using Mainloop = cutlass::gemm::KernelTmaWarpSpecialized;
   using Epilogue = cutlass::epilogue::TmaWarpSpecialized;
   static constexpr int ctas = Ctas;
-  static constexpr bool grid = true, swap = false, by_way = true;
+  static constexpr bool grid = true, swap = false, by_kind = true;
 };
 
-// Computes the transposed product, D^T = B^T A^T. The few rows of A are then the narrow side of the instruction, and
-// B may be fed from registers, so that TF32 can read it with n contiguous.
+// Computes the transposed product, D^T = B^T A^T. A's few rows then are the n of the instruction. B is its left operand,
+// which may be in registers, so that a TF32 product can read a B with n contiguous.
 template <class Schedule>
 struct swapped : Schedule {
   static constexpr bool swap = true;
 };
 
-// The stride type of an operand has a constant 1 in its contiguous mode.
+// The strides of an operand. Stride has the constant 1 in the operand's contiguous mode.
 template <class Stride>
 Stride stride(int64_t ld, int64_t batch) {
   if constexpr (cute::is_static_v<cute::tuple_element_t<1, Stride>>) {
@@ -104,23 +104,23 @@ Stride stride(int64_t ld, int64_t batch) {
   }
 }
 
-// Swizzling the order of the tiles by 8 makes better use of L2 (3 % at 8192). But the scheduler rounds the tiles of
-// both sides up to a multiple of it and computes them all: this must not cost another wave, nor more than a 32nd of
-// the tiles.
+// The scheduler's max_swizzle_size. Tiles swizzled by 8 use L2 better (3 % at order 8192). But the scheduler rounds the
+// numbers of tiles along m and n up to multiples of the swizzle and computes them all. This must not add a wave, and not
+// more than a 32nd of the tiles.
 template <class Kernel>
 int swizzle(int64_t m, int64_t n, int64_t batch, int sms) {
   constexpr int cluster_m = cute::size<0>(typename Kernel::ClusterShape{});
   constexpr int cluster_n = cute::size<1>(typename Kernel::ClusterShape{});
-  constexpr int over_m = cute::size<0>(typename Kernel::TileShape{}) * cluster_m;
-  constexpr int over_n = cute::size<1>(typename Kernel::TileShape{}) * cluster_n;
-  m = ((m - 1) / over_m + 1) * cluster_m;
-  n = ((n - 1) / over_n + 1) * cluster_n;
-  int64_t const least = m * n * batch;
+  constexpr int cluster_rows = cute::size<0>(typename Kernel::TileShape{}) * cluster_m;
+  constexpr int cluster_columns = cute::size<1>(typename Kernel::TileShape{}) * cluster_n;
+  m = ((m - 1) / cluster_rows + 1) * cluster_m;
+  n = ((n - 1) / cluster_columns + 1) * cluster_n;
+  int64_t const tiles_needed = m * n * batch;
   auto const up = [](int64_t x, int64_t to) { return (x + to - 1) / to * to; };
   for (int max = 8; max > 1; max /= 2) {
     int const size = 1 << cutlass::gemm::kernel::detail::PersistentTileSchedulerSm90Params::get_log_swizzle_size(m, n, max);
     int64_t const tiles = up(m, size * cluster_m) * up(n, size * cluster_n) * batch;
-    if ((tiles - 1) / sms == (least - 1) / sms && tiles - least <= least / 32) return max;
+    if ((tiles - 1) / sms == (tiles_needed - 1) / sms && tiles - tiles_needed <= tiles_needed / 32) return max;
   }
   return 1;
 }
@@ -130,11 +130,11 @@ int swizzle(Problem const& p, int sms) {
   return swizzle<Kernel>(p.m, p.n, p.batch, sms);
 }
 
-// Prefetches the operands of the CTA's first tile into L2 before the previous kernel has ended. A prefetch has no
-// side effects, and the previous kernel's writes go through L2 as well. It pays off only if k is short: later tiles
-// of k are loaded while earlier ones are multiplied.
+// Prefetches the operands of the CTA's first tile into L2 before the previous kernel has ended. This is safe: the
+// previous kernel's writes go through L2 as well. It pays off only for a short k, because later tiles of k are loaded
+// while earlier ones are multiplied.
 template <class Kernel>
-CUTLASS_DEVICE void fetch_ahead(typename Kernel::Params const& params) {
+CUTLASS_DEVICE void prefetch_first_tile(typename Kernel::Params const& params) {
   using namespace cute;
   constexpr int most = 4;  // tiles of k
   if (size<2>(params.problem_shape) > most * size<2>(typename Kernel::TileShape{})) return;
@@ -157,20 +157,20 @@ CUTLASS_DEVICE void fetch_ahead(typename Kernel::Params const& params) {
   }
 }
 
-// The same as guarded, with fetch_ahead first, in an idle warp.
+// A CUTLASS 3.x kernel with a guard, as `guarded`, preceded by prefetch_first_tile in an idle warp.
 template <class Kernel, int Ctas>
 __global__ void __launch_bounds__(Kernel::MaxThreadsPerBlock, Ctas)
     multiply(__grid_constant__ typename Kernel::Params const params, __grid_constant__ Guard const guard) {
   extern __shared__ char shared[];
   if constexpr (cute::is_void_v<typename Kernel::TileSchedulerTag>) {
-    if (guard.when == GPK_GUARD_NONE && threadIdx.x == 96) fetch_ahead<Kernel>(params);
+    if (guard.when == GPK_GUARD_NONE && threadIdx.x == 96) prefetch_first_tile<Kernel>(params);
   }
   if (!runs(guard, reinterpret_cast<uint32_t*>(shared))) return;
   Kernel()(params, shared);
 }
 
-// In is the type of A and B. Operands of type float are multiplied as TF32: TMA rounds them to nearest as it loads
-// them. Tile and cluster are those of D.
+// In: the type of A and B. TMA rounds float operands to the nearest TF32 number as it loads them. M, N, ClusterM and
+// ClusterN: the tile and the cluster of D.
 template <class In, class Out, class MajorA, class MajorB, int M, int N, int K, int ClusterM, int ClusterN,
           class Schedule>
 struct Gemm90 {
@@ -188,26 +188,26 @@ struct Gemm90 {
 
   using Bias = cute::conditional_t<swap, cutlass::epilogue::fusion::Sm90ColBroadcast<0, Tile, Out, float>,
                                    cutlass::epilogue::fusion::Sm90RowBroadcast<0, Tile, Out, float>>;
-  template <EpilogueKind W>
+  template <EpilogueKind Kind>
   using Fusion = cutlass::epilogue::fusion::Sm90EVT<
-      cutlass::epilogue::fusion::Sm90Compute<BiasAct<Out, W>::template Node, Out, float, round>,
-      cutlass::epilogue::fusion::Sm90AccFetch, BiasOf<W, Bias>>;
+      cutlass::epilogue::fusion::Sm90Compute<BiasAct<Out, Kind>::template Node, Out, float, round>,
+      cutlass::epilogue::fusion::Sm90AccFetch, BiasOf<Kind, Bias>>;
 
-  template <EpilogueKind W>
+  template <EpilogueKind Kind>
   using Store = typename cutlass::epilogue::collective::CollectiveBuilder<
       cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,
       cutlass::epilogue::collective::EpilogueTileAuto, float, float, void, Result, align_out, Out, Result, align_out,
-      typename Schedule::Epilogue, Fusion<W>>::CollectiveOp;
+      typename Schedule::Epilogue, Fusion<Kind>>::CollectiveOp;
 
-  // A plain product and a linear layer, x w or x w^T, have A row-major. For other layouts four epilogues per kernel
-  // would only cost compile time.
-  static constexpr bool by_way = Schedule::by_way && row_a && sizeof(Out) == sizeof(In);
-  using Epilogue = typename EpilogueOf<Store, by_way>::type;
+  // Linear layers, x w and x w^T, have a row-major A. For other layouts four epilogues per kernel would only add compile
+  // time.
+  static constexpr bool by_kind = Schedule::by_kind && row_a && sizeof(Out) == sizeof(In);
+  using Epilogue = typename EpilogueOf<Store, by_kind>::type;
 
-  // Shared memory that is not available to the stages: the epilogue's, and that of the multiprocessor's other CTAs
-  // with what the system reserves for each.
-  static constexpr int all = 228 << 10;
-  static constexpr int carveout = static_cast<int>(sizeof(typename Epilogue::SharedStorage)) + all - all / Schedule::ctas;
+  // Shared memory that the stages cannot have: the epilogue's, and that of the multiprocessor's other CTAs, each with
+  // the part that the system reserves.
+  static constexpr int smem_per_sm = 228 << 10;
+  static constexpr int carveout = static_cast<int>(sizeof(typename Epilogue::SharedStorage)) + smem_per_sm - smem_per_sm / Schedule::ctas;
 
   using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
       cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, In, Left, align_in, In, Right, align_in, float, Tile,
@@ -219,7 +219,7 @@ struct Gemm90 {
   static constexpr Traits traits = {sizeof(In), sizeof(In), sizeof(Out), row_a, row_b, 16, 16, 16, 1, true, true};
 
   static int run(Problem const& p) {
-    // One tile per CTA: a grid has at most 65535 tiles along n, and as many members of the batch.
+    // With one tile per CTA, a launch has at most 65535 tiles along n and 65535 members of the batch.
     constexpr bool grid = Schedule::grid;
     constexpr int most = grid ? 65535 : INT_MAX;
     if (grid && ((swap ? p.m : p.n) - 1) / cute::get<1>(Tile{}) + cluster_n > most) return GPK_ERR_ARGUMENT;
@@ -231,7 +231,7 @@ struct Gemm90 {
     return GPK_OK;
   }
 
-  // Members first ... first + batch - 1.
+  // Launches the kernel for the members first ... first + batch - 1.
   static int start(Problem const& p, int first, int batch) {
     static uint64_t allowed = 0;
     constexpr int shared = Kernel::SharedStorageSize;
@@ -250,7 +250,7 @@ struct Gemm90 {
     args.mainloop.dB = stride<typename Kernel::StrideB>(swap ? p.lda : p.ldb, swap ? p.stride_a : p.stride_b);
     Activation const act(p.act, p.bias != nullptr);
     args.epilogue.thread = {{}, {static_cast<Out const*>(p.bias)}, {static_cast<float>(p.alpha_re), act}};
-    if constexpr (by_way) args.epilogue.way = act.way();
+    if constexpr (by_kind) args.epilogue.kind = act.kind();
     args.epilogue.ptr_D = static_cast<Out*>(p.d) + first * p.stride_d;
     args.epilogue.dD = stride<typename Kernel::StrideD>(p.ldd, p.stride_d);
     args.hw_info.device_id = p.device;

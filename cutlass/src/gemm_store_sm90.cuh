@@ -1,6 +1,6 @@
-// gemm_store_sm90.cuh: CUTLASS's TMA epilogue with its kind chosen once per tile. An epilogue is unrolled over all
-// elements of a thread. If each of its fragments contained every activation, the thread would jump over most of the
-// instructions that the cache loads.
+// gemm_store_sm90.cuh: CUTLASS's TMA epilogue with its kind chosen once per tile. The epilogue is unrolled over all
+// elements of a thread. If the code for each fragment contained every activation, most of the fetched instructions would
+// be skipped.
 #pragma once
 #include "cute/tensor.hpp"
 #include "cutlass/epilogue/fusion/sm90_callbacks_tma_warpspecialized.hpp"
@@ -8,8 +8,8 @@
 
 namespace gpk {
 
-// The sum of two elements of D, and their maximum, which propagates NaN. The sum rounded once equals the sum rounded
-// to float32 first, because float32 has more than twice the significand plus two bits.
+// The sums of two pairs of elements of D, and their maxima, which propagate NaN. Rounding to float32 first would give the
+// same sums, because float32's significand has at least twice as many bits as D's plus two.
 CUTLASS_DEVICE uint32_t add2(cutlass::bfloat16_t, uint32_t x, uint32_t y) {
   uint32_t r;
   asm("add.rn.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(x), "r"(y));
@@ -34,8 +34,8 @@ CUTLASS_DEVICE uint32_t max2(cutlass::half_t, uint32_t x, uint32_t y) {
   return r;
 }
 
-// The steps of a chain for 16-bit results, two at a time where no float32 is needed. The bits are those of finish for
-// this kind.
+// EpilogueKind::steps for 16-bit results. Sums and maxima of two elements take one instruction. The bits are those of
+// apply_epilogue.
 template <class Out, int N>
 CUTLASS_DEVICE cutlass::Array<Out, N> steps_in_pairs(cutlass::Array<float, N> const& sum, cutlass::Array<float, N> const& bias,
                                                      float alpha, Activation const& act) {
@@ -73,7 +73,7 @@ CUTLASS_DEVICE cutlass::Array<Out, N> steps_in_pairs(cutlass::Array<float, N> co
   return y;
 }
 
-// A missing bias: zeros, without a load.
+// The node for a missing bias: zeros, without a load.
 template <class Bias>
 struct NoBias : Bias {
   using Bias::Bias;
@@ -93,26 +93,26 @@ struct NoBias : Bias {
   }
 };
 
-template <EpilogueKind W, class Bias>
-using BiasOf = cute::conditional_t<W == EpilogueKind::bare, NoBias<Bias>, Bias>;
+template <EpilogueKind Kind, class Bias>
+using BiasOf = cute::conditional_t<Kind == EpilogueKind::alpha_only, NoBias<Bias>, Bias>;
 
-// Store<W> are CUTLASS's epilogues for each kind W. Parameters and shared memory are the same for all kinds.
+// Store<Kind> is CUTLASS's epilogue for a kind. Parameters and shared memory are the same for all kinds.
 template <template <EpilogueKind> class Store>
-struct StoreByKind : Store<EpilogueKind::bare> {
-  using Base = Store<EpilogueKind::bare>;
+struct StoreByKind : Store<EpilogueKind::alpha_only> {
+  using Base = Store<EpilogueKind::alpha_only>;
   using TensorStorage = typename Base::TensorStorage;
 
   struct Arguments : Base::Arguments {
-    EpilogueKind way = EpilogueKind::bare;
+    EpilogueKind kind = EpilogueKind::alpha_only;
   };
 
   struct Params : Base::Params {
-    EpilogueKind way;
+    EpilogueKind kind;
   };
 
   template <class Shape>
   static constexpr Params to_underlying_arguments(Shape const& shape, Arguments const& args, void* workspace) {
-    return {Base::to_underlying_arguments(shape, args, workspace), args.way};
+    return {Base::to_underlying_arguments(shape, args, workspace), args.kind};
   }
 
   CUTLASS_DEVICE StoreByKind(Params const& params, TensorStorage& shared) : Base(params, shared), params_(params) {}
@@ -122,19 +122,19 @@ struct StoreByKind : Store<EpilogueKind::bare> {
                             typename Base::StorePipeline pipe, typename Base::StorePipelineState state, Shape shape,
                             Tile tile, Coord coord, Sums const& sums, Mma mma, int thread, TensorStorage& shared,
                             int subtile = -1) {
-    auto const by = [&](auto way) CUTLASS_LAMBDA_FUNC_INLINE {
-      using Other = Store<decltype(way)::value>;
-      static_assert(sizeof(typename Other::Params) == sizeof(typename Base::Params) &&
-                    sizeof(typename Other::TensorStorage) == sizeof(TensorStorage));
-      auto& storage = reinterpret_cast<typename Other::TensorStorage&>(shared);
-      Other other(reinterpret_cast<typename Other::Params const&>(static_cast<typename Base::Params const&>(params_)), storage);
-      return other.store(load, load_state, pipe, state, shape, tile, coord, sums, mma, thread, storage, subtile);
+    auto const store_by = [&](auto kind) CUTLASS_LAMBDA_FUNC_INLINE {
+      using Chosen = Store<decltype(kind)::value>;
+      static_assert(sizeof(typename Chosen::Params) == sizeof(typename Base::Params) &&
+                    sizeof(typename Chosen::TensorStorage) == sizeof(TensorStorage));
+      auto& storage = reinterpret_cast<typename Chosen::TensorStorage&>(shared);
+      Chosen chosen(reinterpret_cast<typename Chosen::Params const&>(static_cast<typename Base::Params const&>(params_)), storage);
+      return chosen.store(load, load_state, pipe, state, shape, tile, coord, sums, mma, thread, storage, subtile);
     };
-    switch (params_.way) {
-      case EpilogueKind::bare: return by(cute::integral_constant<EpilogueKind, EpilogueKind::bare>{});
-      case EpilogueKind::brief: return by(cute::integral_constant<EpilogueKind, EpilogueKind::brief>{});
-      case EpilogueKind::normal: return by(cute::integral_constant<EpilogueKind, EpilogueKind::normal>{});
-      default: return by(cute::integral_constant<EpilogueKind, EpilogueKind::steps>{});
+    switch (params_.kind) {
+      case EpilogueKind::alpha_only: return store_by(cute::integral_constant<EpilogueKind, EpilogueKind::alpha_only>{});
+      case EpilogueKind::clip_or_sigmoid: return store_by(cute::integral_constant<EpilogueKind, EpilogueKind::clip_or_sigmoid>{});
+      case EpilogueKind::normal: return store_by(cute::integral_constant<EpilogueKind, EpilogueKind::normal>{});
+      default: return store_by(cute::integral_constant<EpilogueKind, EpilogueKind::steps>{});
     }
   }
 

@@ -1,14 +1,14 @@
-// gemm_streamk_sm90.cuh: products of gemm_sm90.cuh whose CTAs share the tiles that do not fill a whole wave: each
-// gets an equal part of the tiles' k (stream-K, Osama et al., arXiv 2301.03598). The parts of a tile are added in
-// their order, through the workspace, by the CTA that computes its last part.
+// gemm_streamk_sm90.cuh: products of gemm_sm90.cuh by stream-K (Osama et al., arXiv 2301.03598): the tiles of a partial
+// wave are distributed over all CTAs, each with an equal part of the tiles' k. The CTA with the last part of a tile adds
+// the parts in their order, from the workspace.
 #pragma once
 #include "gemm_sm90.cuh"
 
 namespace gpk {
 
-struct StreamK {};  // names the scheduler
+struct StreamK {};  // the tag of the tile scheduler
 
-// CUTLASS's scheduler, whose own is_last_tile does not compile.
+// CUTLASS's scheduler. Its own is_last_tile does not compile.
 template <class Tile, class Cluster>
 struct StreamKTiles : cutlass::gemm::kernel::detail::PersistentTileSchedulerSm90StreamK<Tile, Cluster> {
   using Base = cutlass::gemm::kernel::detail::PersistentTileSchedulerSm90StreamK<Tile, Cluster>;
@@ -33,7 +33,7 @@ struct TileSchedulerSelector<gpk::StreamK, arch::Sm90, Tile, Cluster, Stages> {
 
 namespace gpk {
 
-// The locks count the parts of a tile that have already been added.
+// A lock counts the parts of a tile that have been added.
 static __global__ void clear_locks(uint32_t* locks, int n) {
   begin();
   for (int i = threadIdx.x; i < n; i += blockDim.x) locks[i] = 0;

@@ -1,12 +1,13 @@
-// gemm_tf32_sm90.cuh: TF32 products whose row-major B is loaded into registers, as the left operand of the transposed
-// product, with lines of 128 bytes in shared memory. CUTLASS's builder makes lines of 32 bytes, which warps read
-// without bank conflicts; but TMA copies line by line, and with such short lines it is slower than memory.
+// gemm_tf32_sm90.cuh: TF32 products with a row-major B. B is the left operand of the transposed product, which warps load
+// from shared memory into registers. CUTLASS's builder chooses lines of 32 bytes in shared memory, which warps read
+// without bank conflicts. But TMA copies line by line, and for lines of 32 bytes its rate is below that of memory. So
+// these kernels have lines of 128 bytes.
 #pragma once
 #include "gemm_sm90.cuh"
 
 namespace gpk {
 
-// A schedule's main loop with lines of 128 bytes.
+// The tag of a main loop schedule with lines of 128 bytes.
 template <class Mainloop>
 struct WideLines {};
 
@@ -15,7 +16,7 @@ struct wide : Schedule {
   using Mainloop = WideLines<typename Schedule::Mainloop>;
 };
 
-// The collective of the same name, with other lines for its left operand.
+// The same collective, with lines of 128 bytes for its left operand.
 template <class Collective>
 struct Widened;
 

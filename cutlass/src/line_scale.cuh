@@ -1,5 +1,5 @@
-// line_scale.cuh: the float16 scaling of a line, a row of A or a column of B, as a function of its largest magnitude;
-// see gpk_prepare.
+// line_scale.cuh: the power of two that scales a line (a row of A or a column of B) to float16's range, as a function of
+// the line's largest magnitude; see gpk_prepare.
 #pragma once
 #include <stdint.h>
 
@@ -9,9 +9,11 @@ constexpr uint32_t unfit = 1u << 30;      // the guard word of lines that float1
 constexpr uint32_t smallest = 67u << 23;  // the bits of 2^-60
 constexpr uint32_t largest = 187u << 23;  // the bits of 2^60
 
+// The scale of a line whose largest magnitude has the bits `max`. With e = floor(log2 max), factor is 2^(14-e). It is 1 if
+// the line is zero or does not fit.
 struct Scale {
   float factor, inverse;
-  float small;  // elements below this count as small
+  float small;  // elements below this lose bits in float16: 2^-10 max
   bool fits, zero;
 
   __device__ explicit Scale(uint32_t max) {
@@ -25,7 +27,7 @@ struct Scale {
   }
 };
 
-// Adds 1 to count where |x| < small.
+// Increments count if |x| < small.
 __device__ inline void count_small(uint32_t& count, float x, float small) {
   asm("{\n\t.reg .pred p;\n\tsetp.lt.f32 p, %1, %2;\n\t@p add.u32 %0, %0, 1;\n\t}"
       : "+r"(count)

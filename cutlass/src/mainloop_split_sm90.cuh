@@ -3,29 +3,27 @@
 //
 //  sum high high + 2^-11 sum (high low + low high)
 //
-// For each step of k the tiles of the low planes and then those of the high planes pass through shared memory once,
-// for all three products that use them. The cross products come first, so that the slots of the low tiles are
+// For each step of k the producer loads the tiles of the low planes and then those of the high planes, each once for all
+// three products. In a wide tile the consumers compute the cross products first, so that the stage of the low tiles is
 // released early.
 //
-// The tensor cores truncate when they add to an accumulator, a bias that grows with k. So an accumulator of high
-// products is cleared every step or two, and added to the result with rounding to nearest. Two variants hold this in
-// registers:
+// The tensor cores truncate when they add to an accumulator. This is a bias that grows with k. So an accumulator of high
+// products is added to the result, with rounding to nearest, and cleared after one or two steps. There are two variants,
+// by the tile's columns, because all accumulators have to fit in registers:
 //
-//  to 128 columns    results, high and cross products: three accumulators. The
-//                    cross products weigh 2^-11 of the rest and accumulate over 4096
-//                    of k; high products are added while cross products run.
-//  beyond            results and one more accumulator of 128 columns, used in turn for
-//                    the cross and the high products of each half. One
-//                    warpgroup adds while the other's products run.
+//  up to 128     Three accumulators: results, high products and cross products. The factor of cross products is 2^-11, so
+//                that they are summed over 4096 of k. High products are added to the results while cross products run.
+//  above 128     The results, and one partial accumulator of 128 columns for the cross products and then the high
+//                products of each half. One warpgroup adds while the other's products run.
 //
-// The wide tile is faster at large sizes: there the limit is power, and it moves the least data.
+// The wide tile is faster for large products. Their limit is the power consumption, and the wide tile moves the least data.
 #pragma once
 #include "gemm_sm90.cuh"
 
 namespace gpk {
 
-// Plain is the main loop that CUTLASS builds for one plane: its tiles, layouts and ring of shared memory are used for
-// both planes in turn.
+// Plain is CUTLASS's main loop for one plane. Its tiles, layouts and stages in shared memory serve both planes
+// alternately.
 template <class Plain>
 struct MainloopSplit {
   using DispatchPolicy = typename Plain::DispatchPolicy;
@@ -46,25 +44,25 @@ struct MainloopSplit {
   using TensorStorage = typename Plain::TensorStorage;
   static constexpr int NumProducerThreadEvents = Plain::NumProducerThreadEvents;
 
-  static constexpr int slots = DispatchPolicy::Stages;
-  static_assert(slots >= 4, "two steps' tiles of both planes");
+  static constexpr int kStages = DispatchPolicy::Stages;
+  static_assert(kStages >= 4, "two steps, each with the tiles of both planes");
 
   static constexpr int tile_n = cute::size<1>(TileShape{}), tile_k = cute::size<2>(TileShape{});
-  static constexpr bool wide = tile_n > 128;
-  static constexpr int width = wide ? 128 : tile_n;  // columns per instruction
-  static_assert(tile_n % width == 0);
+  static constexpr bool wide_tile = tile_n > 128;
+  static constexpr int kInstructionN = wide_tile ? 128 : tile_n;  // columns per instruction
+  static_assert(tile_n % kInstructionN == 0);
   static constexpr auto major_a =
       cutlass::gemm::detail::is_major<0, StrideA>() ? cute::GMMA::Major::MN : cute::GMMA::Major::K;
   static constexpr auto major_b =
       cutlass::gemm::detail::is_major<0, StrideB>() ? cute::GMMA::Major::MN : cute::GMMA::Major::K;
-  using Strip = decltype(cute::replace<1>(TileShape{}, cute::Int<width>{}));
-  static constexpr int groups = cute::size(typename Plain::TiledMma{}) / 128;
+  using InstructionTile = decltype(cute::replace<1>(TileShape{}, cute::Int<kInstructionN>{}));
+  static constexpr int warpgroups = cute::size(typename Plain::TiledMma{}) / 128;
   using TiledMma = decltype(cute::make_tiled_mma(
-      cute::GMMA::ss_op_selector<ElementA, ElementB, float, Strip, major_a, major_b>(),
-      cute::Layout<cute::Shape<cute::Int<groups>, cute::_1, cute::_1>>{}));
+      cute::GMMA::ss_op_selector<ElementA, ElementB, float, InstructionTile, major_a, major_b>(),
+      cute::Layout<cute::Shape<cute::Int<warpgroups>, cute::_1, cute::_1>>{}));
 
-  // Steps between additions, for the variant with three accumulators.
-  static constexpr int steps_high = 128 / tile_k, steps_cross = 4096 / tile_k;
+  // Steps that are summed before an accumulator is added to the results, with three accumulators.
+  static constexpr int steps_per_sum = 128 / tile_k, steps_per_cross_sum = 4096 / tile_k;
 
   struct Arguments {
     ElementA const* ptr_A;
@@ -77,7 +75,7 @@ struct MainloopSplit {
 
   struct Params {
     typename Plain::Params high, low;
-    uint32_t tma_transaction_bytes;  // bytes per slot
+    uint32_t tma_transaction_bytes;  // bytes per stage
   };
 
   template <class Shape>
@@ -92,20 +90,20 @@ struct MainloopSplit {
     Plain::prefetch_tma_descriptors(params.low);
   }
 
-  // The operands cut into tiles: (tile m, tile k, m, k, batch), (tile n, tile k, n, k, batch). A TMA tensor consists
-  // of coordinates only, which are the same for both planes.
+  // The operands in tiles: (tile m, tile k, m, k, batch) and (tile n, tile k, n, k, batch). A TMA tensor has only
+  // coordinates, which are the same for both planes.
   template <class Shape>
   CUTLASS_DEVICE auto load_init(Shape const& shape, Params const& params) const {
     return Plain{}.load_init(shape, params.high);
   }
 
-  // Converts a step to a slot: the kernel counts steps of k, and a step uses two slots of the ring.
-  CUTLASS_DEVICE static PipelineState slot_of(PipelineState const& step, uint32_t start) {
-    uint32_t const slot = 2 * step.count();
-    return {static_cast<int>(slot % slots), start ^ (slot / slots & 1), slot};
+  // The pipeline state of a step's first stage. The kernel counts steps of k, and a step has two stages.
+  CUTLASS_DEVICE static PipelineState stage_of(PipelineState const& step, uint32_t start) {
+    uint32_t const stage = 2 * step.count();
+    return {static_cast<int>(stage % kStages), start ^ (stage / kStages & 1), stage};
   }
 
-  // The producer: one thread of one warp fills slot after slot.
+  // The producer, one thread.
   template <class TensorA, class TensorB, class Steps, class Block>
   CUTLASS_DEVICE void load(Params const& params, MainloopPipeline pipeline, PipelineState state,
                            cute::tuple<TensorA, TensorB> const& operands, Block const& block, Steps step, int steps,
@@ -113,16 +111,16 @@ struct MainloopSplit {
     using namespace cute;
     if (!elect_one_sync()) return;
 
-    // CTAs in the same row of a cluster share A's tile, and those in the same column B's: each fetches a part and
+    // CTAs in the same row of a cluster share A's tile, and CTAs in the same column share B's. Each loads a part and
     // multicasts it.
     auto const ctas = Layout<typename DispatchPolicy::ClusterShape>{};
     uint32_t const x = rank % size<0>(ctas), y = rank / size<0>(ctas);
-    uint16_t row = 0, column = 0;
+    uint16_t mask_a = 0, mask_b = 0;
     if constexpr (is_same_v<GmemTiledCopyA, SM90_TMA_LOAD_MULTICAST>) {
-      for (int i = 0; i < size<1>(ctas); ++i) row |= uint16_t(1) << ctas(x, i, Int<0>{});
+      for (int i = 0; i < size<1>(ctas); ++i) mask_a |= uint16_t(1) << ctas(x, i, Int<0>{});
     }
     if constexpr (is_same_v<GmemTiledCopyB, SM90_TMA_LOAD_MULTICAST>) {
-      for (int i = 0; i < size<0>(ctas); ++i) column |= uint16_t(1) << ctas(i, y, Int<0>{});
+      for (int i = 0; i < size<0>(ctas); ++i) mask_b |= uint16_t(1) << ctas(i, y, Int<0>{});
     }
 
     auto const slice_a = params.high.tma_load_a.get_slice(y);
@@ -133,24 +131,24 @@ struct MainloopSplit {
     Tensor to_a = slice_a.partition_D(make_tensor(make_smem_ptr(shared.smem_A.data()), SmemLayoutA{}));
     Tensor to_b = slice_b.partition_D(make_tensor(make_smem_ptr(shared.smem_B.data()), SmemLayoutB{}));
 
-    PipelineState write = slot_of(state, 1);
-    auto const fill = [&](typename Plain::Params const& plane) {
+    PipelineState write = stage_of(state, 1);
+    auto const load_plane = [&](typename Plain::Params const& plane) {
       pipeline.producer_acquire(write);
       auto* const full = pipeline.producer_get_barrier(write);
-      copy(plane.tma_load_a.with(*full, row), from_a(_, _, _, *step), to_a(_, _, _, write.index()));
-      copy(plane.tma_load_b.with(*full, column), from_b(_, _, _, *step), to_b(_, _, _, write.index()));
+      copy(plane.tma_load_a.with(*full, mask_a), from_a(_, _, _, *step), to_a(_, _, _, write.index()));
+      copy(plane.tma_load_b.with(*full, mask_b), from_b(_, _, _, *step), to_b(_, _, _, write.index()));
       ++write;
     };
     CUTLASS_PRAGMA_NO_UNROLL
     for (; steps > 0; --steps, ++step) {
-      fill(params.low);
-      fill(params.high);
+      load_plane(params.low);
+      load_plane(params.high);
     }
   }
 
-  // Keeps the block alive until the cluster has read its multicasts.
+  // Keeps the CTA alive until the CTAs of the cluster have released all stages.
   CUTLASS_DEVICE void load_tail(MainloopPipeline pipeline, PipelineState state) {
-    if (cute::elect_one_sync()) pipeline.producer_tail(slot_of(state, 1));
+    if (cute::elect_one_sync()) pipeline.producer_tail(stage_of(state, 1));
   }
 
   // The consumer: computes a warpgroup's part of the tile into accum.
@@ -159,15 +157,15 @@ struct MainloopSplit {
                           TensorStorage& shared, Params const&) {
     using namespace cute;
     TiledMma product;
-    auto const part = product.get_slice(make_layout(Int<groups>{}, Int<128>{})(__shfl_sync(~0u, thread / 128, 0)));
+    auto const part = product.get_slice(make_layout(Int<warpgroups>{}, Int<128>{})(__shfl_sync(~0u, thread / 128, 0)));
     Tensor shared_a = make_tensor(make_smem_ptr(shared.smem_A.data()), SmemLayoutA{});
     Tensor shared_b = make_tensor(make_smem_ptr(shared.smem_B.data()), SmemLayoutB{});
-    Tensor a = part.make_fragment_A(part.partition_A(shared_a));  // (instruction, m, k, slot)
-    Tensor b = part.make_fragment_B(part.partition_B(shared_b));  // (instruction, n, k, slot)
+    Tensor a = part.make_fragment_A(part.partition_A(shared_a));  // (instruction, m, k, stage)
+    Tensor b = part.make_fragment_B(part.partition_B(shared_b));  // (instruction, n, k, stage)
     constexpr int blocks = size<2>(a);
 
     clear(accum);
-    PipelineState low = slot_of(state, 0);
+    PipelineState low = stage_of(state, 0);
     auto const next = [](PipelineState s) {
       ++s;
       return s;
@@ -178,7 +176,8 @@ struct MainloopSplit {
       pipeline.consumer_release(next(step));
     };
 
-    // Starts a step's products of columns n, as one batch. `first`: whether the accumulator is cleared.
+    // Starts a step's products with the columns of instruction n, as one wgmma group. `first` is Zero to clear the
+    // accumulator.
     auto const cross_products = [&](auto& to, int n, int low, int high, GMMA::ScaleOut first) {
       warpgroup_fence_operand(to);
       warpgroup_arrive();
@@ -211,63 +210,63 @@ struct MainloopSplit {
       for (int i = 0; i < size(from); ++i) accum(i, 0, n) = fmaf(0x1p-11f, from(i), accum(i, 0, n));
     };
 
-    if constexpr (wide) {
-      Tensor temp = partition_fragment_C(product, take<0, 2>(Strip{}));
-      constexpr int strips = tile_n / width;
+    if constexpr (wide_tile) {
+      Tensor partial = partition_fragment_C(product, take<0, 2>(InstructionTile{}));
+      constexpr int instructions_n = tile_n / kInstructionN;
       CUTLASS_PRAGMA_NO_UNROLL
       for (; steps > 0; --steps) {
         PipelineState const high = next(low);
         wait(low);
         wait(high);
         CUTLASS_PRAGMA_UNROLL
-        for (int n = 0; n < strips; ++n) {
-          cross_products(temp, n, low.index(), high.index(), GMMA::ScaleOut::Zero);
+        for (int n = 0; n < instructions_n; ++n) {
+          cross_products(partial, n, low.index(), high.index(), GMMA::ScaleOut::Zero);
           warpgroup_wait<0>();
-          warpgroup_fence_operand(temp);
-          if (n == strips - 1) pipeline.consumer_release(low);
-          add_cross(temp, n);
+          warpgroup_fence_operand(partial);
+          if (n == instructions_n - 1) pipeline.consumer_release(low);
+          add_cross(partial, n);
         }
         CUTLASS_PRAGMA_UNROLL
-        for (int n = 0; n < strips; ++n) {
-          high_products(temp, n, high.index(), GMMA::ScaleOut::Zero);
+        for (int n = 0; n < instructions_n; ++n) {
+          high_products(partial, n, high.index(), GMMA::ScaleOut::Zero);
           warpgroup_wait<0>();
-          warpgroup_fence_operand(temp);
-          if (n == strips - 1) pipeline.consumer_release(high);
-          add_high(temp, n);
+          warpgroup_fence_operand(partial);
+          if (n == instructions_n - 1) pipeline.consumer_release(high);
+          add_high(partial, n);
         }
         low = next(high);
       }
     } else {
       Tensor high = make_fragment_like(accum);
       Tensor cross = make_fragment_like(accum);
-      PipelineState done = low;  // the step whose cross products are in flight
+      PipelineState in_flight = low;  // the step whose cross products are in flight
       while (steps > 0) {
-        int const first = steps, last = steps > steps_cross ? steps - steps_cross : 0;
+        int const first = steps, last = steps > steps_per_cross_sum ? steps - steps_per_cross_sum : 0;
         CUTLASS_PRAGMA_NO_UNROLL
         for (; steps > last; --steps) {
-          PipelineState const upper = next(low);
-          int const turn = (first - steps) % steps_high;
+          PipelineState const high_stage = next(low);
+          int const since_clear = (first - steps) % steps_per_sum;
           wait(low);
-          wait(upper);
-          high_products(high, 0, upper.index(), turn == 0 ? GMMA::ScaleOut::Zero : GMMA::ScaleOut::One);
-          cross_products(cross, 0, low.index(), upper.index(),
+          wait(high_stage);
+          high_products(high, 0, high_stage.index(), since_clear == 0 ? GMMA::ScaleOut::Zero : GMMA::ScaleOut::One);
+          cross_products(cross, 0, low.index(), high_stage.index(),
                          steps == first ? GMMA::ScaleOut::Zero : GMMA::ScaleOut::One);
-          warpgroup_wait<1>();  // the high products, and all of the step before
+          warpgroup_wait<1>();  // for the high products and for the previous step
           warpgroup_fence_operand(high);
-          if (steps != first) release(done);
-          if (turn == steps_high - 1 || steps == last + 1) add_high(high, 0);
-          done = low;
-          low = next(upper);
+          if (steps != first) release(in_flight);
+          if (since_clear == steps_per_sum - 1 || steps == last + 1) add_high(high, 0);
+          in_flight = low;
+          low = next(high_stage);
         }
         warpgroup_wait<0>();
         warpgroup_fence_operand(cross);
-        release(done);
+        release(in_flight);
         add_cross(cross, 0);
       }
     }
   }
 
-  // mma leaves nothing in flight.
+  // mma has waited for all its instructions and has released all stages.
   CUTLASS_DEVICE void mma_tail(MainloopPipeline, PipelineState, int) {}
 };
 

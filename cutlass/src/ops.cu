@@ -26,10 +26,10 @@ namespace {
 // they depend on before the wait, too.
 template <class... V>
 __device__ inline void begin_early(V... values) {
-  let_next_start();
+  launch_dependents();
   auto const use = [](int64_t v) { asm volatile("" ::"l"(v)); };
   (use(static_cast<int64_t>(values)), ...);
-  wait_for_previous();
+  griddepcontrol_wait();
 }
 
 // ---- unary

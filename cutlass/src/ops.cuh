@@ -63,7 +63,7 @@ int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P 
   config.blockDim = dim3(block);
   config.stream = reinterpret_cast<cudaStream_t>(stream);
   config.attrs = attributes;
-  config.numAttrs = (cluster > 1) + waits(reinterpret_cast<void const*>(kernel), current_device, &known);
+  config.numAttrs = (cluster > 1) + waits_for_previous(reinterpret_cast<void const*>(kernel), current_device, &known);
   cudaError_t const e = cudaLaunchKernelExC(&config, reinterpret_cast<void const*>(kernel), args);
   if (e != cudaSuccess) cudaGetLastError();
   return e;

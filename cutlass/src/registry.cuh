@@ -1,4 +1,4 @@
-// registry.cuh: common code of all product kernels of libgpk.so: the problem, the entry by which gpk_gemm finds a
+// registry.cuh: the declarations that all product kernels of libgpk.so share: the problem, the registry entry of a
 // kernel, and the launch.
 #pragma once
 #include <cuda.h>
@@ -9,7 +9,7 @@
 
 namespace gpk {
 
-// The condition under which a kernel runs, see gpk_gemm.
+// The condition on which a kernel runs; see gpk_gemm.
 struct Guard {
   int when;  // GPK_GUARD_*
   uint32_t const* a;
@@ -17,7 +17,7 @@ struct Guard {
   int64_t limit;
 };
 
-// A checked product, as passed to gpk_gemm. Strides count elements.
+// The arguments of gpk_gemm after their check. Strides count elements.
 struct Problem {
   int device;
   cudaStream_t stream;
@@ -40,7 +40,7 @@ struct Problem {
   int64_t workspace_bytes;
 };
 
-// A kernel's requirements on its operands, for check().
+// A kernel's requirements on its operands, which gpk_gemm checks.
 struct Traits {
   int size_a, size_b, size_d;     // bytes per element
   bool row_a, row_b;              // row-major
@@ -57,26 +57,27 @@ struct Entry {
   char const* name;
   Traits traits;
   int (*run)(Problem const&);
-  int64_t (*workspace)(int device, int m, int n, int k, int batch) = nullptr;  // as gpk_gemm_workspace; nullptr: 0
+  int64_t (*workspace)(int device, int m, int n, int k, int batch) = nullptr;  // as gpk_gemm_workspace; nullptr if always 0
 };
 
 // The number of multiprocessors, cached per device; 0 if the query fails.
 int sm_count(int device);
 
-// Raises a kernel's shared memory limit once per device: cudaFuncSetAttribute takes about a microsecond. `done` holds
-// a bit per device.
+// Raises a kernel's limit of dynamic shared memory. cudaFuncSetAttribute takes about a microsecond, so it is called once
+// per device: `done` has a bit per device.
 int allow_shared(void const* kernel, int bytes, int device, uint64_t* done);
 
-// The driver's encoder of TMA descriptors, looked up once. Since CUTLASS cannot return its error, the error is stored
-// per thread: take_tma_error reports and clears it.
+// The driver's cuTensorMapEncodeTiled, whose address is looked up once. CUTLASS discards its result. So it always
+// returns CUDA_SUCCESS and stores an error per thread; take_tma_error returns and clears it.
 CUresult encode_tiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
                       cuuint64_t const* dim, cuuint64_t const* strides, cuuint32_t const* box,
                       cuuint32_t const* element_strides, CUtensorMapInterleave interleave,
                       CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill);
 bool take_tma_error();
 
-// Launches and returns the error of this launch, which it clears. clusters: CTAs per cluster along x and y. early:
-// the kernel starts before the previous one has ended; only for machine code that waits for it (dependent.cuh).
+// Launches a kernel, returns the error of this launch and clears it. cluster_x, cluster_y: CTAs per cluster along x and
+// y. early: the launch has the attribute of programmatic dependent launch; the machine code must contain the wait
+// (dependent.cuh).
 int launch(void const* kernel, dim3 grid, dim3 block, int shared, cudaStream_t stream, void** params,
            int cluster_x = 1, int cluster_y = 1, bool early = false);
 

@@ -1,9 +1,9 @@
-// registry_impl.cuh: gpk_gemm and related functions, over the list of kernels that the generated registry declares
-// before it includes this file:
+// registry_impl.cuh: gpk_gemm and related functions. The generated registry declares the list of kernels before it
+// includes this file:
 //
 //  static gpk::Entry const* const entries[] = {...};   // n_entries of them
 //
-// GPK_KERNEL_SET is defined on the compiler's command line, a string without quotes.
+// The compiler's command line defines GPK_KERNEL_SET as a string without quotes.
 #pragma once
 #include <atomic>
 #include <limits.h>
@@ -108,14 +108,14 @@ static bool fits(int64_t n) { return n > 0 && n <= INT_MAX; }
 
 static bool divides(int64_t align, int64_t bytes) { return bytes % align == 0; }
 
-// Whether an operand of rows (or columns) of `extent` contiguous elements is valid.
-static bool legal(uint64_t address, int64_t extent, int64_t ld, int64_t stride, int64_t batch, int size, int align) {
+// Whether an operand whose rows (or columns) have `extent` contiguous elements is valid.
+static bool valid_operand(uint64_t address, int64_t extent, int64_t ld, int64_t stride, int64_t batch, int size, int align) {
   return address != 0 && address % static_cast<uint64_t>(align) == 0 &&
          ld >= extent && divides(align, ld * size) && (batch == 1 || (stride >= 0 && divides(align, stride * size)));
 }
 
-// Whether two addresses are both present and aligned if wanted, and both 0 otherwise.
-static bool whole(bool wanted, uint64_t x, uint64_t y, uint64_t align) {
+// Whether both addresses are present and aligned (`wanted`), or both are 0 (not `wanted`).
+static bool valid_pair(bool wanted, uint64_t x, uint64_t y, uint64_t align) {
   return wanted ? x != 0 && y != 0 && x % align == 0 && y % align == 0 : x == 0 && y == 0;
 }
 
@@ -133,9 +133,9 @@ int gpk_cuda_version(void) { return CUDART_VERSION; }
 char const* gpk_error_string(int code) {
   switch (code) {
     case GPK_ERR_UNSUPPORTED: return "no kernel for this operation, type or kernel id";
-    case GPK_ERR_ARGUMENT: return "a size, stride or alignment that the kernel cannot take";
+    case GPK_ERR_ARGUMENT: return "the kernel does not support a size, stride or alignment";
     case GPK_ERR_WORKSPACE: return "the workspace is too small";
-    case GPK_ERR_KERNEL: return "CUTLASS refused to initialise or launch the kernel";
+    case GPK_ERR_KERNEL: return "CUTLASS failed to initialize or launch the kernel";
   }
   char const* const s = cudaGetErrorString(static_cast<cudaError_t>(code));
   return s != nullptr ? s : "unknown error";
@@ -170,12 +170,12 @@ int gpk_gemm(int device, uint64_t stream, int kernel, int64_t m, int64_t n, int6
   if (!gpk::fits(m) || !gpk::fits(n) || !gpk::fits(k) || !gpk::fits(batch) || k % t.multiple_k != 0 ||
       n % t.columns != 0 || function < GPK_ACT_NONE || function > GPK_ACT_SILU ||
       (act != function && function > GPK_ACT_RELU && (t.size_d != 2 || function != GPK_ACT_GELU)) || bias % static_cast<uint64_t>(t.size_d) != 0 ||
-      !gpk::legal(a, t.row_a ? k : m, lda, stride_a, batch, t.size_a, t.align_a) ||
-      !gpk::legal(b, t.row_b ? n : k, ldb, stride_b, batch, t.size_b, t.align_b) ||
-      !gpk::legal(d, n / t.columns, ldd, stride_d, batch, t.size_d, t.align_d) ||
-      !gpk::whole(t.scaled, scale_a, scale_b, sizeof(float)) || !gpk::whole(t.split, low_a, low_b, t.align_a) ||
+      !gpk::valid_operand(a, t.row_a ? k : m, lda, stride_a, batch, t.size_a, t.align_a) ||
+      !gpk::valid_operand(b, t.row_b ? n : k, ldb, stride_b, batch, t.size_b, t.align_b) ||
+      !gpk::valid_operand(d, n / t.columns, ldd, stride_d, batch, t.size_d, t.align_d) ||
+      !gpk::valid_pair(t.scaled, scale_a, scale_b, sizeof(float)) || !gpk::valid_pair(t.split, low_a, low_b, t.align_a) ||
       guard < GPK_GUARD_NONE || guard > GPK_GUARD_MISSES ||
-      !gpk::whole(guard != GPK_GUARD_NONE, guard_a, guard_b, sizeof(uint32_t))) {
+      !gpk::valid_pair(guard != GPK_GUARD_NONE, guard_a, guard_b, sizeof(uint32_t))) {
     return GPK_ERR_ARGUMENT;
   }
   if (cudaError_t const e = cudaSetDevice(device)) {

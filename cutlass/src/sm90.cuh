@@ -1,6 +1,6 @@
-// sm90.cuh: Hopper's instructions for kernels that are written without CUTLASS's collectives: barriers in shared
-// memory, copies of tiles by TMA, and products by wgmma. The names are those of PTX and of CUTLASS. Addresses are in
-// the window of shared memory.
+// sm90.cuh: Hopper's instructions for kernels that do not use CUTLASS's collectives: barriers in shared memory, TMA
+// copies and wgmma. The names are those of PTX and of CUTLASS. Addresses of type uint32_t are in the shared state
+// space.
 #pragma once
 #include "cute/arch/mma_sm90_gmma.hpp"
 #include "cute/arch/mma_sm90_gmma_ext.hpp"
@@ -16,12 +16,12 @@ using cutlass::arch::warpgroup_reg_dealloc;
 
 __device__ inline uint32_t shared_address(void const* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
 
-// Makes what this thread wrote to shared memory visible to TMA and wgmma.
+// Orders this thread's writes to shared memory before later accesses by TMA and wgmma (the async proxy).
 __device__ inline void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
 // ---- barriers in shared memory
 
-// An array of barriers, by the address of the first.
+// An array of mbarriers; `first` is the address of element 0.
 struct Barriers {
   uint32_t first;
   __device__ uint32_t operator[](uint32_t i) const { return first + 8 * i; }
@@ -31,12 +31,13 @@ __device__ inline void mbarrier_init(uint32_t at, int arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(arrivals));
 }
 
-// Makes initialized barriers visible; called by the thread that initialized them, before the CTA synchronizes.
+// Makes initialized barriers visible to the cluster and to TMA. The initializing thread calls it before the CTA
+// synchronizes.
 __device__ inline void mbarrier_init_fence() {
   asm volatile("fence.mbarrier_init.release.cluster;\n\tfence.proxy.async.shared::cta;" ::: "memory");
 }
 
-// Waits for the phase with that parity to complete. With GPK_BOUNDED_WAITS a wait that does not end traps.
+// Waits until the phase with that parity has completed. With GPK_BOUNDED_WAITS it traps after 2^26 polls.
 __device__ inline void mbarrier_wait(uint32_t at, unsigned parity) {
 #ifdef GPK_BOUNDED_WAITS
   for (int polls = 0; polls < 1 << 26; ++polls) {
@@ -72,19 +73,19 @@ __device__ inline void mbarrier_arrive_cluster(uint32_t at, int cta) {
       : "memory");
 }
 
-// Arrives. The phase then also waits until TMA has copied `bytes` bytes.
+// Arrives, and adds `bytes` to the bytes that TMA has to copy before the phase completes.
 __device__ inline void mbarrier_arrive_expect_tx(uint32_t at, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
 }
 
-// ---- barriers of some of a CTA's threads
+// ---- named barriers
 
-// Waits until `threads` threads have arrived at the named barrier; those that wait at it have arrived.
+// Arrives at the barrier and waits until `threads` threads have arrived.
 __device__ inline void named_barrier_sync(int barrier, int threads) {
   asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-// The same, where all threads of a warp come together.
+// The same, for warps whose threads are converged.
 __device__ inline void named_barrier_sync_aligned(int barrier, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
@@ -125,7 +126,7 @@ __device__ inline void tma_load(uint32_t to, CUtensorMap const* map, int x, int 
       : "memory");
 }
 
-// Copies a box to the same address in several CTAs of the cluster: bit i of `ctas` stands for CTA i.
+// Copies a box to the same address in several CTAs of the cluster. Bit i of `ctas` selects CTA i.
 __device__ inline void tma_load_multicast(uint16_t ctas, uint32_t to, CUtensorMap const* map, int x, int y, int z,
                                           uint32_t barrier) {
   asm volatile(
@@ -135,32 +136,33 @@ __device__ inline void tma_load_multicast(uint16_t ctas, uint32_t to, CUtensorMa
       : "memory");
 }
 
-// Stores a box from shared memory, as a part of the thread's current group of stores.
+// Stores a box from shared memory. The store belongs to the thread's current bulk group.
 __device__ inline void tma_store(CUtensorMap const* map, uint32_t from, int x, int y, int z) {
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(map), "r"(x),
                "r"(y), "r"(z), "r"(from)
                : "memory");
 }
 
-// Ends the thread's current group of stores.
+// Commits the thread's current bulk group.
 __device__ inline void tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 
-// Waits until TMA has read from shared memory all but the thread's last n groups of stores.
+// Waits until at most the thread's last n bulk groups are still reading shared memory.
 template <int n>
 __device__ inline void tma_store_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(n) : "memory");
 }
 
-// Encodes the TMA descriptor of a product's operand. A box has lines of 128 bytes. With k contiguous these are box_lines
-// rows (of B, columns) by 128 bytes of k; otherwise `step` lines of k by 128 bytes of rows.
+// Encodes the TMA descriptor of an operand of a product. A box consists of lines of 128 bytes. If k is contiguous, it
+// has box_lines lines, each of 128 bytes of k for one row of A (column of B). Otherwise it has box_k lines, each of 128
+// bytes of rows (columns) for one k. ld and stride count elements. Returns whether it succeeded.
 inline bool encode_operand(CUtensorMap* map, CUtensorMapDataType type, int size, void const* address, bool k_major,
-                           int lines, int k, int64_t ld, int64_t stride, int batch, int box_lines, int step) {
-  bool const many = batch > 1 && stride != 0;
+                           int lines, int k, int64_t ld, int64_t stride, int batch, int box_lines, int box_k) {
+  bool const batched = batch > 1 && stride != 0;
   cuuint64_t const pitch = ld * size;
   cuuint64_t const dims[3] = {cuuint64_t(k_major ? k : lines), cuuint64_t(k_major ? lines : k),
-                              cuuint64_t(many ? batch : 1)};
-  cuuint64_t const strides[2] = {pitch, many ? stride * size : pitch};
-  cuuint32_t const box[3] = {cuuint32_t(128 / size), cuuint32_t(k_major ? box_lines : step), 1}, ones[3] = {1, 1, 1};
+                              cuuint64_t(batched ? batch : 1)};
+  cuuint64_t const strides[2] = {pitch, batched ? stride * size : pitch};
+  cuuint32_t const box[3] = {cuuint32_t(128 / size), cuuint32_t(k_major ? box_lines : box_k), 1}, ones[3] = {1, 1, 1};
   CUresult const e = encode_tiled(map, type, 3, const_cast<void*>(address), dims, strides, box, ones,
                                   CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                   CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
@@ -169,9 +171,9 @@ inline bool encode_operand(CUtensorMap* map, CUtensorMapDataType type, int size,
 
 // ---- wgmma
 
-// The descriptor of an operand's swizzled lines in shared memory. All arguments but the last are in units of 16 bytes:
-// start, the address; leading, the distance of groups of lines where k is not contiguous, else 1; stride, the distance
-// of groups of 8 lines. swizzle: 1 for lines of 128 bytes, 2 for 64.
+// The wgmma descriptor of swizzled lines in shared memory. start, leading and stride are in units of 16 bytes: the
+// address; the leading byte offset, which is 1 if k is contiguous; and the distance between groups of 8 lines.
+// swizzle: 1 for lines of 128 bytes, 2 for lines of 64.
 __device__ inline uint64_t matrix_descriptor(uint32_t start, uint64_t leading, uint64_t stride, uint64_t swizzle) {
   return uint64_t(start) | leading << 16 | stride << 32 | swizzle << 62;
 }

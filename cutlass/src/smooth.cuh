@@ -1,7 +1,8 @@
 // smooth.cuh: GELU, its tanh form and SiLU of one element.
 //
-// The operations, the chains and the epilogues of products share them, bit for bit. Unlike other units, those of
-// products are compiled with contraction: a product that is added to something here is written __fmul_rn.
+// The element-wise operations, the chains and the epilogues of products share these functions and have the same bits.
+// The units of element-wise operations are compiled with -fmad=false, and those of products are not. So a product that
+// is added to something here is written as __fmul_rn.
 #pragma once
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -15,9 +16,9 @@ namespace gpk {
 //  GELUTanh  T(a) = a e^-w / (1 + e^-w), w = 2 sqrt(2/pi) (a + 0.044715 a^3)
 //  SiLU      T(a) = a e^-a / (1 + e^-a)
 //
-// (Hendrycks and Gimpel, arXiv 1606.08415.) In float the error stays below 2 ulp of the exact value: the rounding
-// error of one step is carried to the next. In the half types hardware approximations, accurate to 2^-22, are enough,
-// and bfloat16 needs even less (Brief). -inf gives NaN, as the formulas do.
+// (Hendrycks and Gimpel, arXiv 1606.08415.) For float the error is below 2 ulp of the exact value, because rounding
+// errors of intermediate results are added to later ones. For 16-bit types the hardware's approximations, accurate to
+// 2^-22, are enough. bfloat16 needs fewer terms (Brief). -inf gives NaN, as the formulas do.
 
 __device__ inline float approximate_reciprocal(float x) {
   float y;
@@ -54,7 +55,7 @@ struct Exponential {
   __device__ float scale(float v) const { return __uint_as_float(__float_as_uint(v) + (shift << 23)); }
 };
 
-// a e^-(hi + lo) / (1 + e^-(hi + lo))
+// a e^-(hi + lo) / (1 + e^-(hi + lo)), T of SiLU and GELUTanh in float
 __device__ inline float gate_tail(float a, float hi, float lo) {
   Exponential const e(hi, lo);
   float const n = fmaf(a, e.value, a), n_rest = fmaf(a, e.value, a - n);
@@ -72,15 +73,16 @@ __device__ inline float upper(float x) {
   return y;
 }
 
-// |x|, with a positive x clamped to 128: there T is 0 and the result is x, also for +inf. For negative x of that magnitude the result is 0, and NaN for -inf.
+// |min(x, 128)|, which propagates NaN. T is 0 from 128 on, so that a larger positive x, also +inf, gives x. A negative x
+// below -128 gives 0, and -inf gives NaN.
 __device__ inline float bounded(float x) {
   float y;
   asm("min.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(128.f));
   return fabsf(y);
 }
 
-// Smooth operations have two forms for float: `quick` up to |x| = limit, where no intermediate is subnormal, and
-// `full`, by way of double, beyond.
+// A smooth operation has two forms for float: `quick` for |x| <= limit, without subnormal intermediate results, and
+// `exact`, in double, for larger ones.
 template <class Op>
 __device__ __noinline__ void either(float* x, int n) {
   for (int e = 0; e < n; ++e) {
@@ -91,8 +93,8 @@ __device__ __noinline__ void either(float* x, int n) {
 struct GELU {
   static constexpr float limit = 12.5f;
 
-  // T(a) = v e^(L(v) - a^2/2) with v = a/(a + 2) = 1 - 1/(a/2 + 1). The polynomial L fits what log Q(a) has beyond v
-  // and the power, to 2^-26.
+  // T(a) = v e^(L(v) - a^2/2) with v = a/(a + 2) = 1 - 1/(a/2 + 1). The polynomial L approximates log(T(a)/v) + a^2/2
+  // to 2^-26.
   static __device__ float quick(float x) {
     float const a = fabsf(x), half = 0.5f * a;
     float const r = approximate_reciprocal(half + 1), w = 1 - r;
@@ -107,7 +109,7 @@ struct GELU {
     p = fmaf(p, v, -0.0988499746f);
     p = fmaf(p, v, -0.369075328f);
     p = fmaf(p, v, -0.595767319f);
-    // L - a^2/2 = n log 2 + y. The error of log 2 in float grows with n, as a^2 does, and p compensates for it.
+    // L - a^2/2 = n log 2 + y. The error of n log 2 in float grows with n, which grows as a^2; p compensates for it.
     float const hi = half * a, lo = fmaf(half, a, -hi);
     float const t = fmaf(fmaf(p, v, -hi), 1.44269504f, 12582912.f), n = t - 12582912.f;
     float const y = fmaf(n, -0.693147182f, -hi) + fmaf(p, v, -lo);
@@ -120,8 +122,8 @@ struct GELU {
     return upper(x) - __uint_as_float(__float_as_uint(s) + (__float_as_uint(t) << 23));
   }
   static __device__ double exact(double x) { return x * normcdf(x); }
-  // log2 Q(a) as a polynomial, to 2^-18 over the range of float16's T(a), and (Brief) to 2^-10.6 over bfloat16's;
-  // beyond it falls. The factor 2^24 avoids subnormals, which the hardware would flush to 0.
+  // p is 24 + log2 Q(a), to 2^-18 over the range of float16's T(a), and (Brief) to 2^-10.6 over bfloat16's. For larger a
+  // it decreases. The factor 2^24 avoids subnormals, which the hardware would flush to 0.
   template <bool Brief = false>
   static __device__ float rough(float x) {
     float const a = bounded(x);

@@ -1,12 +1,12 @@
-// splat.cuh: rows of one repeated element: fills, and copies of operands that are broadcast along rows.
+// splat.cuh: rows that repeat one element: fills, and copies of operands that are broadcast along rows.
 #pragma once
 #include "ops.cuh"
 #include "straddle.cuh"
 
 namespace gpk {
 
-// Rows of bytes, as in copy_rows. Operand 1 has the element of each row; without it all rows repeat the element lo,
-// hi.
+// Rows of bytes, as in copy_rows. src has the element of each row. If it is nullptr, all rows repeat the element with
+// the bytes lo, hi.
 struct Splat {
   char *dst, *src;
   uint64_t lo, hi;
@@ -16,7 +16,8 @@ struct Splat {
   Outer<2> outer;     // strides in bytes
 };
 
-// Granules per thread. With one, memory idles while blocks begin and end (H200: 3.4 TB/s, with four 4.6).
+// Granules per thread. One granule gives 3.4 TB/s on an H200, because memory idles while blocks start and end; four give
+// 4.6 TB/s.
 constexpr int splat_each = 4;
 
 template <int Bytes>
@@ -27,9 +28,9 @@ __global__ void __launch_bounds__(threads) splat_rows(Splat p) {
     Vec<T, granule / Bytes> x;
 #pragma unroll
     for (int e = 0; e < granule / Bytes; ++e) x.v[e] = element;
-    uint4 whole;
-    memcpy(&whole, &x, sizeof whole);
-    return whole;
+    uint4 bytes16;
+    memcpy(&bytes16, &x, sizeof bytes16);
+    return bytes16;
   };
   uint64_t const both[] = {p.lo, p.hi};
   T element;
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(threads) splat_rows(Splat p) {
       *reinterpret_cast<uint4*>(dst + at) = granule_of(element);
       continue;
     }
-    // The bytes of the granule that belong to the row.
+    // A granule that the row covers in part is written element by element.
 #pragma unroll
     for (int b = 0; b < granule; b += Bytes) {
       if (at + b >= 0 && at + b < p.bytes) *reinterpret_cast<T*>(dst + at + b) = element;
@@ -58,8 +59,9 @@ __global__ void __launch_bounds__(threads) splat_rows(Splat p) {
   }
 }
 
-// Writes rows of one repeated element, if the nest has two operands of that kind; returns false otherwise. Unaligned
-// rows of a few bytes are not supported.
+// Writes rows that repeat one element, and returns true, if the nest has this form: operand 0 contiguous and operand 1
+// broadcast along the innermost dimension. Otherwise it returns false, also for unaligned rows of a few bytes. *code is
+// the code of the launch.
 template <int Bytes>
 bool splat(Nest const& t, uint64_t lo, uint64_t hi, uint64_t stream, int* code) {
   int const last = t.dims - 1;

@@ -47,7 +47,7 @@ int start(Stack p, int64_t bytes, int count, uint64_t stream) {
   config.blockDim = dim3(threads);
   config.stream = reinterpret_cast<cudaStream_t>(stream);
   config.attrs = &attribute;
-  config.numAttrs = waits(kernel, current_device, &known);
+  config.numAttrs = waits_for_previous(kernel, current_device, &known);
   cudaError_t const e = cudaLaunchKernelExC(&config, kernel, args);
   if (e != cudaSuccess) cudaGetLastError();
   return e;

@@ -1,4 +1,4 @@
-// straddle.cuh: 16 bytes from any address, from the two aligned granules that contain them.
+// straddle.cuh: 16 bytes at an unaligned address, extracted from the two aligned granules that contain them.
 #pragma once
 #include <stdint.h>
 
