@@ -1,4 +1,4 @@
-// attention_launch_sm90.cuh: the problems that Hopper's attention kernel accepts, and its launch.
+// attention_launch_sm90.cuh: the problems that Hopper's attention kernel supports, and its launch.
 #pragma once
 #include <string.h>
 
@@ -9,7 +9,7 @@
 namespace gpk {
 namespace attention90 {
 
-// Whether TMA can read the rows, and stores of 16 bytes are aligned. Strides along dimensions of length 1 are
+// Whether addresses and strides are aligned for TMA and for stores of 16 bytes. Strides of dimensions of length 1 are
 // ignored.
 inline bool aligned(gpk_attention_rows const& r, int64_t batch, int64_t heads, int64_t rows) {
   auto const fits = [](int64_t distance, int64_t extent) {
@@ -18,7 +18,8 @@ inline bool aligned(gpk_attention_rows const& r, int64_t batch, int64_t heads, i
   return r.data % 16 == 0 && fits(r.batch, batch) && fits(r.head, heads) && fits(r.row, rows);
 }
 
-inline bool describe(CUtensorMap* map, CUtensorMapDataType type, gpk_attention_rows const& r, int64_t dim, int64_t rows,
+// Encodes the TMA descriptor of an operand, with boxes of box_rows rows by 64 elements. Returns whether it succeeded.
+inline bool encode_rows(CUtensorMap* map, CUtensorMapDataType type, gpk_attention_rows const& r, int64_t dim, int64_t rows,
                      int64_t heads, int64_t batch, int box_rows) {
   cuuint64_t const dims[4] = {cuuint64_t(dim), cuuint64_t(rows), cuuint64_t(heads), cuuint64_t(batch)};
   cuuint64_t const row = cuuint64_t(rows > 1 ? r.row : dim) * 2;
@@ -30,18 +31,18 @@ inline bool describe(CUtensorMap* map, CUtensorMapDataType type, gpk_attention_r
   return e == CUDA_SUCCESS && !take_tma_error();
 }
 
-// The work of the CTA with the most, in blocks of n keys, if the tiles of a causal problem are ordered in sections of
-// `section` heads (attention_tiles_sm90.cuh). Each tile counts as one block more, for its prologue and epilogue.
+// The largest work of a CTA, in blocks of n keys, for a causal problem with sections of `section` heads
+// (attention_tiles_sm90.cuh). A tile's prologue and epilogue count as one block.
 inline int64_t longest_cta(Tiles t, int section, int ctas, int rows, int n, std::vector<int64_t>& load) {
   load.assign(ctas, 0);
-  for (int index = 0, begin = 0, cta = 0, forth = 1; index < t.total; begin += section) {
+  for (int index = 0, begin = 0, cta = 0, forward = 1; index < t.total; begin += section) {
     int const width = section < t.pairs - begin ? section : t.pairs - begin;
-    for (int number = 0; number < t.each; ++number) {
-      int const end = (t.each - number) * rows < t.queries ? (t.each - number) * rows : t.queries;
-      int const seen = end + t.keys - t.queries, work = (seen > 0 ? (seen - 1) / n + 1 : 0) + 1;
+    for (int number = 0; number < t.tiles_per_head; ++number) {
+      int const end = (t.tiles_per_head - number) * rows < t.queries ? (t.tiles_per_head - number) * rows : t.queries;
+      int const keys_seen = end + t.keys - t.queries, work = (keys_seen > 0 ? (keys_seen - 1) / n + 1 : 0) + 1;
       for (int i = 0; i < width; ++i, ++index) {
-        load[forth ? cta : ctas - 1 - cta] += work;
-        if (++cta == ctas) cta = 0, forth ^= 1;
+        load[forward ? cta : ctas - 1 - cta] += work;
+        if (++cta == ctas) cta = 0, forward ^= 1;
       }
     }
   }
@@ -50,13 +51,13 @@ inline int64_t longest_cta(Tiles t, int section, int ctas, int rows, int n, std:
   return most;
 }
 
-// The section size of a causal problem that balances the CTAs best; a bad one costs 15 %.
+// The section size of a causal problem that balances the CTAs best. A bad one costs 15 % of the time.
 inline int balanced_section(Tiles const& t, int ctas, int rows, int n) {
   struct Choice {
-    int each, pairs, queries, keys, sharing, ctas, rows, n, section;
+    int tiles_per_head, pairs, queries, keys, heads_per_kv, ctas, rows, n, section;
   };
   static thread_local Choice last{};
-  Choice choice{t.each, t.pairs, t.queries, t.keys, t.sharing, ctas, rows, n, 0};
+  Choice choice{t.tiles_per_head, t.pairs, t.queries, t.keys, t.heads_per_kv, ctas, rows, n, 0};
   choice.section = last.section;
   if (last.section > 0 && memcmp(&choice, &last, sizeof choice) == 0) return last.section;
   std::vector<int64_t> load;
@@ -65,25 +66,25 @@ inline int balanced_section(Tiles const& t, int ctas, int rows, int n) {
     int const s = section < 1 ? 1 : section < t.pairs ? section : t.pairs;
     int64_t const x = longest_cta(t, s, ctas, rows, n, load);
     if (least == INT64_MAX || x * 128 < least * 127) least = x, choice.section = s;
-    if (t.total / ctas >= 40) break;  // with so many rounds any section is balanced
+    if (t.total / ctas >= 40) break;  // with so many rounds every section size balances the CTAs
   }
   last = choice;
   return choice.section;
 }
 
-// An upper bound of the tiles per head: every sequence that is computed ends with at most one partial tile.
+// An upper bound of the tiles per head. Every sequence has at most one partial tile.
 inline int64_t tiles_of(gpk_attention_args const& a, int64_t rows) {
   if (a.offsets == 0) return (a.queries - 1) / rows + 1;
   int64_t const most = a.queries / (a.shortest > 1 ? a.shortest : 1);
   return a.queries / rows + (a.batch < most ? a.batch : most);
 }
 
-// Whether tiles of three warpgroups take less time than tiles of two. The larger tile takes 1.25 times as long for
-// 1.5 times the queries. A row has the same bits in both.
-inline bool takes_three(gpk_attention_args const& a) {
-  int64_t const pairs = (a.offsets != 0 ? 1 : a.batch) * a.heads, room = sm_count(a.device);
-  auto const rounds = [&](int64_t rows) { return (tiles_of(a, rows) * pairs + room - 1) / room; };
-  return room > 0 && rounds(192) * 5 < rounds(128) * 4;
+// Whether tiles of three warpgroups take less time than tiles of two. A tile of 192 queries takes 1.25 times the time of one
+// of 128. The bits of a row are the same in both.
+inline bool prefers_three_groups(gpk_attention_args const& a) {
+  int64_t const pairs = (a.offsets != 0 ? 1 : a.batch) * a.heads, sms = sm_count(a.device);
+  auto const rounds = [&](int64_t rows) { return (tiles_of(a, rows) * pairs + sms - 1) / sms; };
+  return sms > 0 && rounds(192) * 5 < rounds(128) * 4;
 }
 
 template <class T, int D, int N, int Groups, int Stages = 2, int Buffers = 1>
@@ -97,9 +98,9 @@ cudaError_t launch_kernel(gpk_attention_args const& a, cudaStream_t stream) {
   auto const type = cute::is_same_v<T, bf16> ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
   bool const ragged = a.offsets != 0;
   int64_t const members = ragged ? 1 : a.batch;
-  if (!describe(&p.q, type, a.q, D, a.queries, a.heads, members, 64) ||
-      !describe(&p.k, type, a.k, D, a.keys, a.kv_heads, members, N) ||
-      !describe(&p.v, type, a.v, D, a.keys, a.kv_heads, members, N)) {
+  if (!encode_rows(&p.q, type, a.q, D, a.queries, a.heads, members, 64) ||
+      !encode_rows(&p.k, type, a.k, D, a.keys, a.kv_heads, members, N) ||
+      !encode_rows(&p.v, type, a.v, D, a.keys, a.kv_heads, members, N)) {
     return cudaErrorInvalidValue;
   }
   p.out = reinterpret_cast<T*>(a.out.data);
@@ -113,19 +114,18 @@ cudaError_t launch_kernel(gpk_attention_args const& a, cudaStream_t stream) {
   t.longest = static_cast<int>(a.longest < 0 ? 0 : a.longest < INT_MAX ? a.longest : INT_MAX);
   t.queries = static_cast<int>(a.queries), t.keys = static_cast<int>(a.keys);
   t.causal = a.causal != 0;
-  t.heads = static_cast<int>(a.heads), t.sharing = static_cast<int>(a.heads / a.kv_heads);
-  int64_t const each = tiles_of(a, K::tile);
+  t.heads = static_cast<int>(a.heads), t.heads_per_kv = static_cast<int>(a.heads / a.kv_heads);
+  int64_t const tiles_per_head = tiles_of(a, K::tile);
   int64_t const pairs = members * a.heads;
-  if (each * pairs > INT_MAX / 2) return cudaErrorInvalidValue;
-  t.each = static_cast<int>(each), t.pairs = static_cast<int>(pairs), t.total = static_cast<int>(each * pairs);
-  int const room = sm_count(a.device);
-  if (room == 0) return cudaErrorInvalidDevice;
-  int const ctas = t.total < room ? t.total : room;
-  // Problems that are not causal process one KV head after the other. For a ragged batch, sections leave half of L2
-  // free.
+  if (tiles_per_head * pairs > INT_MAX / 2) return cudaErrorInvalidValue;
+  t.tiles_per_head = static_cast<int>(tiles_per_head), t.pairs = static_cast<int>(pairs), t.total = static_cast<int>(tiles_per_head * pairs);
+  int const sms = sm_count(a.device);
+  if (sms == 0) return cudaErrorInvalidDevice;
+  int const ctas = t.total < sms ? t.total : sms;
+  // Without a causal mask a section is one KV head. The sections of a ragged causal batch take half of L2.
   int64_t const budget = 24 << 20, bytes = a.keys * D * 4;
-  int64_t const together = (a.causal && bytes < budget ? budget / bytes : 1) * t.sharing;
-  t.section = static_cast<int>(together < pairs ? together : pairs);
+  int64_t const section_heads = (a.causal && bytes < budget ? budget / bytes : 1) * t.heads_per_kv;
+  t.section = static_cast<int>(section_heads < pairs ? section_heads : pairs);
   if (t.causal && !ragged && t.total > ctas) t.section = balanced_section(t, ctas, K::tile, N);
   t.prepare();
 
@@ -138,11 +138,11 @@ template <class T>
 cudaError_t launch_type(gpk_attention_args const& a, cudaStream_t stream) {
   switch (a.dim) {
     case 64:
-      // Not causal: four warpgroups and blocks of 64 keys. Compared with blocks of 128 keys, 512 keys take 0.92 of
-      // the time, and 2,048 take 1.10. The choice cannot depend on the number of keys, because a ragged batch has
+      // Not causal: four warpgroups and blocks of 64 keys. Compared with blocks of 128 keys, 512 keys take 0.92 times as
+      // long, and 2,048 keys 1.10 times. The choice must not depend on the number of keys, because a ragged batch has
       // sequences of any length.
       if (!a.causal) return launch_kernel<T, 64, 64, 4, 4, 2>(a, stream);
-      return takes_three(a) ? launch_kernel<T, 64, 128, 3, 4, 2>(a, stream) : launch_kernel<T, 64, 128, 2, 4, 2>(a, stream);
+      return prefers_three_groups(a) ? launch_kernel<T, 64, 128, 3, 4, 2>(a, stream) : launch_kernel<T, 64, 128, 2, 4, 2>(a, stream);
     case 96: return launch_kernel<T, 96, 96, 3>(a, stream);
     case 128: return a.causal ? launch_kernel<T, 128, 128, 2>(a, stream) : launch_kernel<T, 128, 176, 2>(a, stream);
     case 256: return launch_kernel<T, 256, 80, 2>(a, stream);
@@ -152,8 +152,8 @@ cudaError_t launch_type(gpk_attention_args const& a, cudaStream_t stream) {
 
 }  // namespace attention90
 
-// Whether attention_sm90 accepts the problem on a device of compute capability 9.0.
-inline bool attention_sm90_takes(gpk_attention_args const& a) {
+// Whether attention_sm90 supports the problem, on a device of compute capability 9.0.
+inline bool attention_sm90_supports(gpk_attention_args const& a) {
   int64_t const limit = 1 << 30, members = a.offsets != 0 ? 1 : a.batch;
   auto const within = [&](int64_t n) { return n > 0 && n < limit; };
   return (a.type == GPK_F16 || a.type == GPK_BF16) && a.mask == 0 && a.dim == a.value_dim &&
@@ -166,7 +166,7 @@ inline bool attention_sm90_takes(gpk_attention_args const& a) {
          attention90::aligned(a.out, members, a.heads, a.queries);
 }
 
-// Computes a problem that attention_sm90_takes accepts; a.workspace is not used.
+// Computes a problem that attention_sm90_supports accepts, without workspace.
 inline cudaError_t attention_sm90(gpk_attention_args const& a, cudaStream_t stream) {
   return a.type == GPK_BF16 ? attention90::launch_type<attention90::bf16>(a, stream)
                             : attention90::launch_type<attention90::fp16>(a, stream);

@@ -1,40 +1,40 @@
-// attention_run.cuh: the choice of the kernel of attention.cuh for a problem, and its launch.
+// attention_run.cuh: the choice of attention.cuh's kernel for a problem, and its launch.
 #pragma once
 #include "attention_few.cuh"
 
 namespace gpk {
 namespace attention {
 
-// The head size padded to one that has a kernel.
-inline int padded(gpk_attention_args const& a) {
+// The head size of the kernel: the next of 32, 64, 128 and 256; 0 if there is none.
+inline int padded_dim(gpk_attention_args const& a) {
   int64_t const d = a.dim > a.value_dim ? a.dim : a.value_dim;
   return d <= 32 ? 32 : d <= 64 ? 64 : d <= 128 ? 128 : d <= 256 ? 256 : 0;
 }
 
-inline bool takes(gpk_attention_args const& a) {
-  constexpr int64_t most = INT_MAX / 2;  // so that the sum of two fits an int
-  bool const small = a.batch <= most && a.heads <= most && a.queries <= most && a.keys <= most;
-  bool const typed = a.type == GPK_F32 || a.type == GPK_F16 || a.type == GPK_BF16;
+inline bool supports(gpk_attention_args const& a) {
+  constexpr int64_t limit = INT_MAX / 2;  // so that the sum of two fits an int
+  bool const small = a.batch <= limit && a.heads <= limit && a.queries <= limit && a.keys <= limit;
+  bool const supported_type = a.type == GPK_F32 || a.type == GPK_F16 || a.type == GPK_BF16;
   bool const masked = a.mask == 0 || ((a.mask_type == GPK_BOOL || a.mask_type == GPK_F32) && a.offsets == 0);
-  if (!small || !typed || !masked || padded(a) == 0) return false;
+  if (!small || !supported_type || !masked || padded_dim(a) == 0) return false;
   double const blocks = double(a.queries / tile_rows + (a.offsets != 0 ? a.batch : 1)) * double(a.heads) * double(a.offsets != 0 ? 1 : a.batch);
   return blocks <= INT_MAX && double(a.batch) * double(a.heads) * max_parts <= UINT_MAX;
 }
 
-// Whether a KV head has few rows of queries and many keys.
+// Whether kernel `few` computes the problem.
 inline bool is_few(gpk_attention_args const& a) {
-  return a.offsets == 0 && a.type != GPK_F32 && a.kv_heads > 0 && a.heads / a.kv_heads * a.queries <= few_rows && a.keys >= few_least;
+  return a.offsets == 0 && a.type != GPK_F32 && a.kv_heads > 0 && a.heads / a.kv_heads * a.queries <= few_rows && a.keys >= few_min_keys;
 }
 
-// Keys per part: a function of the number of keys alone.
+// Keys per part, a function of the number of keys only.
 inline int span_of(int64_t keys) {
-  int64_t const times = (keys + few_span * max_parts - 1) / (few_span * max_parts);
-  return static_cast<int>(few_span * times);
+  int64_t const multiple = (keys + few_span * max_parts - 1) / (few_span * max_parts);
+  return static_cast<int>(few_span * multiple);
 }
 
 inline int parts_of(int64_t keys) { return static_cast<int>((keys + span_of(keys) - 1) / span_of(keys)); }
 
-// Bytes of all parts' results, rounded up to a multiple of 256: the offset of their maxima and sums.
+// The bytes of all parts' results, rounded up to a multiple of 256. Their maxima and sums follow in the workspace.
 inline int64_t partial_bytes(gpk_attention_args const& a) {
   return (a.batch * a.heads * a.queries * parts_of(a.keys) * a.value_dim * 4 + 255) / 256 * 256;
 }
@@ -44,14 +44,14 @@ inline int64_t workspace(gpk_attention_args const& a) {
   return partial_bytes(a) + a.batch * a.heads * a.queries * parts_of(a.keys) * 8;
 }
 
-constexpr int declared = 1024;  // bytes of static shared memory in the kernels, at most
+constexpr int static_shared = 1024;  // an upper bound of the kernels' static shared memory in bytes
 
-// Bytes of shared memory per block, dynamic and static.
+// The bytes of shared memory per block, dynamic and static.
 inline int64_t shared_bytes(gpk_attention_args const& a) {
-  int64_t const d = padded(a), keys = d > 128 ? 32 : 64;
+  int64_t const d = padded_dim(a), keys = d > 128 ? 32 : 64;
   int64_t const pitch = a.type == GPK_F32 ? d * 4 + 16 : d * 2;
-  if (is_few(a)) return (few_rows + 2 * few_stages * few_warps * few_step) * pitch + declared;
-  return (tile_rows + 2 * keys) * pitch + declared;
+  if (is_few(a)) return (few_rows + 2 * few_stages * few_warps * few_step) * pitch + static_shared;
+  return (tile_rows + 2 * keys) * pitch + static_shared;
 }
 
 inline char const* name(gpk_attention_args const& a) { return is_few(a) ? "attention_few" : "attention_tiles"; }
@@ -91,13 +91,13 @@ inline Params params_of(gpk_attention_args const& a) {
   return p;
 }
 
-// Launches a kernel that calls begin() first, and returns the error of this launch. The kernel's shared memory is set
-// to `bytes` once per device.
+// Launches a kernel, whose prologue is begin(), and returns the error of this launch. Once per device it raises the
+// kernel's limit of dynamic shared memory to `bytes`.
 inline cudaError_t launch(void (*kernel)(Params), unsigned grid, unsigned block, int bytes, int device, cudaStream_t stream, Params const& p,
                           uint64_t* known, uint64_t* allowed) {
   cudaError_t e = cudaSuccess;
   bool const counted = device >= 0 && device < 64;
-  if (bytes + declared > 48 * 1024 && !(counted && __atomic_load_n(allowed, __ATOMIC_RELAXED) >> device & 1)) {
+  if (bytes + static_shared > 48 * 1024 && !(counted && __atomic_load_n(allowed, __ATOMIC_RELAXED) >> device & 1)) {
     e = cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (e == cudaSuccess && counted) __atomic_fetch_or(allowed, uint64_t(1) << device, __ATOMIC_RELAXED);
   }
@@ -111,7 +111,7 @@ inline cudaError_t launch(void (*kernel)(Params), unsigned grid, unsigned block,
     config.dynamicSmemBytes = bytes;
     config.stream = stream;
     config.attrs = &attribute;
-    config.numAttrs = waits(reinterpret_cast<void const*>(kernel), device, known);
+    config.numAttrs = waits_for_previous(reinterpret_cast<void const*>(kernel), device, known);
     e = cudaLaunchKernelEx(&config, kernel, p);
   }
   if (e != cudaSuccess) cudaGetLastError();
@@ -165,13 +165,13 @@ cudaError_t run_type(gpk_attention_args const& a, Params const& p, cudaStream_t 
   return run_tiles<Floats<D, false>, D, keys>(p, a.device, stream);
 }
 
-// Computes a problem that takes() accepts, on the current device. A problem without rows still checks the offsets.
+// Computes a problem that supports() accepts, on the current device. A problem without rows still checks the offsets.
 inline cudaError_t run(gpk_attention_args const& a, cudaStream_t stream) {
   bool const empty = a.batch == 0 || a.heads == 0 || a.queries == 0 || a.value_dim == 0;
   if (empty && a.flags == 0) return cudaSuccess;
   Params p = params_of(a);
   if (empty) p.parts = p.tiles = p.value_dim = 0;
-  switch (padded(a)) {
+  switch (padded_dim(a)) {
     case 32: return run_type<32>(a, p, stream);
     case 64: return run_type<64>(a, p, stream);
     case 128: return run_type<128>(a, p, stream);

@@ -1,4 +1,4 @@
-// attention_sm90.cu: the kernel for long sequences on Hopper; see attention.cu.
+// attention_sm90.cu: the unit of Hopper's attention kernel, for long sequences; see attention.cu.
 #include "attention_launch_sm90.cuh"
 
 namespace gpk {
@@ -23,7 +23,7 @@ bool is_hopper(int device) {
 
 }  // namespace
 
-bool long_attention_takes(gpk_attention_args const& a) { return is_hopper(a.device) && attention_sm90_takes(a); }
+bool long_attention_supports(gpk_attention_args const& a) { return is_hopper(a.device) && attention_sm90_supports(a); }
 
 cudaError_t long_attention(gpk_attention_args const& a, cudaStream_t stream) { return attention_sm90(a, stream); }
 
