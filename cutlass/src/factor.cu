@@ -7,7 +7,7 @@ using namespace gpk;
 
 namespace {
 
-// Launches a kernel of factor_*.cuh. Every one calls begin() before it reads memory.
+// Launches a kernel of factor_*.cuh. Each calls begin() before it accesses global memory.
 struct Launcher {
   int device;
   uint64_t stream;
@@ -19,7 +19,7 @@ struct Launcher {
     if (int const code = allow_shared(kernel, shared, device, &allowed)) return code;
     void* args[] = {const_cast<P*>(&p)};
     return launch(kernel, grid, dim3(threads), shared, reinterpret_cast<cudaStream_t>(stream), args, cluster, 1,
-                  waits(kernel, device, &known));
+                  waits_for_previous(kernel, device, &known));
   }
   int fill(uint64_t at, int64_t bytes, int value) const {
     cudaError_t const e = cudaMemsetAsync(reinterpret_cast<void*>(at), value, bytes, reinterpret_cast<cudaStream_t>(stream));
@@ -30,7 +30,7 @@ struct Launcher {
     int v = 0;
     if (cudaDeviceGetAttribute(&v, cudaDevAttrClusterLaunch, device) != cudaSuccess) cudaGetLastError();
     static uint64_t known = 0;
-    return v != 0 && waits(reinterpret_cast<void const*>(factor::factor_panel<float, 1>), device, &known);
+    return v != 0 && waits_for_previous(reinterpret_cast<void const*>(factor::factor_panel<float, 1>), device, &known);
   }
   int processors() const { return sm_count(device); }
 };

@@ -1,4 +1,5 @@
-// factor_cholesky.cuh: Cholesky's factorization of a diagonal block, the substitution by it, and many small matrices.
+// factor_cholesky.cuh: Cholesky's factorization of a diagonal block, the substitution with its factor, and the kernels for
+// many small matrices.
 #pragma once
 #include "factor_number.cuh"
 
@@ -7,20 +8,20 @@ namespace factor {
 namespace {
 
 constexpr int column_threads = 256;
-constexpr int column_rows = 32;  // rows that solve_rows solves
+constexpr int column_rows = 32;  // rows of solve_rows
 
-// Shared memory of factor_block<T, N>. Lines are a multiple of 16 bytes.
+// The shared memory of factor_block<T, N>. The pitch is a multiple of 16 bytes.
 template <int N, class T>
-constexpr int block_pitch = N + wide<T>;
+constexpr int block_pitch = N + vector_length<T>;
 template <class T, int N>
 constexpr int block_bytes = (N + 2 * micro<T>) * block_pitch<N, T> * static_cast<int>(sizeof(T)) + N * static_cast<int>(sizeof(Real<T>));
 template <class T, int N>
-struct Shared {
+struct BlockShared {
   T* matrix;   // the factor, [N][block_pitch]
-  T* columns;  // the columns in work, [micro][block_pitch]
-  T* solved;   // those columns of the factor
+  T* columns;  // the step's columns before their factorization, [micro][block_pitch]
+  T* solved;   // the step's columns of the factor, [micro][block_pitch]
   Real<T>* inverse;  // of the diagonal
-  __device__ explicit Shared(char* at) {
+  __device__ explicit BlockShared(char* at) {
     matrix = reinterpret_cast<T*>(at);
     columns = matrix + N * block_pitch<N, T>;
     solved = columns + micro<T> * block_pitch<N, T>;
@@ -28,32 +29,32 @@ struct Shared {
   }
 };
 
-// Factors a matrix of order N, of which value(i, k), k <= i, returns the elements, into the shared matrix, with zeros
-// above the diagonal. Returns the order of the first leading minor that is not positive, or 0, to the threads below N.
-// A thread has 4 x 4 elements in registers. Per step of `micro` columns:
+// Factors the matrix of order N with the elements value(i, k), k <= i. The factor goes to s.matrix, with zeros above the
+// diagonal. Threads below N return the order of the first leading minor that is not positive, or 0. A thread has 4 x 4
+// elements in registers. A step factors `micro` columns:
 //
-//  1. The threads that have the columns put them into shared memory.
+//  1. The threads that own the columns store them to shared memory.
 //  2. Thread i loads the columns' diagonal block, factors it in registers, and solves row i with it.
-//  3. All threads update their elements.
+//  3. All threads subtract the products of the columns from their elements.
 template <class T, int N, class Value>
-__device__ int factor_block(Shared<T, N> s, Value value) {
+__device__ int factor_block(BlockShared<T, N> s, Value value) {
   constexpr int M = micro<T>, pitch = block_pitch<N, T>, side = N / 4;
   int const tid = static_cast<int>(threadIdx.x), r0 = tid / side * 4, c0 = tid % side * 4;
-  bool const has = tid < side * side && r0 >= c0;  // elements on or below the diagonal
+  bool const owns = tid < side * side && r0 >= c0;  // elements on or below the diagonal
   T tile[4][4];
 #pragma unroll
   for (int a = 0; a < 4; ++a) {
 #pragma unroll
-    for (int b = 0; b < 4; ++b) tile[a][b] = has && c0 + b <= r0 + a ? value(r0 + a, c0 + b) : from_real<T>(0);
+    for (int b = 0; b < 4; ++b) tile[a][b] = owns && c0 + b <= r0 + a ? value(r0 + a, c0 + b) : from_real<T>(0);
   }
   int bad = 0;
 #pragma unroll 1
   for (int j = 0; j < N; j += M) {
-    if (has && c0 >= j && c0 < j + M) {
+    if (owns && c0 >= j && c0 < j + M) {
 #pragma unroll
       for (int b = 0; b < 4; ++b) {
         T const line[4] = {tile[0][b], tile[1][b], tile[2][b], tile[3][b]};
-        store_wide<4>(s.columns + (c0 - j + b) * pitch + r0, line);
+        store_vectors<4>(s.columns + (c0 - j + b) * pitch + r0, line);
       }
     }
     __syncthreads();
@@ -63,28 +64,28 @@ __device__ int factor_block(Shared<T, N> s, Value value) {
       if (tid >= j) {
 #pragma unroll
         for (int c = 0; c < M; ++c) {
-          load_wide<M>(d[c], s.columns + c * pitch + j);
+          load_vectors<M>(d[c], s.columns + c * pitch + j);
           x[c] = s.columns[c * pitch + tid];
         }
 #pragma unroll
         for (int c = 0; c < M; ++c) {
           Real<T> const v = real_part(d[c][c]);
-          if (!pivotal(v) && bad == 0) bad = j + c + 1;
-          roots(v, &root[c], &inverse[c]);
+          if (!positive_finite(v) && bad == 0) bad = j + c + 1;
+          root_and_inverse(v, &root[c], &inverse[c]);
 #pragma unroll
           for (int r = c + 1; r < M; ++r) d[c][r] = scaled(d[c][r], inverse[c]);
 #pragma unroll
           for (int k = c + 1; k < M; ++k) {
 #pragma unroll
-            for (int r = k; r < M; ++r) d[k][r] = less_conj(d[k][r], d[c][r], d[c][k]);
+            for (int r = k; r < M; ++r) d[k][r] = fnma_conj(d[k][r], d[c][r], d[c][k]);
           }
         }
-        int const own = tid - j;  // below M: the diagonal is x[own]
+        int const own = tid - j;  // if below M, x[own] is on the diagonal
 #pragma unroll
         for (int c = 0; c < M; ++c) {
           x[c] = scaled(x[c], inverse[c]);
 #pragma unroll
-          for (int k = c + 1; k < M; ++k) x[k] = less_conj(x[k], x[c], d[c][k]);
+          for (int k = c + 1; k < M; ++k) x[k] = fnma_conj(x[k], x[c], d[c][k]);
         }
 #pragma unroll
         for (int c = 0; c < M; ++c) {
@@ -99,19 +100,19 @@ __device__ int factor_block(Shared<T, N> s, Value value) {
 #pragma unroll
         for (int c = 0; c < M; ++c) x[c] = from_real<T>(0);
       }
-      store_wide<M>(s.matrix + tid * pitch + j, x);
+      store_vectors<M>(s.matrix + tid * pitch + j, x);
     }
     __syncthreads();
-    if (has && c0 >= j + M) {
+    if (owns && c0 >= j + M) {
 #pragma unroll
       for (int k = 0; k < M; ++k) {
         T l[4], u[4];
-        load_wide<4>(l, s.solved + k * pitch + r0);
-        load_wide<4>(u, s.solved + k * pitch + c0);
+        load_vectors<4>(l, s.solved + k * pitch + r0);
+        load_vectors<4>(u, s.solved + k * pitch + c0);
 #pragma unroll
         for (int a = 0; a < 4; ++a) {
 #pragma unroll
-          for (int b = 0; b < 4; ++b) tile[a][b] = less_conj(tile[a][b], l[a], u[b]);
+          for (int b = 0; b < 4; ++b) tile[a][b] = fnma_conj(tile[a][b], l[a], u[b]);
         }
       }
     }
@@ -119,10 +120,10 @@ __device__ int factor_block(Shared<T, N> s, Value value) {
   return bad;
 }
 
-// Replaces the rows x of shared memory, [column_rows][block + 1], by x T^-1, or x T^-H, for the lower triangular matrix T
-// in shared memory, [block][block_pitch]. A warp has `micro` columns of 32 rows in registers: in turn, each solves its
-// own, and those behind subtract the product. All 256 threads call it after they have synchronized. divide returns x /
-// T(c, c), or x / conj T(c, c).
+// Replaces the rows x in shared memory, [column_rows][block + 1], by x T^-T, or with CONJ by x T^-H, for the lower
+// triangular matrix T in shared memory, [block][block_pitch]. A warp has `micro` columns of 32 rows in registers. The warps
+// solve their columns one after the other, and the warps with later columns subtract the products. All 256 threads call it,
+// after a barrier. divide(x, c) returns x / T(c, c), or with CONJ x / conj T(c, c).
 template <class T, bool CONJ, class Divide>
 __device__ void solve_rows(T const* matrix, T* rows, Divide divide) {
   constexpr int M = micro<T>, pitch = block<T> + 1, line = block_pitch<block<T>, T>;
@@ -135,12 +136,12 @@ __device__ void solve_rows(T const* matrix, T* rows, Divide divide) {
     if (own == j) {
       T t[M][M];
 #pragma unroll
-      for (int c = 1; c < M; ++c) load_wide<M>(t[c], matrix + (j + c) * line + j);
+      for (int c = 1; c < M; ++c) load_vectors<M>(t[c], matrix + (j + c) * line + j);
 #pragma unroll
       for (int c = 0; c < M; ++c) {
         x[c] = divide(x[c], j + c);
 #pragma unroll
-        for (int k = c + 1; k < M; ++k) x[k] = less(x[k], x[c], conjugate(t[k][c], CONJ));
+        for (int k = c + 1; k < M; ++k) x[k] = fnma(x[k], x[c], conjugate(t[k][c], CONJ));
         rows[lane * pitch + j + c] = x[c];
       }
     }
@@ -152,9 +153,9 @@ __device__ void solve_rows(T const* matrix, T* rows, Divide divide) {
 #pragma unroll
       for (int c = 0; c < M; ++c) {
         T t[M];
-        load_wide<M>(t, matrix + (own + c) * line + j);
+        load_vectors<M>(t, matrix + (own + c) * line + j);
 #pragma unroll
-        for (int k = 0; k < M; ++k) x[c] = less(x[c], v[k], conjugate(t[k], CONJ));
+        for (int k = 0; k < M; ++k) x[c] = fnma(x[c], v[k], conjugate(t[k], CONJ));
       }
     }
   }
@@ -168,13 +169,13 @@ struct Small {
   bool conj;
 };
 
-// The threads of a CTA of factor_small, which has one matrix a warp.
+// The threads of a CTA of factor_small, which has one matrix per warp.
 constexpr int small_threads = 128;
 template <class T>
 constexpr int small_bytes = small_threads / 32 * 32 * 33 * static_cast<int>(sizeof(T));
 
-// The factor of a matrix of order up to N <= 32 a warp: lane i has row i in registers. Columns beyond the matrix are
-// those of the identity.
+// Factors matrices of order up to N <= 32, one per warp. Lane i has row i in registers. The matrix is extended to order N by
+// the identity.
 template <class T, int N>
 __global__ void __launch_bounds__(small_threads) factor_small(Small p) {
   GPK_FACTOR_SHARED(shared);
@@ -185,9 +186,9 @@ __global__ void __launch_bounds__(small_threads) factor_small(Small p) {
   if (member >= p.batch) return;
   T const* const a = reinterpret_cast<T const*>(p.a) + member * p.a_member;
   T* const b = reinterpret_cast<T*>(p.b) + member * p.b_member;
-  bool const across = p.a_col * p.a_col <= p.a_row * p.a_row;  // lanes read along the smaller stride
+  bool const by_rows_a = p.a_col * p.a_col <= p.a_row * p.a_row;  // so that lanes read along the smaller stride
   for (int q = 0; q < p.n; ++q) {
-    int const i = across ? q : lane, k = across ? lane : q;
+    int const i = by_rows_a ? q : lane, k = by_rows_a ? lane : q;
     if (i < p.n && k <= i) s[i * 33 + k] = conjugate(a[i * p.a_row + k * p.a_col], p.conj);
   }
   __syncwarp();
@@ -197,32 +198,32 @@ __global__ void __launch_bounds__(small_threads) factor_small(Small p) {
   int bad = 0;
 #pragma unroll
   for (int j = 0; j < N; ++j) {
-    Real<T> const v = shuffled(real_part(x[j]), j);
+    Real<T> const v = shuffle(real_part(x[j]), j);
     Real<T> root, inverse;
-    if (!pivotal(v) && bad == 0) bad = j + 1;
-    roots(v, &root, &inverse);
+    if (!positive_finite(v) && bad == 0) bad = j + 1;
+    root_and_inverse(v, &root, &inverse);
     x[j] = lane == j ? from_real<T>(root) : lane < j ? from_real<T>(0) : scaled(x[j], inverse);
 #pragma unroll
-    for (int k = j + 1; k < N; ++k) x[k] = less_conj(x[k], x[j], shuffled(x[j], k));
+    for (int k = j + 1; k < N; ++k) x[k] = fnma_conj(x[k], x[j], shuffle(x[j], k));
   }
   __syncwarp();
 #pragma unroll
   for (int k = 0; k < N; ++k) s[lane * 33 + k] = lane < k ? from_real<T>(0) : x[k];
   __syncwarp();
-  bool const along = p.b_col * p.b_col <= p.b_row * p.b_row;
+  bool const by_rows_b = p.b_col * p.b_col <= p.b_row * p.b_row;
   for (int q = 0; q < p.n; ++q) {
-    int const i = along ? q : lane, k = along ? lane : q;
+    int const i = by_rows_b ? q : lane, k = by_rows_b ? lane : q;
     if (i < p.n && k < p.n) b[i * p.b_row + k * p.b_col] = conjugate(s[i * 33 + k], p.conj);
   }
-  if (lane == 0 && bad != 0) record(p.flags, member, bad);
+  if (lane == 0 && bad != 0) record_failure(p.flags, member, bad);
 }
 
-// The factor of a matrix of order up to 64 a CTA.
+// Factors matrices of order up to 64, one per CTA.
 template <class T>
 __global__ void __launch_bounds__(column_threads) factor_medium(Small p) {
   constexpr int N = 64, line = block_pitch<N, T>;
   GPK_FACTOR_SHARED(shared);
-  Shared<T, N> const s(shared);
+  BlockShared<T, N> const s(shared);
   int const tid = static_cast<int>(threadIdx.x);
   int64_t const member = blockIdx.x;
   begin();
@@ -233,10 +234,10 @@ __global__ void __launch_bounds__(column_threads) factor_medium(Small p) {
     if (i < p.n) v = conjugate(a[i * p.a_row + k * p.a_col], p.conj);
     return i == k ? from_real<T>(real_part(v)) : v;
   });
-  if (tid == p.n - 1 && bad != 0) record(p.flags, member, bad);
-  bool const along = p.b_col * p.b_col <= p.b_row * p.b_row;
+  if (tid == p.n - 1 && bad != 0) record_failure(p.flags, member, bad);
+  bool const by_rows_b = p.b_col * p.b_col <= p.b_row * p.b_row;
   for (int e = tid; e < N * N; e += column_threads) {
-    int const i = along ? e / N : e % N, k = along ? e % N : e / N;
+    int const i = by_rows_b ? e / N : e % N, k = by_rows_b ? e % N : e / N;
     if (i < p.n && k < p.n) b[i * p.b_row + k * p.b_col] = conjugate(s.matrix[i * line + k], p.conj);
   }
 }

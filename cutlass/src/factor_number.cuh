@@ -1,6 +1,6 @@
-// factor_number.cuh: the arithmetic of the factorizations, on the four element types.
+// factor_number.cuh: the arithmetic of the factorizations, for the four element types.
 #pragma once
-#ifndef GPK_EMULATED  // testdata/emulate compiles the kernels for the host
+#ifndef GPK_EMULATED  // which is defined if testdata/emulate compiles the kernels for the host
 #include "dependent.cuh"
 #define GPK_FACTOR_SHARED(name) extern __shared__ __align__(16) char name[]
 #define GPK_FACTOR_HOST_DEVICE __host__ __device__ inline
@@ -29,38 +29,38 @@ struct Number<Complex<R>> {
 template <class T>
 using Real = typename Number<T>::Real;
 
-// The columns that are factored in registers, and of a diagonal block.
+// micro: the number of columns that are factored in registers. block: the order of a diagonal block.
 template <class T>
 constexpr int micro = Number<T>::complex ? 4 : 8;
 template <class T>
 constexpr int block = 8 * micro<T>;
 
-// Sixteen bytes of elements.
+// 16 bytes of elements.
 template <class T>
-constexpr int wide = 16 / static_cast<int>(sizeof(T));
+constexpr int vector_length = 16 / static_cast<int>(sizeof(T));
 template <class T>
-struct alignas(16) Wide {
-  T v[wide<T>];
+struct alignas(16) Vector {
+  T v[vector_length<T>];
 };
 
-// Loads or stores COUNT elements of shared memory, at least 16 bytes, at an address that 16 divides.
+// Loads or stores COUNT elements of shared memory in vectors of 16 bytes. The address is a multiple of 16.
 template <int COUNT, class T>
-__device__ inline void load_wide(T (&to)[COUNT], T const* from) {
+__device__ inline void load_vectors(T (&to)[COUNT], T const* from) {
 #pragma unroll
-  for (int i = 0; i < COUNT; i += wide<T>) {
-    Wide<T> const w = *reinterpret_cast<Wide<T> const*>(from + i);
+  for (int i = 0; i < COUNT; i += vector_length<T>) {
+    Vector<T> const w = *reinterpret_cast<Vector<T> const*>(from + i);
 #pragma unroll
-    for (int k = 0; k < wide<T>; ++k) to[i + k] = w.v[k];
+    for (int k = 0; k < vector_length<T>; ++k) to[i + k] = w.v[k];
   }
 }
 template <int COUNT, class T>
-__device__ inline void store_wide(T* to, T const (&from)[COUNT]) {
+__device__ inline void store_vectors(T* to, T const (&from)[COUNT]) {
 #pragma unroll
-  for (int i = 0; i < COUNT; i += wide<T>) {
-    Wide<T> w;
+  for (int i = 0; i < COUNT; i += vector_length<T>) {
+    Vector<T> w;
 #pragma unroll
-    for (int k = 0; k < wide<T>; ++k) w.v[k] = from[i + k];
-    *reinterpret_cast<Wide<T>*>(to + i) = w;
+    for (int k = 0; k < vector_length<T>; ++k) w.v[k] = from[i + k];
+    *reinterpret_cast<Vector<T>*>(to + i) = w;
   }
 }
 
@@ -84,17 +84,17 @@ __device__ inline T from_real(Real<T> x) {
 template <class R>
 __device__ inline R conjugate(R x, bool) { return x; }
 template <class R>
-__device__ inline Complex<R> conjugate(Complex<R> x, bool wanted) { return {x.re, wanted ? -x.im : x.im}; }
+__device__ inline Complex<R> conjugate(Complex<R> x, bool conj) { return {x.re, conj ? -x.im : x.im}; }
 
 // c - a b and c - a conj(b).
 template <class R>
-__device__ inline R less(R c, R a, R b) { return fused(-a, b, c); }
+__device__ inline R fnma(R c, R a, R b) { return fused(-a, b, c); }
 template <class R>
-__device__ inline Complex<R> less(Complex<R> c, Complex<R> a, Complex<R> b) {
+__device__ inline Complex<R> fnma(Complex<R> c, Complex<R> a, Complex<R> b) {
   return {fused(a.im, b.im, fused(-a.re, b.re, c.re)), fused(-a.im, b.re, fused(-a.re, b.im, c.im))};
 }
 template <class T>
-__device__ inline T less_conj(T c, T a, T b) { return less(c, a, conjugate(b, true)); }
+__device__ inline T fnma_conj(T c, T a, T b) { return fnma(c, a, conjugate(b, true)); }
 
 template <class R>
 __device__ inline R difference(R a, R b) { return a - b; }
@@ -106,7 +106,7 @@ __device__ inline R scaled(R a, R s) { return a * s; }
 template <class R>
 __device__ inline Complex<R> scaled(Complex<R> a, R s) { return {a.re * s, a.im * s}; }
 
-// a / b. A complex quotient is Smith's (Algorithm 116, CACM 5, 1962), which neither overflows nor underflows early.
+// a / b. The complex quotient is Smith's (Algorithm 116, CACM 5, 1962), which avoids overflow of intermediate results.
 template <class R>
 __device__ inline R quotient(R a, R b) { return a / b; }
 template <class R>
@@ -119,10 +119,9 @@ __device__ inline Complex<R> quotient(Complex<R> a, Complex<R> b) {
   return {fused(a.re, s, a.im) / den, fused(a.im, s, -a.re) / den};
 }
 
-// The square root of d and its inverse, within an ulp and two ulps: a step of Newton's corrects the root. Neither leaves
-// the range of the type.
+// The square root of d, to 1 ulp after a Newton step, and its inverse, to 2 ulp. Both are in the type's range.
 template <class R>
-__device__ inline void roots(R d, R* root, R* inverse) {
+__device__ inline void root_and_inverse(R d, R* root, R* inverse) {
   R r;
   if constexpr (sizeof(R) == 4) {
     r = rsqrtf(d);
@@ -134,17 +133,17 @@ __device__ inline void roots(R d, R* root, R* inverse) {
   *inverse = r;
 }
 
-// Whether d can be a pivot: positive and finite.
-__device__ inline bool pivotal(float d) { return d > 0 && d <= 3.402823466e38f; }
-__device__ inline bool pivotal(double d) { return d > 0 && d <= 1.7976931348623157e308; }
+// Whether d > 0 and d is finite, as a pivot of Cholesky's factorization has to be.
+__device__ inline bool positive_finite(float d) { return d > 0 && d <= 3.402823466e38f; }
+__device__ inline bool positive_finite(double d) { return d > 0 && d <= 1.7976931348623157e308; }
 
-__device__ inline float shuffled(float x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
-__device__ inline double shuffled(double x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
+__device__ inline float shuffle(float x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
+__device__ inline double shuffle(double x, int lane) { return __shfl_sync(0xffffffffu, x, lane); }
 template <class R>
-__device__ inline Complex<R> shuffled(Complex<R> x, int lane) { return {shuffled(x.re, lane), shuffled(x.im, lane)}; }
+__device__ inline Complex<R> shuffle(Complex<R> x, int lane) { return {shuffle(x.re, lane), shuffle(x.im, lane)}; }
 
-// Records that the leading minor of an order is not positive.
-__device__ inline void record(long long* flags, int64_t member, int order) {
+// Records that the leading minor of this order is not positive; see gpk_factor.h.
+__device__ inline void record_failure(long long* flags, int64_t member, int order) {
   atomicMin(flags, static_cast<long long>(member << 32 | order));
 }
 

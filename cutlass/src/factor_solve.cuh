@@ -1,5 +1,5 @@
-// factor_solve.cuh: triangular systems. An upper triangular matrix is a lower one whose rows and columns are read
-// backwards, so there is only the forward substitution.
+// factor_solve.cuh: triangular systems by forward substitution. An upper triangular matrix is a lower triangular one with
+// negative strides.
 #pragma once
 #include "factor_cholesky.cuh"
 
@@ -18,42 +18,42 @@ struct Solve {
 template <class T>
 constexpr int solve_bytes = (block<T> * block_pitch<block<T>, T> + column_rows * (block<T> + 1)) * static_cast<int>(sizeof(T));
 
-// x = t^-1 x for a lower triangular t of order up to `block`. Grid: pieces of 32 columns of x, by the batch.
+// x = t^-1 x for a lower triangular t of order up to `block`. Grid: CTAs of 32 columns of x by the batch.
 template <class T>
 __global__ void __launch_bounds__(column_threads) solve_block(Solve p) {
   constexpr int N = block<T>, pitch = N + 1, line = block_pitch<N, T>;
   GPK_FACTOR_SHARED(shared);
   T* const matrix = reinterpret_cast<T*>(shared);
-  T* const lines = matrix + N * line;
+  T* const rows = matrix + N * line;
   int const tid = static_cast<int>(threadIdx.x), col0 = static_cast<int>(blockIdx.x) * column_rows;
   T const* const a = reinterpret_cast<T const*>(p.t) + blockIdx.y * p.t_member;
   T* const x = reinterpret_cast<T*>(p.x) + blockIdx.y * p.x_member;
   begin();
-  bool const across = p.t_col * p.t_col <= p.t_row * p.t_row;
+  bool const by_rows = p.t_col * p.t_col <= p.t_row * p.t_row;
 #pragma unroll 8
   for (int e = tid; e < N * N; e += column_threads) {
-    int const i = across ? e / N : e % N, k = across ? e % N : e / N;
+    int const i = by_rows ? e / N : e % N, k = by_rows ? e % N : e / N;
     T v = from_real<T>(i == k ? 1 : 0);
     if (i < p.order && (k < i || (k == i && !p.unit))) v = conjugate(a[i * p.t_row + k * p.t_col], p.conj);
     matrix[i * line + k] = v;
   }
-  bool const flat = p.x_col * p.x_col <= p.x_row * p.x_row;
+  bool const by_columns_x = p.x_col * p.x_col <= p.x_row * p.x_row;
 #pragma unroll 8
   for (int e = tid; e < column_rows * N; e += column_threads) {
-    int const i = flat ? e % column_rows : e / N, k = flat ? e / column_rows : e % N;
+    int const i = by_columns_x ? e % column_rows : e / N, k = by_columns_x ? e / column_rows : e % N;
     bool const in = col0 + i < p.cols && k < p.order;
-    lines[i * pitch + k] = in ? x[k * p.x_row + (col0 + i) * p.x_col] : from_real<T>(0);
+    rows[i * pitch + k] = in ? x[k * p.x_row + (col0 + i) * p.x_col] : from_real<T>(0);
   }
   __syncthreads();
-  solve_rows<T, false>(matrix, lines, [matrix](T v, int c) { return quotient(v, matrix[c * block_pitch<block<T>, T> + c]); });
+  solve_rows<T, false>(matrix, rows, [matrix](T v, int c) { return quotient(v, matrix[c * block_pitch<block<T>, T> + c]); });
   __syncthreads();
   for (int e = tid; e < column_rows * N; e += column_threads) {
-    int const i = flat ? e % column_rows : e / N, k = flat ? e / column_rows : e % N;
-    if (col0 + i < p.cols && k < p.order) x[k * p.x_row + (col0 + i) * p.x_col] = lines[i * pitch + k];
+    int const i = by_columns_x ? e % column_rows : e / N, k = by_columns_x ? e / column_rows : e % N;
+    if (col0 + i < p.cols && k < p.order) x[k * p.x_row + (col0 + i) * p.x_col] = rows[i * pitch + k];
   }
 }
 
-// y = A x, or y -= A x, for at most 4 columns of x.
+// y = A x, or y -= A x, for up to 4 columns of x.
 struct Apply {
   uint64_t a, x, y;
   int64_t a_row, a_col, a_member;
@@ -63,14 +63,14 @@ struct Apply {
   bool subtract, conj;
 };
 
-constexpr int apply_rows = 32;      // rows of a CTA
-constexpr int apply_columns = 512;  // columns of A whose x is in shared memory
+constexpr int apply_rows = 32;      // rows per CTA
+constexpr int apply_columns = 512;  // rows of x in shared memory
 constexpr int apply_cols = 4;       // columns of x
 template <class T>
 constexpr int apply_bytes = (apply_columns + 8 * 33) * apply_cols * static_cast<int>(sizeof(T));
 
 template <class T>
-__device__ inline T plus(T a, T b) {
+__device__ inline T add(T a, T b) {
   if constexpr (Number<T>::complex) {
     return T{a.re + b.re, a.im + b.im};
   } else {
@@ -78,13 +78,13 @@ __device__ inline T plus(T a, T b) {
   }
 }
 
-// 32 rows a CTA of 256 threads. If rows of A are dense, a warp sums 4 of them, one after the other; otherwise lane i
-// has row i, and the warps have parts of k. Grid: ceil(m / 32) by the batch.
+// A CTA of 256 threads computes 32 rows. If A's rows are dense, a warp computes 4 of them, one after the other. Otherwise
+// lane i computes row i, and each warp has a part of k. Grid: ceil(m / 32) by the batch.
 template <class T>
 __global__ void __launch_bounds__(256) apply_few(Apply p) {
   GPK_FACTOR_SHARED(shared);
   T* const xs = reinterpret_cast<T*>(shared);
-  T* const parts = xs + apply_columns * apply_cols;
+  T* const partial = xs + apply_columns * apply_cols;
   int const tid = static_cast<int>(threadIdx.x), lane = tid % 32, warp = tid / 32;
   int const row0 = static_cast<int>(blockIdx.x) * apply_rows;
   T const* const a = reinterpret_cast<T const*>(p.a) + blockIdx.y * p.a_member;
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(256) apply_few(Apply p) {
   T* const y = reinterpret_cast<T*>(p.y) + blockIdx.y * p.y_member;
   bool const dense = p.a_col * p.a_col <= p.a_row * p.a_row;
   T const zero = from_real<T>(0);
-  T sum[4][apply_cols];  // minus the sums: of 4 rows, or of row `lane` in sum[0]
+  T sum[4][apply_cols];  // the negative sums of 4 rows, or in sum[0] of row `lane`
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
 #pragma unroll
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(256) apply_few(Apply p) {
         for (int k = lane; k < k1; k += 32) {
           T const v = conjugate(a[row * p.a_row + (k0 + k) * p.a_col], p.conj);
 #pragma unroll
-          for (int c = 0; c < apply_cols; ++c) sum[i][c] = less(sum[i][c], v, xs[k * apply_cols + c]);
+          for (int c = 0; c < apply_cols; ++c) sum[i][c] = fnma(sum[i][c], v, xs[k * apply_cols + c]);
         }
       }
     } else if (row0 + lane < p.m) {
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(256) apply_few(Apply p) {
       for (int k = warp * part; k < end; ++k) {
         T const v = conjugate(a[(row0 + lane) * p.a_row + (k0 + k) * p.a_col], p.conj);
 #pragma unroll
-        for (int c = 0; c < apply_cols; ++c) sum[0][c] = less(sum[0][c], v, xs[k * apply_cols + c]);
+        for (int c = 0; c < apply_cols; ++c) sum[0][c] = fnma(sum[0][c], v, xs[k * apply_cols + c]);
       }
     }
   }
@@ -136,24 +136,24 @@ __global__ void __launch_bounds__(256) apply_few(Apply p) {
 #pragma unroll
       for (int c = 0; c < apply_cols; ++c) {
 #pragma unroll
-        for (int step = 16; step > 0; step /= 2) sum[i][c] = plus(sum[i][c], shuffled(sum[i][c], lane ^ step));
-        if (lane == 0) parts[c * 33 + warp * 4 + i] = sum[i][c];
+        for (int step = 16; step > 0; step /= 2) sum[i][c] = add(sum[i][c], shuffle(sum[i][c], lane ^ step));
+        if (lane == 0) partial[c * 33 + warp * 4 + i] = sum[i][c];
       }
     }
   } else {
 #pragma unroll
-    for (int c = 0; c < apply_cols; ++c) parts[(warp * apply_cols + c) * 33 + lane] = sum[0][c];
+    for (int c = 0; c < apply_cols; ++c) partial[(warp * apply_cols + c) * 33 + lane] = sum[0][c];
   }
   __syncthreads();
   if (tid >= apply_rows * apply_cols) return;
   int const c = tid / 32, row = row0 + lane;
   if (c >= p.cols || row >= p.m) return;
-  T total = parts[c * 33 + lane];
+  T total = partial[c * 33 + lane];
   if (!dense) {
-    for (int w = 1; w < 8; ++w) total = plus(total, parts[(w * apply_cols + c) * 33 + lane]);
+    for (int w = 1; w < 8; ++w) total = add(total, partial[(w * apply_cols + c) * 33 + lane]);
   }
   T* const to = y + row * p.y_row + c * p.y_col;
-  *to = p.subtract ? plus(*to, total) : difference(zero, total);
+  *to = p.subtract ? add(*to, total) : difference(zero, total);
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-// factor_tensor.cuh: products of 16 x 8 by 8 x 8 elements by the tensor cores, of full precision: float64 as it is,
-// float32 as three products of TF32 parts, complex numbers as four real products.
+// factor_tensor.cuh: products of 16 x 8 by 8 x 8 elements by the tensor cores, with the precision of the type: float64 by
+// DMMA, float32 by three TF32 products, complex numbers by four real products.
 //
-// With g the group of four of a thread in its warp and t its place there, the left operand has the elements (g, t),
-// (g + 8, t), (g, t + 4), (g + 8, t + 4), the right one (t, g), (t + 4, g), and the sum (g, 2t), (g, 2t + 1), (g + 8,
-// 2t), (g + 8, 2t + 1).
+// With g = lane / 4 and t = lane % 4, a thread has the elements (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4) of the left
+// operand, (t, g), (t + 4, g) of the right operand, and (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1) of the sum.
 #pragma once
 #include "factor_number.cuh"
 
@@ -42,19 +41,19 @@ __device__ inline void multiply_f64(double (&c)[4], double const (&a)[4], double
 #endif
 }
 
-// Copies `in` bytes from global to shared memory in the background, and zeros up to BYTES.
+// Starts a copy of `bytes` bytes from global to shared memory, and fills the rest of the BYTES with zeros.
 template <int BYTES>
-__device__ inline void copy_async(void* to, void const* from, int in) {
+__device__ inline void cp_async_zfill(void* to, void const* from, int bytes) {
   uint32_t const at = static_cast<uint32_t>(__cvta_generic_to_shared(to));
   if constexpr (BYTES == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(BYTES), "r"(in) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(BYTES), "r"(bytes) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(BYTES), "r"(in) : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(BYTES), "r"(bytes) : "memory");
   }
 }
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+__device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int N>
-__device__ inline void await_copies() {
+__device__ inline void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
 #endif

@@ -1,17 +1,17 @@
 // factor_tiles.cuh: Cholesky's factorization of a block column or a whole matrix in one launch.
 //
-// A task computes one tile of L. It first subtracts the product of the columns to the left from the tile.
+// A task computes one tile of L. It first subtracts the product of the block columns to the left from the tile.
 //
-// The first task of a block column is the diagonal block, together with the block to its left. The task solves the left
-// block with the factor of the previous diagonal block, subtracts X X^H of the solved block X from the diagonal block, and
-// factors that. So a factor passes from one CTA to another only once between two diagonal blocks. Each other task has
-// FactorTile::M rows below the next diagonal block, and solves them with the factor of this one.
+// The first task of a block column computes the diagonal block and the block to its left. It solves the left block with
+// the factor of the previous diagonal block, subtracts X X^H of the solved block X from the diagonal block, and factors
+// the result. So between two diagonal blocks only one factor is transferred to another CTA. Each other task has
+// FactorTile::M rows below the next diagonal block, and solves them with the factor of this diagonal block.
 //
-// CTAs take tasks from a counter, column by column. A task waits only for tasks with smaller numbers. These are finished or
-// run on other CTAs, so there is no deadlock. Tasks of later columns run while others wait for a diagonal block.
+// CTAs draw tasks from an atomic counter, column by column. A task waits only for tasks with smaller numbers. These are
+// complete or run on other CTAs, so there is no deadlock. Tasks of later columns run while others wait for a diagonal block.
 //
-// done[i] counts the columns of blocks that row block i has. Sums go through columns in order: the bits of a result do
-// not depend on timing.
+// done[i] is the number of complete block columns of row block i. A sum adds block columns in order, so that the bits of a
+// result do not depend on timing.
 #pragma once
 #include "factor_cholesky.cuh"
 #include "factor_update.cuh"
@@ -27,7 +27,7 @@ __device__ inline int load_acquire(int const* p) {
   return v;
 }
 __device__ inline void store_release(int* p, int v) { asm volatile("st.release.gpu.global.s32 [%0], %1;" ::"l"(p), "r"(v) : "memory"); }
-__device__ inline int take(int* p) { return atomicAdd(p, 1); }
+__device__ inline int next_task(int* p) { return atomicAdd(p, 1); }
 __device__ inline void prefetch(void const* p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 #endif
 
@@ -37,16 +37,18 @@ using FactorTile = Tile<T, 2 * block<T>, block<T>, tile_depth<T>, block<T> / 2, 
 template <class T>
 using DiagonalTile = Tile<T, block<T>, 2 * block<T>, tile_depth<T>, block<T> / 2, block<T> / 2, 3>;
 
-// CTAs of a multiprocessor, at most: the diagonal block's registers leave room for another in float32.
+// The largest number of CTAs per multiprocessor, which the registers of the diagonal block limit.
 template <class T>
 constexpr int tiles_ctas = sizeof(T) == 4 ? 2 : 1;
 
-// The columns of blocks that are summed at once: the tensor cores cut off what does not fit into a sum.
+// The block columns per accumulator. Tensor cores truncate when they add to an accumulator, a bias that grows with its
+// length.
 constexpr int tiles_columns = 8;
 
-constexpr int control_bytes = 32;  // the task, and the numbers of columns that await_columns reads
+constexpr int control_bytes = 32;  // the task number, and the numbers that await_columns reads
 
-// Shared memory: the product's, or the tile and a diagonal block's factor with the inverses of its diagonal.
+// The bytes of shared memory: for the product, or for the tile and a diagonal block's factor with the inverses of its
+// diagonal.
 template <class T>
 constexpr int tiles_bytes = [] {
   constexpr int N = block<T>;
@@ -59,17 +61,17 @@ struct Tiles {
   uint64_t a;
   int64_t pitch, a_member;
   long long* flags;
-  int* state;  // the next task, and the columns of each row block of each member
+  int* state;  // the number of the next task, and done of each member
   int rows, cols, batch;
   int blocks;   // row blocks of a member
-  int first;    // columns before
-  int member0;  // number of the first matrix
+  int first;    // columns factored before, for the flags
+  int member0;  // index of the first matrix, for the flags
 };
 
-// The first row of the other tasks of the block column that begins at col: that below the next diagonal block. A last
-// diagonal block that is not full, with rows below in its row block, has nothing to its left.
+// The first row of the other tasks of the block column that begins at col: the row below the next diagonal block. If the
+// next diagonal block is partial and its row block has more rows, they start at that block, and its task has no left block.
 template <class T>
-GPK_FACTOR_HOST_DEVICE int first_below(int col, int cols, int rows) {
+GPK_FACTOR_HOST_DEVICE int first_off_diagonal(int col, int cols, int rows) {
   int const next = col + block<T>, after = next + block<T>;
   if (next >= cols) return cols;
   if (after <= cols) return after;
@@ -80,17 +82,17 @@ struct Rows {
   int first, count;
 };
 
-// A task. Its tile is in the block column of nb columns that begins at column col.
+// A task of the block column that begins at column col and has nb columns.
 template <class T>
 struct Task {
   Tiles const& p;
   T* a;       // the matrix
   int* done;  // of the matrix
-  int* seen;  // the numbers of columns that await_columns read
+  int* columns_read;  // the numbers that await_columns has read, in shared memory
   char* memory;
   int member, col, nb;
 
-  // Waits until the blocks of x and y have more than `known` columns. Returns the columns that all have.
+  // Waits until the row blocks of x and y have more than `known` complete block columns. Returns the smallest number.
   __device__ int await_columns(Rows x, Rows y, int known) const {
     constexpr int N = block<T>;
     int const tid = static_cast<int>(threadIdx.x), x0 = x.first / N, y0 = y.first / N;
@@ -99,31 +101,31 @@ struct Task {
       int const* const at = done + (tid < xs ? x0 + tid : y0 + tid - xs);
       int v = load_acquire(at);
       while (v <= known) v = load_acquire(at);
-      seen[tid] = v;
+      columns_read[tid] = v;
     }
     __syncthreads();
-    int least = seen[0];
-    for (int i = 1; i < count; ++i) least = seen[i] < least ? seen[i] : least;
+    int least = columns_read[0];
+    for (int i = 1; i < count; ++i) least = columns_read[i] < least ? columns_read[i] : least;
     return least;
   }
 
-  // Sets sum to the product of the rows x and y, in the columns of blocks before `end`, less what put_down already
-  // subtracted from the tile.
-  template <class G, Pieces PIECES, class PutDown>
-  __device__ void sum_columns(Sums<G>& sum, Rows x, Rows y, int end, PutDown put_down) const {
+  // Computes the product of the rows x and y in the block columns before `end`. After every tiles_columns block columns
+  // store_partial subtracts sum from the tile, and sum is cleared. The remaining part of the product is in sum.
+  template <class G, Vectors VECTORS, class StorePartial>
+  __device__ void sum_columns(Sums<G>& sum, Rows x, Rows y, int end, StorePartial store_partial) const {
     constexpr int N = block<T>;
     Update u{};
     u.a_row = u.b_row = p.pitch, u.a_col = u.b_col = 1, u.m = x.count, u.n = y.count, u.conj_b = true;
     for (int k = 0; k < end;) {
-      int const most = (k / tiles_columns + 1) * tiles_columns;
+      int const sum_end = (k / tiles_columns + 1) * tiles_columns;
       int to = await_columns(x, y, k);
       to = to > end ? end : to;
-      to = to > most ? most : to;
+      to = to > sum_end ? sum_end : to;
       u.k = (to - k) * N;
-      accumulate<G, PIECES>(sum, memory, u, a + x.first * p.pitch + k * N, a + y.first * p.pitch + k * N, 0, 0);
+      accumulate<G, VECTORS>(sum, memory, u, a + x.first * p.pitch + k * N, a + y.first * p.pitch + k * N, 0, 0);
       k = to;
-      if (k < most || k == end) continue;
-      put_down();
+      if (k < sum_end || k == end) continue;
+      store_partial();
 #pragma unroll
       for (int i = 0; i < G::WM / 16; ++i) {
 #pragma unroll
@@ -133,8 +135,8 @@ struct Task {
     __syncthreads();
   }
 
-  // Copies the diagonal block's factor that begins at `at` to shared memory, [block][block_pitch], and the inverses of its
-  // diagonal, when it is complete. Beyond `columns` it is the identity.
+  // Waits for the factor of the diagonal block at row `at`, and loads it to shared memory, [block][block_pitch], with the
+  // inverses of its diagonal. It is extended from `columns` columns to `block` by the identity.
   __device__ void load_factor(int at, int columns, T* matrix, Real<T>* inverse) const {
     constexpr int N = block<T>, line = block_pitch<N, T>, loads = N * N / column_threads;
     int const tid = static_cast<int>(threadIdx.x);
@@ -157,7 +159,7 @@ struct Task {
     __syncthreads();
   }
 
-  // Prefetches rows of the block column and of `before` columns before it.
+  // Prefetches rows of the block column, and of the `before` columns to its left, into L2.
   __device__ void prefetch_rows(Rows x, int before) const {
     constexpr int line = 128 / static_cast<int>(sizeof(T));
     int const lines = (before + block<T>) / line;
@@ -166,15 +168,15 @@ struct Task {
     }
   }
 
-  template <Pieces PIECES>
+  template <Vectors VECTORS>
   __device__ void diagonal() const;
-  template <Pieces PIECES>
-  __device__ void below(Rows x) const;
+  template <Vectors VECTORS>
+  __device__ void off_diagonal(Rows x) const;
 };
 
-// Replaces rows x of shared memory, [ROWS][PITCH], by x T^-H for the lower triangular T in shared memory,
-// [block][block_pitch], with the inverses of its diagonal. A warp has 16 rows and solves 8 columns at a time, of which a thread
-// has two columns of two rows. The warp then adds the products of these columns to the sums that later columns subtract.
+// Replaces the rows x in shared memory, [ROWS][PITCH], by x T^-H for the lower triangular T in shared memory,
+// [block][block_pitch], with the inverses of its diagonal. A warp has 16 rows. A step solves 8 columns, of which a thread has
+// two columns of two rows. Then the warp adds the products of these columns to the sums of later columns.
 template <class T, int ROWS, int PITCH>
 __device__ void solve_tile(T const* matrix, Real<T> const* inverse, T* rows) {
   constexpr int N = block<T>, line = block_pitch<N, T>;
@@ -187,7 +189,7 @@ __device__ void solve_tile(T const* matrix, Real<T> const* inverse, T* rows) {
   for (int j = 0; j < N; j += 8) {
     T m[2][8], v[4];  // rows of the diagonal block of T, and the thread's elements: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1)
 #pragma unroll
-    for (int e = 0; e < 2; ++e) load_wide<8>(m[e], matrix + (j + 2 * t + e) * line + j);
+    for (int e = 0; e < 2; ++e) load_vectors<8>(m[e], matrix + (j + 2 * t + e) * line + j);
 #pragma unroll
     for (int e = 0; e < 4; ++e) v[e] = difference(x[e / 2 * 8 * PITCH + j + 2 * t + e % 2], Tensor<T>::at(sum[0], e));
 #pragma unroll
@@ -196,17 +198,17 @@ __device__ void solve_tile(T const* matrix, Real<T> const* inverse, T* rows) {
 #pragma unroll
         for (int e = 0; e < 4; e += 2) {
           v[e] = scaled(v[e], inverse[j + c]);
-          v[e + 1] = scaled(less_conj(v[e + 1], v[e], m[1][c]), inverse[j + c + 1]);
+          v[e + 1] = scaled(fnma_conj(v[e + 1], v[e], m[1][c]), inverse[j + c + 1]);
         }
       }
       T solved[4];
 #pragma unroll
-      for (int e = 0; e < 4; ++e) solved[e] = shuffled(v[e], lane - t + c / 2);
+      for (int e = 0; e < 4; ++e) solved[e] = shuffle(v[e], lane - t + c / 2);
       if (t > c / 2) {
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-          v[e] = less_conj(v[e], solved[e / 2 * 2], m[e % 2][c]);
-          v[e] = less_conj(v[e], solved[e / 2 * 2 + 1], m[e % 2][c + 1]);
+          v[e] = fnma_conj(v[e], solved[e / 2 * 2], m[e % 2][c]);
+          v[e] = fnma_conj(v[e], solved[e / 2 * 2 + 1], m[e % 2][c + 1]);
         }
       }
     }
@@ -227,7 +229,7 @@ __device__ void solve_tile(T const* matrix, Real<T> const* inverse, T* rows) {
   }
 }
 
-// Subtracts x x^H from d, on and below the diagonal, for x and d in shared memory, [block][PITCH].
+// Subtracts x x^H from d on and below the diagonal. x and d are in shared memory, [block][PITCH].
 template <class T, int PITCH>
 __device__ void subtract_square(T const* x, T* d) {
   constexpr int N = block<T>, down = N / 16, width = N * down * 32 / column_threads, tiles = width / 8;
@@ -257,15 +259,15 @@ __device__ void subtract_square(T const* x, T* d) {
   }
 }
 
-// The tile has the columns of the block before, if there is one, and those of the diagonal block.
+// The tile consists of the block to the left, if this task computes one, and the diagonal block.
 template <class T>
-template <Pieces PIECES>
+template <Vectors VECTORS>
 __device__ void Task<T>::diagonal() const {
   using G = DiagonalTile<T>;
   constexpr int N = block<T>, pitch = block_pitch<2 * N, T>, line = block_pitch<N, T>;
   static_assert(N * N % column_threads == 0);
   int const tid = static_cast<int>(threadIdx.x), j = col / N;
-  int const before = j > 0 && first_below<T>(col - N, p.cols, p.rows) > col ? N : 0;
+  int const before = j > 0 && first_off_diagonal<T>(col - N, p.cols, p.rows) > col ? N : 0;
   T* const x = reinterpret_cast<T*>(memory);  // the tile, [N][pitch]
   T* const matrix = x + N * pitch;
   T* const own = a + col * p.pitch + col - before;
@@ -273,7 +275,7 @@ __device__ void Task<T>::diagonal() const {
   prefetch_rows(rows, before);
   auto const load = [&](int row, int k) { return row < nb && k <= row + before ? own[row * p.pitch + k] : from_real<T>(0); };
   Sums<G> sum = {};
-  sum_columns<G, PIECES>(sum, rows, {col - before, before + nb}, (col - before) / N, [&] {
+  sum_columns<G, VECTORS>(sum, rows, {col - before, before + nb}, (col - before) / N, [&] {
     subtract_sum<G>(sum, load, [&](int row, int k, T v) {
       if (row < nb && k <= row + before) own[row * p.pitch + k] = v;
     });
@@ -289,13 +291,13 @@ __device__ void Task<T>::diagonal() const {
   }
   __syncthreads();
   if (before > 0 && tid == column_threads - 1) store_release(done + j, j);
-  Shared<T, N> const s(reinterpret_cast<char*>(matrix));
+  BlockShared<T, N> const s(reinterpret_cast<char*>(matrix));
   int const bad = factor_block<T, N>(s, [d = x + before, n = nb](int i, int k) {
-    T v = from_real<T>(i == k ? 1 : 0);  // columns beyond the block are those of the identity
+    T v = from_real<T>(i == k ? 1 : 0);  // the block is extended to order N by the identity
     if (i < n) v = d[i * pitch + k];
     return i == k ? from_real<T>(real_part(v)) : v;
   });
-  if (tid == nb - 1 && bad != 0) record(p.flags, p.member0 + member, p.first + col + bad);
+  if (tid == nb - 1 && bad != 0) record_failure(p.flags, p.member0 + member, p.first + col + bad);
   for (int e = tid; e < N * N; e += column_threads) {
     int const i = e / N, k = e % N;
     if (i < nb && k <= i) own[i * p.pitch + before + k] = s.matrix[i * line + k];
@@ -305,8 +307,8 @@ __device__ void Task<T>::diagonal() const {
 }
 
 template <class T>
-template <Pieces PIECES>
-__device__ void Task<T>::below(Rows rows) const {
+template <Vectors VECTORS>
+__device__ void Task<T>::off_diagonal(Rows rows) const {
   using G = FactorTile<T>;
   constexpr int N = block<T>, pitch = block_pitch<N, T>;
   int const tid = static_cast<int>(threadIdx.x), j = col / N;
@@ -315,7 +317,7 @@ __device__ void Task<T>::below(Rows rows) const {
   prefetch_rows(rows, 0);
   auto const load = [&](int row, int k) { return row < rows.count && k < nb ? own[row * p.pitch + k] : from_real<T>(0); };
   Sums<G> sum = {};
-  sum_columns<G, PIECES>(sum, rows, {col, nb}, j, [&] {
+  sum_columns<G, VECTORS>(sum, rows, {col, nb}, j, [&] {
     subtract_sum<G>(sum, load, [&](int row, int k, T v) {
       if (row < rows.count && k < nb) own[row * p.pitch + k] = v;
     });
@@ -335,21 +337,21 @@ __device__ void Task<T>::below(Rows rows) const {
   if (tid <= last - first) store_release(done + first + tid, j + 1);
 }
 
-// Grid: as many CTAs as run at a time, CTAS on a multiprocessor.
-template <class T, Pieces PIECES, int CTAS>
+// Grid: as many CTAs as run concurrently, CTAS per multiprocessor.
+template <class T, Vectors VECTORS, int CTAS>
 __global__ void __launch_bounds__(column_threads, CTAS) factor_tiles(Tiles p) {
   constexpr int N = block<T>, M = FactorTile<T>::M;
   static_assert(FactorTile<T>::threads == column_threads && DiagonalTile<T>::threads == column_threads && M / N + 2 <= control_bytes / 4 - 1);
   GPK_FACTOR_SHARED(shared);
   int* const control = reinterpret_cast<int*>(shared);
   begin();
-  int j = 0, before = 0;  // a block column, and the tasks of those before it
+  int j = 0, before = 0;  // a block column, and the number of tasks of earlier ones
   for (;;) {
-    if (threadIdx.x == 0) control[0] = take(p.state);
+    if (threadIdx.x == 0) control[0] = next_task(p.state);
     __syncthreads();
     int const number = control[0] / p.batch, member = control[0] % p.batch;
     while (j * N < p.cols) {
-      int const tasks = 1 + (p.rows - first_below<T>(j * N, p.cols, p.rows) + M - 1) / M;
+      int const tasks = 1 + (p.rows - first_off_diagonal<T>(j * N, p.cols, p.rows) + M - 1) / M;
       if (number < before + tasks) break;
       before += tasks, ++j;
     }
@@ -357,10 +359,10 @@ __global__ void __launch_bounds__(column_threads, CTAS) factor_tiles(Tiles p) {
     int const col = j * N, nb = p.cols - col < N ? p.cols - col : N;
     Task<T> const t{p, reinterpret_cast<T*>(p.a) + member * p.a_member, p.state + 1 + member * p.blocks, control + 1, shared + control_bytes, member, col, nb};
     if (number == before) {
-      t.template diagonal<PIECES>();
+      t.template diagonal<VECTORS>();
     } else {
-      int const first = first_below<T>(col, p.cols, p.rows) + (number - before - 1) * M;
-      t.template below<PIECES>({first, p.rows - first < M ? p.rows - first : M});
+      int const first = first_off_diagonal<T>(col, p.cols, p.rows) + (number - before - 1) * M;
+      t.template off_diagonal<VECTORS>({first, p.rows - first < M ? p.rows - first : M});
     }
   }
 }

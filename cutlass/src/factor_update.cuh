@@ -1,5 +1,4 @@
-// factor_update.cuh: C -= A B^H for tall, narrow A and B in global memory, by the tensor cores, and the copies of a
-// triangle.
+// factor_update.cuh: C -= A op(B) by the tensor cores, with few columns in A, and copies of triangles.
 #pragma once
 #include "factor_tensor.cuh"
 
@@ -18,45 +17,45 @@ struct Update {
   bool conj_a, conj_b;  // the conjugates are read
 };
 
-// How the operands are copied to shared memory: element by element, or in pieces of 16 bytes along k, or those of A
-// along k and those of B along the columns of C.
-enum class Pieces { None, Along, Across };
+// How operands are copied to shared memory: element by element (None), in vectors of 16 bytes along k (AlongK), or in
+// vectors of A along k and of B along n (AlongN).
+enum class Vectors { None, AlongK, AlongN };
 
-// A tile of M x N with K columns a step, of STAGES steps in shared memory. A warp computes WM x WN. Lines are padded so
-// that the loads of a warp's operands are free of bank conflicts.
+// A tile of M x N, in steps of K of k. STAGES: steps in shared memory. A warp computes WM x WN. Lines are padded so that a
+// warp loads its operands without bank conflicts.
 template <class T_, int M_, int N_, int K_, int WM_, int WN_, int STAGES_>
 struct Tile {
   using T = T_;
   static constexpr int M = M_, N = N_, K = K_, WM = WM_, WN = WN_, STAGES = STAGES_, size = static_cast<int>(sizeof(T));
   static constexpr int threads = M / WM * (N / WN) * 32;
-  static constexpr int ctas = threads == 256 && !Number<T>::complex ? 2 : 1;  // a multiprocessor, at least
+  static constexpr int ctas = threads == 256 && !Number<T>::complex ? 2 : 1;  // CTAs per multiprocessor, at least
   static constexpr int pitch = K + 4, across_pitch = N + 32 / size;
-  static constexpr int right = N * pitch > K * across_pitch ? N * pitch : K * across_pitch;  // elements of a step
+  static constexpr int right = N * pitch > K * across_pitch ? N * pitch : K * across_pitch;  // elements of B per step
   static constexpr int bytes = STAGES * (M * pitch + right) * size;
 };
 
-// The columns of K a step.
+// K of a tile.
 template <class T>
 constexpr int tile_depth = sizeof(T) == 4 ? 32 : sizeof(T) == 8 ? 16 : 8;
 
-// Copies LINES lines of LENGTH elements, from line0 and first on, to shared memory, and zeros beyond `lines` and
-// `length`. V: elements a piece, along a line; 1: lines have any strides.
+// Starts the copy of LINES lines of LENGTH elements, from line line0 and element `first` on, to shared memory. Elements
+// beyond `lines` and `length` are zeros. V: elements per vector along a line; with V = 1 strides are arbitrary.
 template <class T, int LINES, int LENGTH, int V, int THREADS>
 __device__ void load_lines(T* to, int pitch, T const* from, int64_t line, int64_t step, int line0, int lines, int first, int length) {
   int const tid = static_cast<int>(threadIdx.x);
-  constexpr int pieces = LINES * LENGTH / V, size = static_cast<int>(sizeof(T));
-  bool const along = V > 1 || step * step <= line * line;  // neighbouring threads load along the smaller stride
+  constexpr int vectors = LINES * LENGTH / V, size = static_cast<int>(sizeof(T));
+  bool const by_rows = V > 1 || step * step <= line * line;  // neighbouring threads load along the smaller stride
 #pragma unroll
-  for (int e0 = 0; e0 < pieces; e0 += THREADS) {
+  for (int e0 = 0; e0 < vectors; e0 += THREADS) {
     int const e = e0 + tid;
-    if (pieces % THREADS != 0 && e >= pieces) break;
-    int const r = along ? e / (LENGTH / V) : e % LINES, c = (along ? e % (LENGTH / V) : e / LINES) * V;
+    if (vectors % THREADS != 0 && e >= vectors) break;
+    int const r = by_rows ? e / (LENGTH / V) : e % LINES, c = (by_rows ? e % (LENGTH / V) : e / LINES) * V;
     int const left = line0 + r < lines ? length - first - c : 0, in = left < 0 ? 0 : left < V ? left : V;
-    copy_async<V * size>(to + r * pitch + c, from + (in > 0 ? (line0 + r) * line + (first + c) * step : 0), in * size);
+    cp_async_zfill<V * size>(to + r * pitch + c, from + (in > 0 ? (line0 + r) * line + (first + c) * step : 0), in * size);
   }
 }
 
-// The elements of a thread's part of A op(B): sum[i][j] has those of rows 16 i and columns 8 j of its warp's part.
+// A thread's accumulators of A op(B): sum[i][j] is for 16 rows from 16 i and 8 columns from 8 j of its warp's part.
 template <class G>
 using Sums = typename Tensor<typename G::T>::Sum[G::WM / 16][G::WN / 8];
 
@@ -66,48 +65,48 @@ __device__ inline int warp_row() { return static_cast<int>(threadIdx.x) / 32 / (
 template <class G>
 __device__ inline int warp_col() { return static_cast<int>(threadIdx.x) / 32 % (G::N / G::WN) * G::WN; }
 
-// Adds A op(B) of the tile from row0 and col0 on to sum. a and b are p's operands, of one member. shared has G::bytes.
-// Every thread must have finished its earlier reads of shared before any thread calls this.
-template <class G, Pieces PIECES>
+// Adds the tile of A op(B) from row0 and col0 on to sum. a and b are the operands of one member. shared has G::bytes. All
+// threads have to have finished their reads of shared before any thread calls this.
+template <class G, Vectors VECTORS>
 __device__ void accumulate(Sums<G>& sum, char* shared, Update const& p, typename G::T const* a, typename G::T const* b, int row0, int col0) {
   using T = typename G::T;
   constexpr int down = G::WM / 16, across = G::WN / 8, V = 16 / G::size;
-  constexpr bool flat = PIECES == Pieces::Across;  // B lies in shared memory as K lines of N
+  constexpr bool along_n = VECTORS == Vectors::AlongN;  // B is in shared memory as K lines of N elements
   T* const left = reinterpret_cast<T*>(shared);
   T* const right = left + G::STAGES * G::M * G::pitch;
   int const g = static_cast<int>(threadIdx.x) % 32 / 4, t = static_cast<int>(threadIdx.x) % 4;
   int const wm = warp_row<G>(), wn = warp_col<G>();
   auto load = [&](int step) {
     int const at = step % G::STAGES;
-    load_lines<T, G::M, G::K, PIECES == Pieces::None ? 1 : V, G::threads>(left + at * G::M * G::pitch, G::pitch, a, p.a_row, p.a_col, row0, p.m, step * G::K, p.k);
-    if constexpr (flat) {
+    load_lines<T, G::M, G::K, VECTORS == Vectors::None ? 1 : V, G::threads>(left + at * G::M * G::pitch, G::pitch, a, p.a_row, p.a_col, row0, p.m, step * G::K, p.k);
+    if constexpr (along_n) {
       load_lines<T, G::K, G::N, V, G::threads>(right + at * G::right, G::across_pitch, b, p.b_col, p.b_row, step * G::K, p.k, col0, p.n);
     } else {
-      load_lines<T, G::N, G::K, PIECES == Pieces::None ? 1 : V, G::threads>(right + at * G::right, G::pitch, b, p.b_row, p.b_col, col0, p.n, step * G::K, p.k);
+      load_lines<T, G::N, G::K, VECTORS == Vectors::None ? 1 : V, G::threads>(right + at * G::right, G::pitch, b, p.b_row, p.b_col, col0, p.n, step * G::K, p.k);
     }
   };
   int const steps = (p.k + G::K - 1) / G::K;
 #pragma unroll
   for (int i = 0; i < G::STAGES - 1; ++i) {
     if (i < steps) load(i);
-    commit_copies();
+    cp_async_commit();
   }
   for (int step = 0; step < steps; ++step) {
-    await_copies<G::STAGES - 2>();
+    cp_async_wait<G::STAGES - 2>();
     __syncthreads();
     if (step + G::STAGES - 1 < steps) load(step + G::STAGES - 1);
-    commit_copies();
+    cp_async_commit();
     if (row0 + wm >= p.m) continue;
     int const at = step % G::STAGES;
     T const* const l = left + (at * G::M + wm + g) * G::pitch + t;
-    constexpr int along = flat ? G::across_pitch : 1, next = flat ? 1 : G::pitch;  // of B, from one k and column to the next
-    T const* const r = right + at * G::right + (wn + g) * next + t * along;
+    constexpr int k_stride = along_n ? G::across_pitch : 1, n_stride = along_n ? 1 : G::pitch;  // of B in shared memory
+    T const* const r = right + at * G::right + (wn + g) * n_stride + t * k_stride;
 #pragma unroll
     for (int k = 0; k < G::K; k += 8) {
       typename Tensor<T>::Right y[across];
 #pragma unroll
       for (int j = 0; j < across; ++j) {
-        T const v[2] = {conjugate(r[j * 8 * next + k * along], p.conj_b), conjugate(r[j * 8 * next + (k + 4) * along], p.conj_b)};
+        T const v[2] = {conjugate(r[j * 8 * n_stride + k * k_stride], p.conj_b), conjugate(r[j * 8 * n_stride + (k + 4) * k_stride], p.conj_b)};
         y[j] = Tensor<T>::right(v);
       }
 #pragma unroll
@@ -123,8 +122,8 @@ __device__ void accumulate(Sums<G>& sum, char* shared, Update const& p, typename
   }
 }
 
-// Calls store(row, col, load(row, col) - sum) for the elements of a tile. All loads of some rows come before their stores,
-// which the compiler cannot exchange.
+// Calls store(row, col, load(row, col) - sum) for the elements of a tile. The loads of 16 rows precede their stores, because
+// the compiler cannot move loads before stores that may alias.
 template <class G, class Load, class Store>
 __device__ void subtract_sum(Sums<G> const& sum, Load load, Store store) {
   using T = typename G::T;
@@ -145,8 +144,8 @@ __device__ void subtract_sum(Sums<G> const& sum, Load load, Store store) {
   }
 }
 
-// Grid: tiles across, tiles down, batch.
-template <class G, Pieces PIECES>
+// Grid: tiles along columns, along rows, batch.
+template <class G, Vectors VECTORS>
 __global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
   using T = typename G::T;
   GPK_FACTOR_SHARED(shared);
@@ -155,7 +154,7 @@ __global__ void __launch_bounds__(G::threads, G::ctas) update(Update p) {
   if (p.lower && row0 + G::M <= col0) return;
   T* const c = reinterpret_cast<T*>(p.c) + blockIdx.z * p.c_member + row0 * p.c_row + col0 * p.c_col;
   Sums<G> sum = {};
-  accumulate<G, PIECES>(sum, shared, p, reinterpret_cast<T const*>(p.a) + blockIdx.z * p.a_member, reinterpret_cast<T const*>(p.b) + blockIdx.z * p.b_member, row0, col0);
+  accumulate<G, VECTORS>(sum, shared, p, reinterpret_cast<T const*>(p.a) + blockIdx.z * p.a_member, reinterpret_cast<T const*>(p.b) + blockIdx.z * p.b_member, row0, col0);
   auto const inside = [&](int row, int col) { return row0 + row < p.m && col0 + col < p.n && (!p.lower || row0 + row >= col0 + col); };
   subtract_sum<G>(
       sum, [&](int row, int col) { return inside(row, col) ? c[row * p.c_row + col * p.c_col] : from_real<T>(0); },
@@ -172,8 +171,8 @@ struct Triangle {
   bool conj;
 };
 
-// b = the lower triangle of a, and zeros above; b's rows are dense. Grid: tiles of 32 x 32 across, down, batch; 32 x 8
-// threads in a row.
+// b = the lower triangle of a, with zeros above; b's rows are dense. Grid: tiles of 32 x 32 along columns, along rows, batch.
+// A CTA has 256 threads.
 template <class T>
 __global__ void __launch_bounds__(256) copy_lower(Triangle p) {
   GPK_FACTOR_SHARED(shared);
@@ -182,10 +181,10 @@ __global__ void __launch_bounds__(256) copy_lower(Triangle p) {
   int const row0 = static_cast<int>(blockIdx.y) * 32, col0 = static_cast<int>(blockIdx.x) * 32;
   T const* const a = reinterpret_cast<T const*>(p.a) + blockIdx.z * p.a_member;
   T* const b = reinterpret_cast<T*>(p.b) + blockIdx.z * p.b_member;
-  bool const along = p.a_col * p.a_col <= p.a_row * p.a_row;
+  bool const by_rows = p.a_col * p.a_col <= p.a_row * p.a_row;
   begin();
   for (int q = line; q < 32; q += 8) {
-    int const i = along ? q : lane, k = along ? lane : q, row = row0 + i, col = col0 + k;
+    int const i = by_rows ? q : lane, k = by_rows ? lane : q, row = row0 + i, col = col0 + k;
     T v = from_real<T>(0);
     if (row < p.rows && col < p.cols && col <= row) v = conjugate(a[row * p.a_row + col * p.a_col], p.conj);
     s[i * 33 + k] = v;
@@ -197,7 +196,7 @@ __global__ void __launch_bounds__(256) copy_lower(Triangle p) {
   }
 }
 
-// b -= a on and below the diagonal; rows are dense. Grid: pieces of 256 columns, rows / 8, batch.
+// b -= a on and below the diagonal; rows are dense. Grid: CTAs of 256 columns by 8 rows, batch.
 template <class T>
 __global__ void __launch_bounds__(256) subtract_lower(Triangle p) {
   int const col = static_cast<int>(blockIdx.x) * 256 + static_cast<int>(threadIdx.x), row0 = static_cast<int>(blockIdx.y) * 8;

@@ -203,7 +203,7 @@ inline void multiply_f64(double (&c)[4], double const (&a)[4], double const (&b)
 }
 
 template <int BYTES>
-void copy_async(void* to, void const* from, int in) {
+void cp_async_zfill(void* to, void const* from, int in) {
   if (reinterpret_cast<uintptr_t>(to) % BYTES != 0 || reinterpret_cast<uintptr_t>(from) % BYTES != 0) emulate::fail("a copy is not aligned");
   memset(to, 0, BYTES);
   memcpy(to, from, static_cast<size_t>(in));
@@ -213,7 +213,7 @@ inline int load_acquire(int const* p) {
   return *p;
 }
 inline void store_release(int* p, int v) { *p = v; }
-inline int take(int* p) { return (*p)++; }
+inline int next_task(int* p) { return (*p)++; }
 inline void prefetch(void const*) {}
 inline unsigned cluster_rank() { return static_cast<unsigned>(emulate::current / emulate::count); }
 template <class P>
@@ -221,14 +221,14 @@ P* of_cta(P* p, int rank) {
   auto const at = reinterpret_cast<char*>(p) - emulate::shared[cluster_rank()];
   return reinterpret_cast<P*>(emulate::shared[rank] + at);
 }
-inline void cluster_barrier() { emulate::wait(emulate::AtCluster); }
+inline void cluster_sync() { emulate::wait(emulate::AtCluster); }
 // A barrier is the number of bytes that have not arrived.
-inline void expect_bytes(uint64_t* barrier, int bytes) { *barrier = static_cast<uint64_t>(bytes); }
-inline void await_bytes(uint64_t const* barrier) {
+inline void mbarrier_init_expect_tx(uint64_t* barrier, int bytes) { *barrier = static_cast<uint64_t>(bytes); }
+inline void mbarrier_wait(uint64_t const* barrier) {
   while (*barrier != 0) emulate::yield();
 }
 template <class W>
-void send(W* to, W const& from, uint64_t* barrier, int rank) {
+void store_async(W* to, W const& from, uint64_t* barrier, int rank) {
   if (reinterpret_cast<uintptr_t>(to) % 16 != 0 || sizeof(W) != 16) emulate::fail("a message is not aligned");
   memcpy(static_cast<void*>(of_cta(to, rank)), &from, sizeof(W));
   uint64_t* const left = of_cta(barrier, rank);
@@ -260,9 +260,9 @@ inline uint64_t bits_of(double x) {
   memcpy(&u, &x, sizeof u);
   return u;
 }
-inline void commit_copies() {}
+inline void cp_async_commit() {}
 template <int N>
-void await_copies() {}
+void cp_async_wait() {}
 
 }  // namespace
 }  // namespace factor
