@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// Sources has the CUDA sources and headers, under src/. A builder writes them to one
-// folder, which is on the include path.
+// Sources contains the CUDA sources and headers, under src/. A builder writes them to a
+// folder on the include path.
 //
 //go:embed src
 var Sources embed.FS

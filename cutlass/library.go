@@ -19,7 +19,7 @@ const (
 	CodeUnsupported = 10001 // no kernel for this operation, type or kernel number
 	CodeArgument    = 10002 // a size, stride or alignment that the kernel does not support
 	CodeWorkspace   = 10003 // the workspace is too small
-	CodeKernel      = 10004 // CUTLASS could not initialise or launch
+	CodeKernel      = 10004 // CUTLASS failed to initialize or launch the kernel
 
 	cudaErrorMemoryAllocation = 2
 )
@@ -117,14 +117,14 @@ type Library struct {
 	sidecar   Sidecar
 	kernels   map[string]int
 	tried     []Attempt
-	entries   entries           //nolint:unused // only the CUDA build has any
+	entries   entries           //nolint:unused // empty without CUDA
 	grams     [64]atomic.Uint32 //nolint:unused // cache of HasQuantumGram per device: 0 unknown, 1 no, 2 yes
 }
 
 // Gemm is a product for Library.Gemm: D[i] = act(alpha·A[i]·B[i] + bias) for i < Batch. A
 // is m×k, B k×n, D m×n row-major; the kernel's manifest entry has the majors of A and B.
 // Leading dimensions count elements between rows (columns if column-major), strides those
-// between members of the batch, 0 if all use one operand. Bias: address of n elements of
+// between members of the batch, 0 if all have the same operand. Bias: address of n elements of
 // D's type, or 0; Act: a GPK_ACT number. src/gpk.h describes the other fields.
 type Gemm struct {
 	M, N, K, Batch   int
@@ -146,12 +146,12 @@ type Gemm struct {
 	WorkspaceBytes   int64
 }
 
-// Guard is the condition under which a kernel runs: always, or depending on the guard words
-// of its operands on the device.
+// Guard is the condition on which a kernel runs: always, or depending on the guard words of
+// its operands on the device.
 type Guard int
 
-// The guards. GuardFits runs if the largest word of A and the largest of B add up to less
-// than the limit, GuardMisses if they do not.
+// The guards. With GuardFits a kernel runs if the sum of A's largest word and B's largest
+// word is below the limit; with GuardMisses it runs otherwise.
 const (
 	GuardNone Guard = iota
 	GuardFits

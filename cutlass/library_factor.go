@@ -2,10 +2,10 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// FactorSmall is the order up to which FactorCholeskySmall takes matrices.
+// FactorSmall is the largest order of matrices for FactorCholeskySmall.
 const FactorSmall = 64
 
-// FactorBlock is the number of rows for which FactorCholesky needs an int32 of workspace.
+// FactorBlock is the number of rows per int32 of FactorCholesky's workspace.
 const FactorBlock = 32
 
 // FactorCholeskyBytes returns the bytes of workspace that FactorCholesky needs for a batch of matrices of `rows` rows.
@@ -15,7 +15,7 @@ func FactorCholeskyBytes(rows, batch int) int64 {
 
 // FactorLURows is the largest number of rows that FactorLU supports. FactorLUBytes is the workspace of one matrix, in
 // bytes. FactorLU factors at most FactorMembers matrices of a batch at a time. The next ones reuse their workspace.
-// src/factor_run.cuh has the same number as most_members. FactorLU needs a GPU with thread block clusters.
+// FactorMembers equals max_members of src/factor_run.cuh. FactorLU needs a GPU with thread block clusters.
 const (
 	FactorLURows  = 8192
 	FactorLUBytes = 2048

@@ -35,13 +35,13 @@ type Kernel struct {
 	Stages         int    // 0: as many as fit
 	Schedule       string // cooperative, pingpong, single (one tile per CTA), streamk, multistage, ring, simt, skinny, few, plain
 	CTAs           int    // schedule single: CTAs per multiprocessor
-	Direct         bool   // stores 16-bit results whose rows begin at any element
+	Direct         bool   // stores 16-bit results whose rows are not aligned to 16 bytes
 	Large          bool   // from src/gemm_large_sm90.cuh, always swapped
-	Swapped        bool   // computes the transposed product: the rows of D's tile are the narrow side of the instruction
+	Swapped        bool   // computes the transposed product: the rows of D's tile are the instruction's n
 	Math           string // bf16, fp16, fp16x3, tf32, tf32x3, fp32, fp64, c64, c128, int: the precision of the multiplications
 	AlignA, AlignB int    // bytes that must divide base address, row pitch and batch stride
-	AlignOut       int    // likewise for D; a row of D is stored up to the next multiple of it, and the rest of its pitch is not written
-	MultipleK      int    // k must be a multiple of this; otherwise both operands have to be padded with zeros. m and n are arbitrary
+	AlignOut       int    // likewise for D; the store of a row may write padding up to the next multiple, but not beyond
+	MultipleK      int    // k must be a multiple of this, by padding both operands with zeros if necessary; m and n are arbitrary
 	Epilogue       bool   // supports bias and activation
 	TensorCore     bool
 

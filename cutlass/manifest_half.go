@@ -22,7 +22,7 @@ func (w wgmma) kernel(unit string, in dtype.DType, math string) Kernel {
 func halfFamilies() []family {
 	var fs []family
 	// The large tile has the operand reuse that the tensor cores need at large sizes;
-	// pingpong hides the epilogue behind the other warpgroup's products.
+	// pingpong overlaps the epilogue with the other warpgroup's products.
 	for _, h := range halves {
 		wide := wgmma{tile: [3]int{128, 256, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"}
 		tall := wgmma{tile: [3]int{256, 128, 64}, cluster: [3]int{1, 1}, schedule: "cooperative"}
@@ -52,7 +52,7 @@ func halfFamilies() []family {
 		{tile: [3]int{64, 96, 64}, cluster: [3]int{1, 1}, schedule: "single", ctas: 2},
 		// Small members of a batch.
 		{tile: [3]int{64, 64, 64}, cluster: [3]int{1, 1}, schedule: "pingpong"},
-		// Few rows: bound by reading B, with as many loads in flight as fit.
+		// Few rows: limited by reading B; as many loads in flight as fit.
 		{tile: [3]int{16, 128, 128}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
 		{tile: [3]int{32, 128, 64}, cluster: [3]int{1, 1}, schedule: "cooperative", swapped: true},
 		{tile: [3]int{64, 64, 128}, cluster: [3]int{1, 1}, schedule: "single", ctas: 2},
@@ -63,9 +63,9 @@ func halfFamilies() []family {
 			fs = append(fs, family{90, w.kernel(unit, h, h.Short()), []dtype.DType{h}, allMajors})
 		}
 	}
-	// Results that TMA cannot store. Their operands were copied before, or are the weight
-	// of a linear layer; so there are two pairs of majors. They share a unit with TF32
-	// kernels, because there are few of either.
+	// Results that TMA cannot store. Their operands are aligned copies, or the weight of a
+	// linear layer, so that two pairs of majors are enough. They share a unit with TF32
+	// kernels, because both families are small.
 	direct := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "pingpong"}
 	for _, h := range halves {
 		k := direct.kernel("sm90_tf32", h, h.Short())
@@ -103,7 +103,7 @@ func tf32Families() []family {
 	)
 	// Row-major B is loaded into registers, as the left operand of the transposed product,
 	// so that no transpose is needed. This pays off for small products. The last two are
-	// bound by reading B.
+	// limited by reading B.
 	add(
 		"sm90_tf32_swapped", rowMajors,
 		wgmma{tile: [3]int{64, 64, 32}, cluster: [3]int{1, 1}, schedule: "pingpong", swapped: true},

@@ -1,8 +1,8 @@
 /* gpk_attention.h: the part of libgpk.so's C ABI that computes attention. It is separate from gpk.h, so that a
  * change here rebuilds only the attention kernels.
  *
- * These entry points take a structure because they have too many arguments for a flat list. Its first member is
- * its size, which is its version: members are appended, and an entry point refuses an unknown size. */
+ * The arguments are in a structure because a flat list would be too long. Its first member is its size, which serves as
+ * the version: new members are appended, and an entry point rejects an unknown size. */
 #ifndef GPK_ATTENTION_H
 #define GPK_ATTENTION_H
 #include "gpk_gemm.h"
@@ -11,12 +11,12 @@
 extern "C" {
 #endif
 
-/* The least number of queries for which the Hopper kernel computes a sequence. The choice of the kernel is a
- * function of the sequence alone, so that its bits do not depend on the batch. */
+/* The least number of queries of a sequence that the Hopper kernel computes. The kernel is chosen by the sequence's
+ * length only, so that the bits of a sequence do not depend on the rest of the batch. */
 #define GPK_ATTENTION_LONG 256
 
-/* The layout of an operand's rows. Distances count elements; the elements of a row are contiguous. A ragged
- * operand has no batch. */
+/* An operand: its address, and the strides of batch, head and row in elements. The elements of a row are contiguous.
+ * The batch stride of a ragged operand is not used. */
 typedef struct gpk_attention_rows {
   uint64_t data;
   int64_t batch, head, row;
@@ -27,28 +27,28 @@ typedef struct gpk_attention_rows {
  * q is [batch, heads, queries, dim], k [batch, kv_heads, keys, dim], v [batch, kv_heads,
  * keys, value_dim] and out [batch, heads, queries, value_dim], all of `type`: GPK_F32, GPK_F16
  * or GPK_BF16. Query head h reads KV head h / (heads / kv_heads). Addresses need only the alignment of
- * their element; out overlaps no operand.
+ * an element. out must not overlap an operand.
  *
- * causal: query i of n sees key j of m where j <= i + m - n. A key whose score is -Inf has no
- * weight, but a value that is not finite may spread to queries of the sequence that do not see it. Nothing
- * spreads from one sequence or head to another. A query that sees no key gives 0.
+ * causal: query i of n sees key j of m if j <= i + m - n. The weight of a key with score -Inf is 0. A value that is not
+ * finite may affect results of the same sequence and head whose queries do not see it, because 0 times it is NaN. It does
+ * not affect other sequences and heads. The result of a query that sees no key is 0.
  *
- * offsets: not 0 for a ragged batch: batch + 1 int32 on the device. q is then [heads, queries, dim], and so on,
- * queries and keys count all rows, and sequence i is the rows offsets[i] to offsets[i + 1] of all
- * operands. There is no mask. Offsets are clamped to 0 ... queries, so that bad ones touch nothing outside. */
+ * offsets: 0, or for a ragged batch the device address of batch + 1 int32. Operands then have no batch dimension: q is
+ * [heads, queries, dim], and queries and keys count the rows of all sequences. Sequence i has the rows offsets[i] to
+ * offsets[i + 1] of all operands. A ragged batch has no mask. The kernels clamp offsets to 0 ... queries, so that invalid
+ * ones cause no access outside the operands. */
 typedef struct gpk_attention_args {
   uint64_t size; /* sizeof(gpk_attention_args) */
   uint64_t stream;
   gpk_attention_rows q, k, v, out;
 
   uint64_t mask; /* 0: none */
-  int64_t mask_batch, mask_head, mask_row, mask_step; /* 0 where the mask is broadcast */
+  int64_t mask_batch, mask_head, mask_row, mask_step; /* 0 for a dimension along which the mask is broadcast */
 
   uint64_t offsets, flags;
-  /* For a ragged batch: sequences with fewer rows than shortest or more than longest are skipped, and computed by
-   * another kernel of the same call. Callers of gpk_attention set shortest to 0, and longest to a number of rows
-   * that no sequence exceeds, or INT64_MAX. A value below GPK_ATTENTION_LONG saves the launch of the kernel for long
-   * sequences. */
+  /* For a ragged batch, the range of the sequences' lengths that a kernel computes. Callers of gpk_attention set shortest
+   * to 0, and longest to an upper bound of the lengths, or to INT64_MAX. A bound below GPK_ATTENTION_LONG saves the launch
+   * of the kernel for long sequences. */
   int64_t shortest, longest;
 
   int64_t batch, heads, kv_heads, queries, keys, dim, value_dim;
@@ -59,19 +59,19 @@ typedef struct gpk_attention_args {
 
   int32_t device;
   int32_t type;
-  int32_t mask_type; /* GPK_BOOL selects, GPK_F32 is added to the scaled scores */
+  int32_t mask_type; /* GPK_BOOL: 0 masks the key; GPK_F32: added to the scaled scores */
   int32_t causal;
-  int32_t full; /* of GPK_F32: not 0 for the error of IEEE float32 products, 0 for TF32's */
+  int32_t full; /* GPK_F32 only: 0 for products in TF32, otherwise with the precision of float32 */
   int32_t reserved;
 } gpk_attention_args;
 
-/* The values of flags[0]; the first that applies is reported: the offsets do not begin at 0; one is less than the
- * one before it; they do not end at queries. flags[1]: the upper 32 bits are the index of the offset, the lower
- * ones the offset. */
+/* The values of flags[0], of which the first that applies is reported: the offsets are valid; the first is not 0; one
+ * is less than its predecessor; the last is not queries. flags[1]: the index of the offset in the upper 32 bits, and the
+ * offset in the lower 32 bits. */
 enum { GPK_OFFSETS_FINE = 0, GPK_OFFSETS_BEGIN, GPK_OFFSETS_FALL, GPK_OFFSETS_END };
 
-/* Bytes of workspace that gpk_attention needs: a function of type, offsets (0 or not), counts and device, not of
- * addresses and strides. Negative: the negated code. GPK_ERR_UNSUPPORTED if no kernel supports the problem. */
+/* The bytes of workspace of gpk_attention: a function of type, counts, device and whether offsets is 0, not of other
+ * addresses and strides. A negative result is a negated code: GPK_ERR_UNSUPPORTED if no kernel supports the problem. */
 GPK_API int64_t gpk_attention_workspace(gpk_attention_args const* args);
 
 /* The name of the kernel that computes the problem, as printed in a plan; NULL if there is none. */

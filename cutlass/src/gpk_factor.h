@@ -1,16 +1,16 @@
 /* gpk_factor.h: the part of libgpk.so's C ABI that factors matrices and solves triangular systems. It is a separate
  * header so that a change here recompiles only one unit. Codes are those of gpk.h.
  *
- * One entry point takes a structure, whose first member is its size, which is its version: members are appended,
+ * The arguments are in a structure. Its first member is its size, which serves as the version: new members are appended,
  * and the entry point rejects an unknown size. Types are GPK_F32, GPK_F64, GPK_C64 and GPK_C128. Strides count
  * elements and may be negative: element (i, j) of member k of an operand x is at x + k x_member + i x_row + j x_col.
- * No call waits; the bits of the results do not depend on timing.
+ * No call synchronizes. The bits of the results do not depend on timing.
  *
  * Failures are collected in two int64 at flags, which GPK_FACTOR_BEGIN sets before the first call of a
  * factorization: flags[0] becomes the smallest of
  *     member 2^32 + order
- * over the matrices whose leading minor of that order, from 1, is not positive, or (LU) whose pivot order - 1 is
- * zero. An element that is NaN or infinite makes a leading minor not positive. */
+ * over the failed matrices. order is that of the first leading minor that is not positive, from 1; for LU, pivot
+ * order - 1 is zero. A leading minor with a NaN or an infinity is not positive. */
 #ifndef GPK_FACTOR_H
 #define GPK_FACTOR_H
 #include "gpk_gemm.h"
@@ -21,41 +21,41 @@ extern "C" {
 
 #define GPK_FACTOR_NONE 0x7f7f7f7f7f7f7f7f
 
-/* The order up to which GPK_FACTOR_CHOLESKY_SMALL takes matrices. */
+/* The largest order for GPK_FACTOR_CHOLESKY_SMALL. */
 #define GPK_FACTOR_SMALL 64
 
-/* The rows of a row block, at least: GPK_FACTOR_CHOLESKY needs 1 + batch ceil(rows / GPK_FACTOR_BLOCK) int32 of
+/* The least number of rows of a row block. GPK_FACTOR_CHOLESKY needs 1 + batch ceil(rows / GPK_FACTOR_BLOCK) int32 of
  * workspace. */
 #define GPK_FACTOR_BLOCK 32
 
-/* The rows that GPK_FACTOR_LU takes, and its workspace. */
+/* The largest number of rows for GPK_FACTOR_LU, and its workspace in bytes per matrix. */
 #define GPK_FACTOR_LU_ROWS 8192
 #define GPK_FACTOR_LU_BYTES 2048
 
 enum {
   /* Sets both flags to GPK_FACTOR_NONE. */
   GPK_FACTOR_BEGIN = 1,
-  /* b = the lower triangle of a, rows x cols, and zeros above; with GPK_FACTOR_CONJ of its conjugate. */
+  /* b = the lower triangle of a, rows x cols, with zeros above; GPK_FACTOR_CONJ: of the conjugate of a. */
   GPK_FACTOR_LOWER,
   /* b -= a on and below the diagonal; rows x cols, rows dense. */
   GPK_FACTOR_SUBTRACT_LOWER,
-  /* The first cols rows of a, rows x cols with rows >= cols and a_col = 1, hold a Hermitian matrix in their lower
-   * triangle. They become its Cholesky factor L, lower triangular, and the rows R below become R L^-H. Elements
-   * above the diagonal are not changed. first is the number of columns factored before, which failures count from. */
+  /* a is rows x cols with rows >= cols and a_col = 1. The lower triangle of its first cols rows is that of a Hermitian
+   * matrix, and becomes its Cholesky factor L. The rows R below become R L^-H. Elements above the diagonal do not change.
+   * first is the number of columns that were factored before; it is added to the order of a failure. */
   GPK_FACTOR_CHOLESKY,
-  /* b = L, with zeros above the diagonal, for each matrix a of order rows <= GPK_FACTOR_SMALL, of which the lower
-   * triangle is read; with GPK_FACTOR_CONJ its conjugate, and the conjugate of L is written. */
+  /* b = L, with zeros above the diagonal, for matrices a of order rows <= GPK_FACTOR_SMALL, of which only the lower
+   * triangle is read. GPK_FACTOR_CONJ: the conjugate of a is factored, and the conjugate of its factor is written. */
   GPK_FACTOR_CHOLESKY_SMALL,
-  /* b = a^-1 b for a triangular a of order rows, and cols columns of b; a is lower triangular or, with
-   * GPK_FACTOR_UPPER, upper; GPK_FACTOR_CONJ: its conjugate. GPK_FACTOR_UNIT: the diagonal counts as 1. */
+  /* b = a^-1 b for a lower triangular a of order rows, and b of cols columns. GPK_FACTOR_UPPER: a is upper triangular.
+   * GPK_FACTOR_CONJ: the conjugate of a is used. GPK_FACTOR_UNIT: the diagonal is taken as 1. */
   GPK_FACTOR_SOLVE,
-  /* As GPK_FACTOR_SOLVE, with the inverses of the diagonal blocks of `first` rows, of which the last may have fewer:
-   * that of the block from row k on is at c + k first, with c_row and c_col. The solution is written to d, dense rows
-   * x cols with cols <= 4, and b is overwritten. With GPK_FACTOR_CONJ the conjugates of a and c are read. */
+  /* As GPK_FACTOR_SOLVE, with the inverses of a's diagonal blocks of `first` rows (the last one may have fewer). The
+   * inverse of the block from row k on is at c + k first, with the strides c_row and c_col. The solution is written to d,
+   * dense rows x cols with cols <= 4, and b is overwritten. GPK_FACTOR_CONJ: the conjugates of a and c are used. */
   GPK_FACTOR_SOLVE_INVERSES,
-  /* a, rows x cols with a_col = 1, becomes L below its diagonal, which is 1, and U on and above it, with partial
-   * pivoting by |re| + |im|. c receives int64, rows of c_member: row i of L U is row c[i] of the matrix. Needs clusters,
-   * rows <= GPK_FACTOR_LU_ROWS and GPK_FACTOR_LU_BYTES of workspace a matrix. */
+  /* a, rows x cols with a_col = 1, is replaced by L below its diagonal, without L's unit diagonal, and U on and above it,
+   * with partial pivoting by |re| + |im|. c is int64, rows per matrix with the stride c_member: row i of L U is row c[i]
+   * of the matrix. Requires thread block clusters and rows <= GPK_FACTOR_LU_ROWS. */
   GPK_FACTOR_LU
 };
 
