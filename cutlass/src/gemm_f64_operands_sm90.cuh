@@ -1,5 +1,5 @@
-// gemm_f64_operands_sm90.cuh: the configuration of gemm_f64_sm90.cuh's kernels, and the layout of their operands in
-// shared memory.
+// gemm_f64_operands_sm90.cuh: the configuration of gemm_f64_sm90.cuh's kernels, the layout of their operands in shared
+// memory, and the loads of a warp's fragments.
 //
 // A step is 16 of k. A line of it (a row of A or a column of B) has 128 bytes, the width of TMA's swizzle. The
 // instruction's left operand has 16 lines, its right one 8; two instructions use 16 lines of the right operand. Warps read
@@ -89,6 +89,62 @@ struct Config {
   static constexpr int blocks_l = WarpL / 16, blocks_r = WarpR / 16;
   static constexpr int tile_m = M, tile_n = N, warp_l = WarpL, warp_r = WarpR;
   static_assert(shared <= max_shared && (Stages & (Stages - 1)) == 0 && Stages > Groups, "");
+};
+
+// A consumer thread's read addresses in a stage, for its warp's part of the tile, and the loads of its fragments. A block
+// has 16 lines, and is loaded in four parts.
+template <class K>
+struct Fragments {
+  // By half of the step if k is contiguous, otherwise by k. If k is contiguous in both operands, the address of k = t.
+  uint32_t at_l[2], at_r[2][2];
+
+  __device__ __forceinline__ Fragments(int lane, int g, int t, int left, int right) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      int const r = 2 * (g % 4) + g / 4, k = 2 * t + e;
+      at_l[e] = left * line + (K::left_k ? r * line + ((t / 2 ^ r) << 4) + t % 2 * 8 : k * line + ((g ^ k) << 4));
+#pragma unroll
+      for (int y = 0; y < 2; ++y) {
+        int const q = (K::left_k ? 2 * g : g % 2 == 0 ? g : 8 + (g + 3) % 8) + y;
+        at_r[y][e] = K::Left::bytes + right * line +
+                     (K::left_k    ? q * line + ((t / 2 ^ (q & 7)) << 4) + t % 2 * 8
+                      : K::right_k ? q * line + (((t + 4 * e) ^ (q & 7)) << 4)
+                                   : k * line + (((g / 2 + 4 * y) ^ k) << 4) + g % 2 * 8);
+      }
+    }
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {  // the shuffles keep the compiler from computing the addresses again for each load
+      at_l[e] = __shfl_sync(~0u, at_l[e], lane);
+      at_r[0][e] = __shfl_sync(~0u, at_r[0][e], lane), at_r[1][e] = __shfl_sync(~0u, at_r[1][e], lane);
+    }
+  }
+
+  // Loads a part of left block i.
+  __device__ __forceinline__ void load_left(double (&to)[8], uint32_t stage, int i, int part) const {
+    int const h = part / 2, e = part % 2;
+    if constexpr (K::left_k) {
+      uint32_t const at = (stage + at_l[0]) ^ part << 5;
+      to[2 * part] = load_one(at + 16 * i * line), to[2 * part + 1] = load_one(at + (16 * i + 8) * line);
+    } else {
+      double2 const v = load(stage + at_l[e] + (16 * i + 8 * h) * line);
+      to[4 * h + 2 * e] = v.x, to[4 * h + 2 * e + 1] = v.y;
+    }
+  }
+
+  // Loads a part of right block j, for two instructions.
+  __device__ __forceinline__ void load_right(double (&to)[2][4], uint32_t stage, int j, int part) const {
+    int const h = part / 2, e = part % 2;
+    if constexpr (K::left_k) {
+      to[0][part] = load_one(((stage + at_r[0][0]) ^ part << 5) + 16 * j * line);
+      to[1][part] = load_one(((stage + at_r[1][0]) ^ part << 5) + 16 * j * line);
+    } else if constexpr (K::right_k) {  // e: the instruction
+      double2 const v = load(stage + at_r[e][h] + 16 * j * line);
+      to[e][2 * h] = v.x, to[e][2 * h + 1] = v.y;
+    } else {
+      to[0][part] = load_one(stage + at_r[0][e] + (16 * j + 8 * h) * line);
+      to[1][part] = load_one(stage + at_r[1][e] + (16 * j + 8 * h) * line);
+    }
+  }
 };
 
 }  // namespace

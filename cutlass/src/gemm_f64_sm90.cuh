@@ -36,6 +36,130 @@ __device__ inline void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\n\tbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+// Tiles are in an order in which CTAs that run at the same time share rows and columns.
+struct TileCoord {
+  int m, n, member;
+};
+
+template <class K>
+__device__ __forceinline__ TileCoord tile_coord(Grid const& p, int tile) {
+  constexpr int rows = 8;
+  int const each = p.tiles_m * p.tiles_n;
+  int const member = tile / each, i = tile - member * each;
+  int const top = i / (rows * p.tiles_n) * rows, in = i - top * p.tiles_n, high = min(rows, p.tiles_m - top);
+  return TileCoord{(top + in % high) * K::tile_m, in / high * K::tile_n, member};
+}
+
+// The producer warp. One thread loads. Steps are counted modulo 2^32.
+template <class K>
+__device__ __forceinline__ void produce(CUtensorMap const& map_l, CUtensorMap const& map_r, Grid const& p, uint32_t ring, Barriers full_barriers,
+                                      Barriers empty_barriers, int lane, int first, int stride, int from, int own_steps) {
+  uint32_t now = 0;
+  auto const load_steps = [&](TileCoord const& at, int s, int end) {
+    if (lane == 0) {
+      for (uint32_t n = now; s < end; ++s, ++n) {
+        int const stage = n % K::kStages, k = (from + s) * step;
+        // The parity is that of the preceding phase, so that the first round does not wait.
+        mbarrier_wait(empty_barriers[stage], ~(n / K::kStages) & 1);
+        uint32_t const barrier = full_barriers[stage], to = ring + stage * K::stage_bytes;
+        mbarrier_arrive_expect_tx(barrier, K::stage_bytes);
+#pragma unroll
+        for (int i = 0; i < K::Left::boxes; ++i) {
+          K::Left::load_box(to, &map_l, i, k, K::swap ? at.n : at.m, p.batched_l ? at.member : 0, barrier);
+        }
+#pragma unroll
+        for (int i = 0; i < K::Right::boxes; ++i) {
+          K::Right::load_box(to + K::Left::bytes, &map_r, i, k, K::swap ? at.m : at.n, p.batched_r ? at.member : 0, barrier);
+        }
+      }
+    }
+    __syncwarp();
+  };
+  for (int tile = first; tile < p.tiles; tile += stride) {
+    // Loads to the free stages while the consumers finish the previous tile. Then takes part in the two cluster barriers
+    // of their reduction.
+    TileCoord const at = tile_coord<K>(p, tile);
+    int const early = min(own_steps, K::kStages);
+    load_steps(at, 0, early), now += early;
+    if (K::parts > 1 && tile != first) cluster_sync(), cluster_sync();
+    load_steps(at, early, own_steps), now += own_steps - early;
+  }
+  if constexpr (K::parts > 1) cluster_sync(), cluster_sync();
+}
+
+// Calls f(row, column, x, y) for the thread's pairs of neighbours in a row of D.
+template <class K, class F>
+__device__ __forceinline__ void each_pair(double const (&c)[K::blocks_l][K::blocks_r][2][4], int left, int right, int g, int t, F const& f) {
+#pragma unroll
+  for (int i = 0; i < K::blocks_l; ++i) {
+#pragma unroll
+    for (int j = 0; j < K::blocks_r; ++j) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        auto const& x = c[i][j];
+        int const l = left + 16 * i, r = right + 16 * j + (K::right_k && !K::left_k ? e % 2 == 0 ? 2 * t : 8 + (2 * t + 4) % 8 : 0);
+        if constexpr (K::swap) {  // e / 2: the instruction
+          f(r + e / 2, l + 2 * g, x[e / 2][e % 2], x[e / 2][e % 2 + 2]);
+        } else if constexpr (K::left_k) {
+          f(l + 2 * (g % 4) + g / 4 + 8 * (e / 2), r + 4 * t + 2 * (e % 2), x[0][e], x[1][e]);
+        } else if constexpr (K::right_k) {
+          f(l + 2 * g + e / 2, r, x[0][e], x[1][e]);
+        } else {  // e % 2: the instruction
+          f(l + 2 * g + e / 2, r + 8 * (e % 2) + 2 * t, x[e % 2][e / 2 * 2], x[e % 2][e / 2 * 2 + 1]);
+        }
+      }
+    }
+  }
+}
+
+// Stores the sums of a tile, after their reduction over groups and CTAs if there are several.
+template <class K>
+__device__ __forceinline__ void store_tile(double const (&c)[K::blocks_l][K::blocks_r][2][4], Grid const& p, int tile, uint32_t ring, int left,
+                                           int right, int g, int t, int group, int part) {
+  TileCoord const to = tile_coord<K>(p, tile);
+  auto const store = [&](int r, int n, double x, double y) {
+    if (to.m + r >= p.m || to.n + n >= p.n) return;
+    double* const d = p.d + to.member * p.stride_d + static_cast<int64_t>(to.m + r) * p.ldd + to.n + n;
+    x *= p.alpha, y *= p.alpha;
+    if (p.vector_stores && to.n + n + 1 < p.n) {
+      *reinterpret_cast<double2*>(d) = {x, y};
+    } else {
+      d[0] = x;
+      if (to.n + n + 1 < p.n) d[1] = y;
+    }
+  };
+  if constexpr (!K::reduces) {
+    each_pair<K>(c, left, right, g, t, store);
+  } else {
+    uint32_t const sums = ring + K::kStages * K::stage_bytes;
+    each_pair<K>(c, left, right, g, t, [&](int r, int n, double x, double y) {
+      uint32_t const at = sums + group * K::sum_bytes + (r * K::pitch + n) * static_cast<int>(sizeof(double));
+      asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(at), "d"(x), "d"(y) : "memory");
+    });
+    auto const sync = [] {
+      if constexpr (K::parts > 1) {
+        cluster_sync();
+      } else {
+        named_barrier_sync(1, K::consumer_threads);
+      }
+    };
+    sync();
+    constexpr int rows = K::tile_m / K::parts, pairs = K::tile_n / 2;
+    for (int i = threadIdx.x; i < rows * pairs; i += K::consumer_threads) {
+      int const r = part * rows + i / pairs, n = i % pairs * 2;
+      double x = 0, y = 0;
+#pragma unroll
+      for (int s = 0; s < K::parts * K::groups; ++s) {
+        uint32_t const at = sums + s % K::groups * K::sum_bytes + (r * K::pitch + n) * static_cast<int>(sizeof(double));
+        double2 const v = K::parts > 1 ? load_cluster(at, s / K::groups) : load(at);
+        x = s == 0 ? v.x : x + v.x, y = s == 0 ? v.y : y + v.y;
+      }
+      store(r, n, x, y);
+    }
+    sync();
+  }
+}
+
 template <class K>
 __global__ void __launch_bounds__(K::threads, 1)
     multiply(__grid_constant__ CUtensorMap const map_l, __grid_constant__ CUtensorMap const map_r,
@@ -70,100 +194,13 @@ __global__ void __launch_bounds__(K::threads, 1)
   int const from = static_cast<int>(static_cast<int64_t>(steps) * part / K::parts);
   int const own_steps = static_cast<int>(static_cast<int64_t>(steps) * (part + 1) / K::parts) - from;
 
-  // Tiles are in an order in which CTAs that run at the same time share rows and columns.
-  struct TileCoord {
-    int m, n, member;
-  };
-  auto const tile_coord = [&](int tile) {
-    constexpr int rows = 8;
-    int const each = p.tiles_m * p.tiles_n;
-    int const member = tile / each, i = tile - member * each;
-    int const top = i / (rows * p.tiles_n) * rows, in = i - top * p.tiles_n, high = min(rows, p.tiles_m - top);
-    return TileCoord{(top + in % high) * K::tile_m, in / high * K::tile_n, member};
-  };
-
-  // The producer warp. One thread loads. Steps are counted modulo 2^32.
+  // The producer warp.
   if (threadIdx.x >= K::consumer_threads) {
-    uint32_t now = 0;
-    auto const load_steps = [&](TileCoord const& at, int s, int end) {
-      if (lane == 0) {
-        for (uint32_t n = now; s < end; ++s, ++n) {
-          int const stage = n % K::kStages, k = (from + s) * step;
-          // The parity is that of the preceding phase, so that the first round does not wait.
-          mbarrier_wait(empty_barriers[stage], ~(n / K::kStages) & 1);
-          uint32_t const barrier = full_barriers[stage], to = ring + stage * K::stage_bytes;
-          mbarrier_arrive_expect_tx(barrier, K::stage_bytes);
-#pragma unroll
-          for (int i = 0; i < K::Left::boxes; ++i) {
-            K::Left::load_box(to, &map_l, i, k, K::swap ? at.n : at.m, p.batched_l ? at.member : 0, barrier);
-          }
-#pragma unroll
-          for (int i = 0; i < K::Right::boxes; ++i) {
-            K::Right::load_box(to + K::Left::bytes, &map_r, i, k, K::swap ? at.m : at.n, p.batched_r ? at.member : 0, barrier);
-          }
-        }
-      }
-      __syncwarp();
-    };
-    for (int tile = first; tile < p.tiles; tile += stride) {
-      // Loads to the free stages while the consumers finish the previous tile. Then takes part in the two cluster barriers
-      // of their reduction.
-      TileCoord const at = tile_coord(tile);
-      int const early = min(own_steps, K::kStages);
-      load_steps(at, 0, early), now += early;
-      if (K::parts > 1 && tile != first) cluster_sync(), cluster_sync();
-      load_steps(at, early, own_steps), now += own_steps - early;
-    }
-    if constexpr (K::parts > 1) cluster_sync(), cluster_sync();
+    produce<K>(map_l, map_r, p, ring, full_barriers, empty_barriers, lane, first, stride, from, own_steps);
     return;
   }
 
-  // This thread's read addresses in a stage: by half of the step if k is contiguous, otherwise by k. If k is contiguous in
-  // both operands, the address of k = t.
-  uint32_t at_l[2], at_r[2][2];
-#pragma unroll
-  for (int e = 0; e < 2; ++e) {
-    int const r = 2 * (g % 4) + g / 4, k = 2 * t + e;
-    at_l[e] = left * line + (K::left_k ? r * line + ((t / 2 ^ r) << 4) + t % 2 * 8 : k * line + ((g ^ k) << 4));
-#pragma unroll
-    for (int y = 0; y < 2; ++y) {
-      int const q = (K::left_k ? 2 * g : g % 2 == 0 ? g : 8 + (g + 3) % 8) + y;
-      at_r[y][e] = K::Left::bytes + right * line +
-                   (K::left_k    ? q * line + ((t / 2 ^ (q & 7)) << 4) + t % 2 * 8
-                    : K::right_k ? q * line + (((t + 4 * e) ^ (q & 7)) << 4)
-                                 : k * line + (((g / 2 + 4 * y) ^ k) << 4) + g % 2 * 8);
-    }
-  }
-#pragma unroll
-  for (int e = 0; e < 2; ++e) {  // the shuffles keep the compiler from computing the addresses again for each load
-    at_l[e] = __shfl_sync(~0u, at_l[e], lane);
-    at_r[0][e] = __shfl_sync(~0u, at_r[0][e], lane), at_r[1][e] = __shfl_sync(~0u, at_r[1][e], lane);
-  }
-  // A block of lines is loaded in four parts.
-  auto const load_left = [&](double (&to)[8], uint32_t stage, int i, int part) {
-    int const h = part / 2, e = part % 2;
-    if constexpr (K::left_k) {
-      uint32_t const at = (stage + at_l[0]) ^ part << 5;
-      to[2 * part] = load_one(at + 16 * i * line), to[2 * part + 1] = load_one(at + (16 * i + 8) * line);
-    } else {
-      double2 const v = load(stage + at_l[e] + (16 * i + 8 * h) * line);
-      to[4 * h + 2 * e] = v.x, to[4 * h + 2 * e + 1] = v.y;
-    }
-  };
-  auto const load_right = [&](double (&to)[2][4], uint32_t stage, int j, int part) {
-    int const h = part / 2, e = part % 2;
-    if constexpr (K::left_k) {
-      to[0][part] = load_one(((stage + at_r[0][0]) ^ part << 5) + 16 * j * line);
-      to[1][part] = load_one(((stage + at_r[1][0]) ^ part << 5) + 16 * j * line);
-    } else if constexpr (K::right_k) {  // e: the instruction
-      double2 const v = load(stage + at_r[e][h] + 16 * j * line);
-      to[e][2 * h] = v.x, to[e][2 * h + 1] = v.y;
-    } else {
-      to[0][part] = load_one(stage + at_r[0][e] + (16 * j + 8 * h) * line);
-      to[1][part] = load_one(stage + at_r[1][e] + (16 * j + 8 * h) * line);
-    }
-  };
-
+  Fragments<K> const fragments(lane, g, t, left, right);
   uint32_t q = 0;  // steps before this tile
   for (int tile = first; tile < p.tiles; tile += stride, q += own_steps) {
     double c[K::blocks_l][K::blocks_r][2][4] = {};
@@ -188,11 +225,11 @@ __global__ void __launch_bounds__(K::threads, 1)
         for (int x = 0; x < products; ++x) {
 #pragma unroll
           for (int l = 4 * x / products; l < 4 * (x + 1) / products; ++l) {
-            load_right(rights[(j + 1) % 2], last ? next : stage, last ? 0 : j + 1, l);
+            fragments.load_right(rights[(j + 1) % 2], last ? next : stage, last ? 0 : j + 1, l);
           }
           if (last) {
 #pragma unroll
-            for (int l = 2 * x; l < 2 * x + 2; ++l) load_left(lefts[1 - odd][l / 4], next, l / 4, l % 4);
+            for (int l = 2 * x; l < 2 * x + 2; ++l) fragments.load_left(lefts[1 - odd][l / 4], next, l / 4, l % 4);
           }
           multiply_add(c[x % K::blocks_l][j][x / K::blocks_l], lefts[odd][x % K::blocks_l], rights[j % 2][x / K::blocks_l]);
         }
@@ -204,9 +241,9 @@ __global__ void __launch_bounds__(K::threads, 1)
       wait_full(q + group);
 #pragma unroll
       for (int l = 0; l < 4; ++l) {
-        load_right(rights[0], stage_address(q + group), 0, l);
+        fragments.load_right(rights[0], stage_address(q + group), 0, l);
 #pragma unroll
-        for (int i = 0; i < K::blocks_l; ++i) load_left(lefts[0][i], stage_address(q + group), i, l);
+        for (int i = 0; i < K::blocks_l; ++i) fragments.load_left(lefts[0][i], stage_address(q + group), i, l);
       }
     }
 #pragma unroll 1
@@ -214,72 +251,7 @@ __global__ void __launch_bounds__(K::threads, 1)
       multiply_step(0, s);
       if (s + K::groups < own_steps) multiply_step(1, s + K::groups);
     }
-
-    // Pairs of neighbours in a row of D are stored together.
-    TileCoord const to = tile_coord(tile);
-    auto const each_pair = [&](auto const& f) {
-#pragma unroll
-      for (int i = 0; i < K::blocks_l; ++i) {
-#pragma unroll
-        for (int j = 0; j < K::blocks_r; ++j) {
-#pragma unroll
-          for (int e = 0; e < 4; ++e) {
-            auto const& x = c[i][j];
-            int const l = left + 16 * i, r = right + 16 * j + (K::right_k && !K::left_k ? e % 2 == 0 ? 2 * t : 8 + (2 * t + 4) % 8 : 0);
-            if constexpr (K::swap) {  // e / 2: the instruction
-              f(r + e / 2, l + 2 * g, x[e / 2][e % 2], x[e / 2][e % 2 + 2]);
-            } else if constexpr (K::left_k) {
-              f(l + 2 * (g % 4) + g / 4 + 8 * (e / 2), r + 4 * t + 2 * (e % 2), x[0][e], x[1][e]);
-            } else if constexpr (K::right_k) {
-              f(l + 2 * g + e / 2, r, x[0][e], x[1][e]);
-            } else {  // e % 2: the instruction
-              f(l + 2 * g + e / 2, r + 8 * (e % 2) + 2 * t, x[e % 2][e / 2 * 2], x[e % 2][e / 2 * 2 + 1]);
-            }
-          }
-        }
-      }
-    };
-    auto const store = [&](int r, int n, double x, double y) {
-      if (to.m + r >= p.m || to.n + n >= p.n) return;
-      double* const d = p.d + to.member * p.stride_d + static_cast<int64_t>(to.m + r) * p.ldd + to.n + n;
-      x *= p.alpha, y *= p.alpha;
-      if (p.vector_stores && to.n + n + 1 < p.n) {
-        *reinterpret_cast<double2*>(d) = {x, y};
-      } else {
-        d[0] = x;
-        if (to.n + n + 1 < p.n) d[1] = y;
-      }
-    };
-    if constexpr (!K::reduces) {
-      each_pair(store);
-    } else {
-      uint32_t const sums = ring + K::kStages * K::stage_bytes;
-      each_pair([&](int r, int n, double x, double y) {
-        uint32_t const at = sums + group * K::sum_bytes + (r * K::pitch + n) * static_cast<int>(sizeof(double));
-        asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(at), "d"(x), "d"(y) : "memory");
-      });
-      auto const sync = [] {
-        if constexpr (K::parts > 1) {
-          cluster_sync();
-        } else {
-          named_barrier_sync(1, K::consumer_threads);
-        }
-      };
-      sync();
-      constexpr int rows = K::tile_m / K::parts, pairs = K::tile_n / 2;
-      for (int i = threadIdx.x; i < rows * pairs; i += K::consumer_threads) {
-        int const r = part * rows + i / pairs, n = i % pairs * 2;
-        double x = 0, y = 0;
-#pragma unroll
-        for (int s = 0; s < K::parts * K::groups; ++s) {
-          uint32_t const at = sums + s % K::groups * K::sum_bytes + (r * K::pitch + n) * static_cast<int>(sizeof(double));
-          double2 const v = K::parts > 1 ? load_cluster(at, s / K::groups) : load(at);
-          x = s == 0 ? v.x : x + v.x, y = s == 0 ? v.y : y + v.y;
-        }
-        store(r, n, x, y);
-      }
-      sync();
-    }
+    store_tile<K>(c, p, tile, ring, left, right, g, t, group, part);
   }
 }
 
