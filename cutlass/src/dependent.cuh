@@ -26,7 +26,7 @@ __device__ inline void launch_dependents() {
 #endif
 }
 
-// The prologue of most kernels. Blocks are short, so that an early start of the next kernel costs no occupancy.
+// The prologue of most kernels, which have many short blocks.
 __device__ inline void begin() {
   griddepcontrol_wait();
   launch_dependents();

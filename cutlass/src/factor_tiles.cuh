@@ -1,4 +1,4 @@
-// factor_tiles.cuh: Cholesky's factorization of a block column or a whole matrix in one launch.
+// factor_tiles.cuh: Cholesky's factorization of a matrix, or of its first columns, in one launch.
 //
 // A task computes one tile of L. It first subtracts the product of the block columns to the left from the tile.
 //

@@ -13,7 +13,7 @@ constexpr int tile = 64, step = 16, per = 4, threads = 16 * 16, ctas = 2;
 
 struct Product {
   int m, n, k, tiles_m, tiles_n;
-  int64_t tiles;  // tiles of the whole batch
+  int64_t tiles;  // tiles of the batch
   float2 const* a;
   int64_t lda, stride_a;
   float2 const* b;

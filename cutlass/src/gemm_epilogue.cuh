@@ -40,7 +40,7 @@ struct Activation {
 
   // The same exponent, x (c1 + c3 x^2), as c x (k + q x^2), with c and k in two floats each.
   float c = 0, c_low = 0, k = 0, k_low = 0, q = 0;
-  float limit = 0;  // limit of |x|, where the exponent is 126.6
+  float limit = 0;  // the |x| at which the exponent is 126.6
 
   // Whether each step is rounded (GPK_ACT_STEPS), and whether there is a bias.
   bool steps = false, bias = false;

@@ -76,8 +76,8 @@ __device__ __forceinline__ void produce(CUtensorMap const& map_l, CUtensorMap co
     __syncwarp();
   };
   for (int tile = first; tile < p.tiles; tile += stride) {
-    // Loads to the free stages while the consumers finish the previous tile. Then takes part in the two cluster barriers
-    // of their reduction.
+    // The producer fills the free stages while the consumers store the previous tile. Then it takes part in the two
+    // cluster barriers of their reduction.
     TileCoord const at = tile_coord<K>(p, tile);
     int const early = min(own_steps, K::kStages);
     load_steps(at, 0, early), now += early;

@@ -36,7 +36,7 @@ struct ScaledBiasAct {
   };
 };
 
-// The node of a squared modulus, c0^2 + c1^2 of neighbouring columns, which a thread holds. The epilogue stores a matrix
+// The node of a squared modulus, c0^2 + c1^2 of neighbouring columns, which are in the same thread. The epilogue stores a matrix
 // of n 16-bit columns. Two neighbouring 16-bit elements are the bits of one float32 result, so that in memory it is the
 // float32 matrix of n / 2 columns.
 struct AbsSquare {

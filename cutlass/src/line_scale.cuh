@@ -13,7 +13,7 @@ constexpr uint32_t largest = 187u << 23;  // the bits of 2^60
 // the line is zero or does not fit.
 struct Scale {
   float factor, inverse;
-  float small;  // elements below this lose bits in float16: 2^-10 max
+  float small;  // 2^-10 max; smaller elements are counted as small
   bool fits, zero;
 
   __device__ explicit Scale(uint32_t max) {

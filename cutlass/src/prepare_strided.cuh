@@ -154,7 +154,7 @@ struct StridedLines {
     }
   }
 
-  // Converts the block's rows, and starts the copy of the rows of `next`, if any, to their places in the stage. m: the
+  // Converts the block's rows, and starts the copy of the rows of `next`, if any, to the same stage. m: the
   // maxima of this thread's columns. Returns the number of small elements in column `lane`.
   __device__ uint32_t convert(Item const& c, unsigned stage, Vec<uint32_t, V> const& m, Source const& next) const {
     uint32_t const column = c.column + at, n = column < o.width ? min(static_cast<uint32_t>(V), o.width - column) : 0;

@@ -9,7 +9,7 @@
 
 namespace gpk {
 
-// All are x times a smooth step, and are computed as max(x, 0) - T(|x|), where T(|x|) = |x| step(-|x|) is small and
+// Each is x times a smooth step, computed as max(x, 0) - T(|x|). T(|x|) = |x| step(-|x|) is small, so that the difference
 // does not cancel:
 //
 //  GELU      T(a) = a Q(a), Q(a) = 1/2 erfc(a/sqrt 2)
@@ -65,8 +65,7 @@ __device__ inline float gate_tail(float a, float hi, float lo) {
   return e.scale(fmaf(fmaf(-q, d_rest, fmaf(-q, d, n)) + n_rest, r, q));
 }
 
-// max(x, 0), but -0 for negative x and for -0. max would return +0; with -0 the difference keeps the sign of x where
-// T is 0.
+// max(x, 0), but -0 for negative x and for -0. fmaxf could return +0. With -0 the difference has the sign of x if T is 0.
 __device__ inline float upper(float x) {
   float y;
   asm("max.f32 %0, %1, %2;" : "=f"(y) : "f"(x), "f"(-0.f));
