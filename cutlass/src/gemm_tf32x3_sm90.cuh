@@ -69,6 +69,34 @@ __device__ inline bool any_of_warpgroup(int group, bool one) {
       : "memory");
   return any != 0;
 }
+
+// The warpgroup that splits the right tiles.
+__device__ __forceinline__ void split_right_tiles(uint32_t (&found)[kStages][4], uint32_t ring, sm90::Barriers full_barriers,
+                                                  sm90::Barriers split_barriers, uint32_t all_steps, int thread, int warp, int lane) {
+  using namespace sm90;
+  for (uint32_t n = 0; n != all_steps; ++n) {
+    int const stage = n % kStages;
+    mbarrier_wait(full_barriers[stage], n / kStages & 1);
+    uint32_t const own_buffer = ring + stage * stage_bytes + tile_bytes + thread * 16;
+    uint32_t least_bits = ~0u;
+#pragma unroll
+    for (int i = 0; i < tile_bytes / (128 * 16); ++i) {
+      uint32_t const at = own_buffer + i * 128 * 16;
+      uint4 const v = load(at);
+      uint4 const high = {high_of(v.x), high_of(v.y), high_of(v.z), high_of(v.w)};
+      store(at, high);
+      store(at + tile_bytes, {low_of(v.x, high.x), low_of(v.y, high.y), low_of(v.z, high.z), low_of(v.w, high.w)});
+      least_bits = least_of(least_of(least_of(least_of(least_bits, v.x), v.y), v.z), v.w);
+    }
+    fence_proxy_async();
+    bool const found_small = __any_sync(~0u, least_bits < tiny_bits);
+    __syncwarp();
+    if (lane == 0) {
+      found[stage][warp] = found_small;
+      mbarrier_arrive(split_barriers[stage]);
+    }
+  }
+}
 #endif
 
 // KLeft: k is contiguous in the left operand too. Transposed: the left operand is B.
@@ -138,28 +166,7 @@ __global__ void __launch_bounds__(threads, 1)
 
   if (threadIdx.x < 256) {
     warpgroup_reg_dealloc<72>();
-    for (uint32_t n = 0; n != all_steps; ++n) {
-      int const stage = n % kStages;
-      mbarrier_wait(full_barriers[stage], n / kStages & 1);
-      uint32_t const own_buffer = ring + stage * stage_bytes + tile_bytes + thread * 16;
-      uint32_t least_bits = ~0u;
-#pragma unroll
-      for (int i = 0; i < tile_bytes / (128 * 16); ++i) {
-        uint32_t const at = own_buffer + i * 128 * 16;
-        uint4 const v = load(at);
-        uint4 const high = {high_of(v.x), high_of(v.y), high_of(v.z), high_of(v.w)};
-        store(at, high);
-        store(at + tile_bytes, {low_of(v.x, high.x), low_of(v.y, high.y), low_of(v.z, high.z), low_of(v.w, high.w)});
-        least_bits = least_of(least_of(least_of(least_of(least_bits, v.x), v.y), v.z), v.w);
-      }
-      fence_proxy_async();
-      bool const found_small = __any_sync(~0u, least_bits < tiny_bits);
-      __syncwarp();
-      if (lane == 0) {
-        found[stage][warp] = found_small;
-        mbarrier_arrive(split_barriers[stage]);
-      }
-    }
+    split_right_tiles(found, ring, full_barriers, split_barriers, all_steps, thread, warp, lane);
     return;
   }
 

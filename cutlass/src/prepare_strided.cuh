@@ -241,7 +241,8 @@ struct StridedLines {
     uint32_t const tiles = (o.width - 1) / tile_columns + 1, items = tiles * o.members;
     bool const collects = rank == 0 && warp == 0;
     for (unsigned i = 0; i < stages; ++i) load(source(worker + i * o.workers, items), i);
-    uint32_t max_word = 0, column_max = 0, half = 0, parity = 0;  // half: the index of the buffers that blocks send to; parity: that of their barriers
+    // half: the index of the buffers that the blocks send to. parity: that of the phases of their barriers.
+    uint32_t max_word = 0, column_max = 0, half = 0, parity = 0;
     unsigned stage = 0;
     Item last_item{};
     auto const add_up = [&](uint32_t t, uint32_t of) {
