@@ -43,7 +43,7 @@ func TestColumnWidth(t *testing.T) {
 		for _, to := range []dtype.DType{dtype.Float32, dtype.Float64, dtype.Int64, dtype.Complex64, dtype.Complex128} {
 			p := &Program{Leaves: []Leaf{{DType: from, Class: Dense}}, Steps: []Step{{DType: to, N: 1}}}
 			n := columnWidth(p)
-			const lastThreads, lastWide = 1024, 8 * 32 // add_long, add_wide in reduce.cuh
+			const lastThreads, lastWide = 1024, 8 * 32 // add_partials_by_block, add_partials_by_eight in reduce_sum.cuh
 			if bytes := (n*kernelThreads + lastThreads + lastWide) * accumulated(to); bytes > 48<<10 {
 				t.Errorf("%v of %v: %d columns a thread take %d bytes", to, from, n, bytes)
 			}

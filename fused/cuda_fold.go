@@ -12,7 +12,7 @@ import (
 // the variant of the kernel, and the numbers that cutlass/src/fold.cuh takes (Folding).
 // Terms are combined in the same order as in the precompiled reduction of the same
 // elements, dense. Sums use a tree that depends only on the number and the type of the
-// terms; the other reductions follow fold in cutlass/src/ops_rows.cu.
+// terms; the other reductions follow fold in cutlass/src/reduction.cuh.
 type folding struct {
 	variant          kernelVariant
 	folds, terms     int
@@ -37,7 +37,7 @@ type fold struct {
 	means        bool   // the first pass of Var, which computes the means
 }
 
-// Constants of fold.cuh and reduce.cuh.
+// Constants of fold_sum.cuh and reduce_sum.cuh.
 const (
 	foldWarps = kernelThreads / 32
 	chunkRows = 8

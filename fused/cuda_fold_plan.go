@@ -72,7 +72,7 @@ func aligned(b *device.Buffer, offset, n int) bool {
 }
 
 // line plans softmax or a norm. It reports false if the precompiled kernel would not hold
-// the lines in the registers of a block (line in ops_rows.cu).
+// the lines in the registers of a block (line in ops_line.cuh).
 func (f *folding) line(c *Call, folded *foldDims) bool {
 	dt := c.terms()
 	v := 16 / dt.Size()
@@ -241,7 +241,7 @@ func foldResult(op expr.Op, dt dtype.DType, means bool) int {
 	return dt.ComputeType().Size()
 }
 
-// other plans a reduction other than a sum, exactly as fold in ops_rows.cu plans it for
+// other plans a reduction other than a sum, exactly as fold in reduction.cuh plans it for
 // dense elements.
 func (f *folding) other(c *Call, kept, folded *foldDims) {
 	op, dt := c.Program.Reduction.Op, c.terms()

@@ -64,7 +64,7 @@ const kernelName = "gpk_chain"
 // compiler contracts no product and sum that is not written as fma.
 var compileOptions = []string{"--std=c++17", "--fmad=false", "-default-device"}
 
-// cppTypes are the names of the element types in cutlass/src/ops_math.cuh.
+// cppTypes are the names of the element types in cutlass/src/element.cuh.
 var cppTypes = func() (names [len(dtype.All) + 1]string) {
 	for _, d := range dtype.All {
 		switch {
@@ -82,10 +82,10 @@ var cppTypes = func() (names [len(dtype.All) + 1]string) {
 // has a reduction and whether it calls functions.cuh. They are the headers of the
 // precompiled operations. The compiler sees no other headers.
 var preambles = [2][2]func() string{
-	{preambleOf("smooth.cuh", "ops_math.cuh", "chain.cuh"), preambleOf("smooth.cuh", "ops_math.cuh", "functions.cuh", "chain.cuh")},
+	{preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "chain.cuh"), preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "functions.cuh", "chain.cuh")},
 	{
-		preambleOf("smooth.cuh", "ops_math.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold.cuh"),
-		preambleOf("smooth.cuh", "ops_math.cuh", "functions.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold.cuh"),
+		preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "reduce_sum.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold_sum.cuh", "fold.cuh"),
+		preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "functions.cuh", "reduce_sum.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold_sum.cuh", "fold.cuh"),
 	},
 }
 
@@ -170,7 +170,7 @@ func heavy(p *Program) int {
 }
 
 // unroll returns the number of vectors that a thread has in flight. If memory bandwidth is the
-// limit, one vector of each operand is best (ops.cu).
+// limit, one vector of each operand is best (ops_unary.cuh).
 func unroll(p *Program, f kernelVariant) int {
 	heavy := heavy(p)
 	wide := 0 // bytes of one vector of each operand
@@ -208,7 +208,7 @@ func unroll(p *Program, f kernelVariant) int {
 // rowsTogether reports whether a thread of a traversal over rows reads the vectors of all
 // its rows before it computes. It does if there is much arithmetic on at most two operands
 // of float32, because then the registers suffice. Blocks are small and end soon, as in
-// ops.cu's unary_pass. (H200: GELU of x + row at 4.2 TB/s, the speed of a copy.)
+// ops_unary.cuh's unary_contiguous. (H200: GELU of x + row at 4.2 TB/s, the speed of a copy.)
 func rowsTogether(p *Program, f kernelVariant) bool {
 	if f.traversal != traverseRows || f.width != 4 || heavy(p) == 0 {
 		return false

@@ -1,11 +1,11 @@
 // chain.cuh: code shared by the kernels of chains, which are compiled at run time. Package fused appends each kernel
-// to this header and ops_math.cuh. No other headers are available at run time, and there is no host code.
+// to this header and those that it includes. No other headers are available at run time, and there is no host code.
 #pragma once
 #include "ops_math.cuh"
 
 namespace gpk {
 
-// The same as in dependent.cuh.
+// As in dependent.cuh.
 __device__ inline void begin() {
 #if __CUDA_ARCH__ >= 900
   asm volatile("griddepcontrol.wait;" ::: "memory");
@@ -13,7 +13,7 @@ __device__ inline void begin() {
 #endif
 }
 
-// N elements, aligned for vectors of 16 bytes where possible.
+// N elements, aligned to their size, but to at most 16 bytes.
 template <class T, int N>
 struct alignas(N * sizeof(T) < 16 ? N * sizeof(T) : 16) Some {
   T v[N];
@@ -48,17 +48,17 @@ struct Word<8> {
   }
 };
 template <class W>
-struct Plain {
+struct ScalarWord {
   using type = W;
   static __device__ W load(W const* p) { return *p; }
   static __device__ void store(W* p, W v) { *p = v; }
 };
 template <>
-struct Word<4> : Plain<uint32_t> {};
+struct Word<4> : ScalarWord<uint32_t> {};
 template <>
-struct Word<2> : Plain<uint16_t> {};
+struct Word<2> : ScalarWord<uint16_t> {};
 template <>
-struct Word<1> : Plain<uint8_t> {};
+struct Word<1> : ScalarWord<uint8_t> {};
 
 template <class T, int N>
 struct Words {
@@ -101,7 +101,7 @@ __device__ inline Some<T, N> splat(T one) {
   return x;
 }
 
-// A scalar argument: 16 bytes, of which the first sizeof(T) hold the value.
+// A scalar argument. The first sizeof(T) of its 16 bytes are the value.
 struct Number {
   uint64_t lo, hi;
 
@@ -125,7 +125,7 @@ struct Number {
   }
 };
 
-// n / d and n % d for n < 2^31, as in ops.cuh; package fused computes m and s.
+// n / d and n % d for n < 2^31, as in nest.cuh. Package fused computes m and s.
 struct Divider {
   uint32_t d, m, s;
 
@@ -139,15 +139,15 @@ struct Divider {
 // ---- steps: one operation on N elements each, rounded to its type
 
 // Returns x. CUDA 13.0's assembler loses the sign of -x and |x| if it merges them into a minimum of three (VIMNMX3).
-// The exclusive or with a zero that the assembler cannot prove prevents that.
-__device__ inline int32_t apart(int32_t x) { return x ^ static_cast<int32_t>(blockDim.z - 1); }
+// The exclusive or with 0 prevents that, because the assembler cannot prove that the operand is 0.
+__device__ inline int32_t opaque(int32_t x) { return x ^ static_cast<int32_t>(blockDim.z - 1); }
 
 // D is T except for operations with a real result.
 template <class Op, class D, class T, int N>
 __device__ inline Some<D, N> unary(Some<T, N> x) {
   if constexpr (__is_same(T, int32_t) && (__is_same(Op, Neg) || __is_same(Op, Abs))) {
 #pragma unroll
-    for (int e = 0; e < N; ++e) x.v[e] = apart(Op::apply(x.v[e]));
+    for (int e = 0; e < N; ++e) x.v[e] = opaque(Op::apply(x.v[e]));
     return x;
   } else if constexpr (__is_same(D, T)) {
     apply<Op>(x.v);
@@ -175,7 +175,7 @@ __device__ inline Some<D, N> binary(Some<T, N> const& x, Some<T, N> const& y) {
   return z;
 }
 
-// Bool as bytes, for operations that treat it so.
+// Returns Bool as bytes, for operations that treat Bool as a byte.
 template <int N>
 __device__ inline Some<uint8_t, N> bytes(Some<boolean, N> const& x) {
   Some<uint8_t, N> y;
@@ -220,7 +220,7 @@ __device__ inline Some<D, N> cast(Some<T, N> const& x) {
   return y;
 }
 
-// The real and imaginary parts of complex numbers; for a real number the number itself, and 0.
+// The real and imaginary parts of a number. Those of a real number are the number and 0.
 template <class D, class T, int N>
 __device__ inline Some<D, N> real_part(Some<T, N> const& x) {
   Some<D, N> y;

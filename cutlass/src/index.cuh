@@ -1,5 +1,5 @@
-// index.cuh: gathers elements by an index, along an axis or each at its own place along the others. Elements are opaque: if rows of them are contiguous, they are copied in
-// units of up to 16 bytes.
+// index.cuh: gathers elements by indices along an axis. Elements are opaque. Contiguous elements with one index are
+// copied in units of up to 16 bytes.
 #pragma once
 #include "ops.cuh"
 
@@ -14,15 +14,15 @@ struct Take {
   long long* flags;
 };
 
-// Gathers by indices of type I, 4 elements a thread. All indices are loaded before they are used, and then all
-// elements: a load that waits for the one before would leave most of the memory's bandwidth unused. An index outside
-// the axis reads the axis' first element, and is recorded: the least in flags[0], the greatest in flags[1].
+// Gathers by indices of type I, 4 elements per thread. A thread loads all of its indices first, and then all of its
+// elements: dependent loads one at a time would not use the memory's bandwidth. An index outside the axis reads the
+// first element. It is recorded: the least such index in flags[0], the greatest in flags[1].
 template <class T, class I>
 __global__ void __launch_bounds__(threads) take_tiles(Take p) {
   begin();
   int64_t i[4] = {};
   T v[4];
-  in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
+  for_each_in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
     if (in) i[u] = reinterpret_cast<I const*>(p.tiles.p[2])[off[2]];
   });
 #pragma unroll
@@ -38,21 +38,22 @@ __global__ void __launch_bounds__(threads) take_tiles(Take p) {
     }
   }
   if (p.check) return;
-  in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
+  for_each_in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
     if (in) v[u] = reinterpret_cast<T const*>(p.tiles.p[1])[off[1] + i[u] * p.step];
   });
-  in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
+  for_each_in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
     if (in) reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = v[u];
   });
 }
 
 template <class T>
 int launch_take(Take const& p, bool wide, unsigned grid, uint64_t stream) {
-  return wide ? launch(take_tiles<T, int64_t>, grid, threads, stream, p) : launch(take_tiles<T, int32_t>, grid, threads, stream, p);
+  return wide ? launch(take_tiles<T, int64_t>, grid, threads, stream, p)
+              : launch(take_tiles<T, int32_t>, grid, threads, stream, p);
 }
 
-// The number of elements, a power of two, that are copied as one unit: the elements of a row that is dense on both
-// sides and has one index, as far as alignment and strides allow.
+// Returns the number of elements, a power of two, that are copied as one unit. It is more than 1 if rows are dense in
+// source and destination and have one index each. Alignment and strides limit it.
 int together(Nest const& t, int64_t step) {
   int const last = t.dims - 1, bytes = t.size[0];
   if (t.inner(0) != 1 || t.inner(1) != 1 || t.inner(2) != 0) return 1;
@@ -95,7 +96,7 @@ int gpk_take(int device, uint64_t stream, int type, int index_type, int ndim, in
     step /= f;
   }
   bool const wide = index_type == GPK_I64;
-  return in_pieces(t, [&](Nest const& part) {
+  return for_each_launch(t, [&](Nest const& part) {
     Take p;
     unsigned const grid = make_tiles(part, &p.tiles);
     p.length = length;

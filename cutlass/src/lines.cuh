@@ -1,5 +1,5 @@
-// lines.cuh: softmax and the norms of a line that threads hold in registers, for the precompiled kernels
-// (ops_rows.cu) and for chains, which compute the line as they read it (fold.cuh).
+// lines.cuh: softmax and the norms of a line in the registers of threads, for the precompiled kernels (ops_line.cuh,
+// layers_norm.cuh) and for chains, which compute the line as they read it (fold.cuh).
 #pragma once
 #include "reduce.cuh"
 
@@ -8,7 +8,7 @@ namespace gpk {
 // The operations along lines, by their numbers in package expr.
 enum { op_cum_sum = 230, op_softmax, op_log_softmax, op_layer_norm, op_rms_norm };
 
-// The type in which lines of T are computed.
+// The type in which lines with elements of T are computed.
 template <class T>
 struct computed {
   using type = float;
@@ -23,16 +23,16 @@ __device__ inline double exponential(double x) { return exp(x); }
 __device__ inline float logarithm(float x) { return logf(x); }
 __device__ inline double logarithm(double x) { return log(x); }
 
-struct Add2 {
+struct Plus {
   template <class A>
   static __device__ A apply(A a, A b) {
     return a + b;
   }
 };
 
-// Reduces N values by Op in pairs: the order does not depend on which N threads hold them.
+// Reduces N values pairwise by Op. The order does not depend on which threads the values are from.
 template <class Op, int N, class A>
-__device__ A over_pairs(A (&part)[N]) {
+__device__ A reduce_pairs(A (&part)[N]) {
 #pragma unroll
   for (int step = 1; step < N; step *= 2) {
 #pragma unroll
@@ -41,10 +41,10 @@ __device__ A over_pairs(A (&part)[N]) {
   return part[0];
 }
 
-// Reduces a value per thread of a team by Op; all threads get the result. scratch has room for one value per warp,
-// and must not be reused.
+// Reduces a value per thread of a team by Op. All threads get the result. scratch has one value per warp. It must not
+// be used again.
 template <class Op, int Team, class A>
-__device__ A over_team(A v, A* scratch) {
+__device__ A reduce_team(A v, A* scratch) {
 #pragma unroll
   for (int mask = 1; mask < 32; mask *= 2) v = Op::apply(v, __shfl_xor_sync(~0u, v, mask));
   if constexpr (Team > 32) {
@@ -55,12 +55,12 @@ __device__ A over_team(A v, A* scratch) {
     A part[each];
 #pragma unroll
     for (int w = 0; w < each; ++w) part[w] = scratch[first + w];
-    v = over_pairs<Op>(part);
+    v = reduce_pairs<Op>(part);
   }
   return v;
 }
 
-// ---- lines that span the blocks of a cluster, whose shared memories they can read
+// ---- lines in the registers of a cluster of blocks, which can read the shared memory of each other
 
 #if __CUDA_ARCH__ >= 900
 __device__ inline uint32_t cluster_blocks() {
@@ -73,13 +73,13 @@ __device__ inline uint32_t cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
   return r;
 }
-// Synchronizes the threads of the cluster, with earlier writes visible to all.
+// Synchronizes the threads of the cluster. Earlier writes are visible to all of them.
 __device__ inline void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
-// The value at p in the shared memory of block `rank`.
+// Returns the value at p in the shared memory of block `rank`.
 template <class A>
-__device__ inline A of_block(A const* p, uint32_t rank) {
+__device__ inline A load_from_block(A const* p, uint32_t rank) {
   uint32_t const here = static_cast<uint32_t>(__cvta_generic_to_shared(p));
   uint32_t there;
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(rank));
@@ -96,22 +96,22 @@ __device__ inline uint32_t cluster_blocks() { return 1; }
 __device__ inline uint32_t cluster_rank() { return 0; }
 __device__ inline void cluster_sync() {}
 template <class A>
-__device__ inline A of_block(A const* p, uint32_t) {
+__device__ inline A load_from_block(A const* p, uint32_t) {
   return *p;
 }
 #endif
 
-constexpr int max_blocks = 8;  // blocks per cluster, supported by every device with clusters
+constexpr int max_cluster_blocks = 8;  // blocks per cluster, supported by every device with clusters
 
 // Reduces a value per block of the cluster by Op.
 template <class Op, class A>
-__device__ A over_cluster(A v, A* scratch) {
+__device__ A reduce_cluster(A v, A* scratch) {
   if (threadIdx.x == 0) *scratch = v;
   cluster_sync();
-  A part[max_blocks];
+  A part[max_cluster_blocks];
   uint32_t const n = cluster_blocks();
 #pragma unroll
-  for (uint32_t r = 0; r < max_blocks; ++r) part[r] = of_block(scratch, r % n);
+  for (uint32_t r = 0; r < max_cluster_blocks; ++r) part[r] = load_from_block(scratch, r % n);
   if (n == 2) part[1] = Op::apply(part[0], part[1]);
   A const four = Op::apply(Op::apply(part[0], part[1]), Op::apply(part[2], part[3]));
   if (n == 4) return four;
@@ -119,38 +119,37 @@ __device__ A over_cluster(A v, A* scratch) {
   return Op::apply(four, Op::apply(Op::apply(part[4], part[5]), Op::apply(part[6], part[7])));
 }
 
-// The exponential for lines of half types: 2^24 e^x. The factor cancels, and keeps the hardware from flushing to 0 a
-// result that a half type can represent.
-__device__ inline float rough_power(float x) { return approximate_exp2(fmaf(x, 1.44269504f, 24.f)); }
+// Returns 2^24 e^x, for lines of half types. The factor cancels in the result. Without it the hardware would flush to
+// 0 a value that a half type can represent.
+__device__ inline float scaled_exponential(float x) { return approximate_exp2(fmaf(x, 1.44269504f, 24.f)); }
 
 template <class T, class A>
-__device__ A power_of(A x) {
+__device__ A line_exponential(A x) {
   if constexpr (is_half<T>) {
-    return rough_power(x);
+    return scaled_exponential(x);
   } else {
     return exponential(x);
   }
 }
 
-// The normalized element, from its difference to the mean.
+// Returns the normalized element. `more` is its difference from the mean.
 template <class A>
-__device__ A normed(A more, A scale, A gamma, A beta) {
+__device__ A normalized(A more, A scale, A gamma, A beta) {
   return fma(more * scale, gamma, beta);
 }
 
-// Keeps the compiler from holding values derived from v across a barrier: they would need more registers than v
-// itself.
-__device__ inline void forget(uint4& v) { asm volatile("" : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)); }
+// Keeps the compiler from computing values from v before a barrier: they would need more registers than v.
+__device__ inline void optimization_barrier(uint4& v) { asm volatile("" : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)); }
 
 template <class T, int N>
 struct Elements {
   T v[N];
 };
 
-constexpr int held = 8;  // vectors per thread of a team
+constexpr int line_vectors = 8;  // vectors per thread
 
-// Element e of 16 bytes, and 16 bytes of elements. Both work on words, because the compiler gives every half of a
-// long-lived Vec its own register.
+// element_of returns element e of 16 bytes; bytes_of packs elements into 16 bytes. Both use words: in a Vec with a
+// long lifetime, the compiler would keep every half in a register of its own.
 template <class T, class A>
 __device__ A element_of(uint4 const& v, int e) {
   uint32_t const w[] = {v.x, v.y, v.z, v.w};
@@ -177,36 +176,36 @@ __device__ uint4 bytes_of(A const (&x)[V]) {
   return v;
 }
 
-// A line with contiguous elements and 16-byte alignment.
+// A destination line with contiguous elements and 16-byte alignment.
 template <class T>
-struct Beside {
+struct ContiguousLine {
   T* p;
 
-  // Reads 16 bytes of weights, and writes 16 bytes from element i of the line on.
+  // weights reads 16 bytes of gamma or beta. store writes 16 bytes at element i.
   static __device__ uint4 weights(T const* q) { return *reinterpret_cast<uint4 const*>(q); }
-  __device__ void put(int i, uint4 v) const { *reinterpret_cast<uint4*>(p + i) = v; }
+  __device__ void store(int i, uint4 v) const { *reinterpret_cast<uint4*>(p + i) = v; }
 };
 
-// Computes one line, by a team of threads or, if Blocks, by a team in each of a cluster's blocks. load(u) reads the
-// 16 bytes at element at + u * step, and there are n elements in all; place() is the destination of u = 0: Beside, or
-// a type like it. The order of additions depends only on the number of threads and blocks.
+// Computes one line, by a team of threads or, if Blocks, by one team in each block of a cluster. load(u) reads the 16
+// bytes at element at + u * step of the n elements. place() returns the destination of u = 0, a ContiguousLine or a
+// type with its functions. The order of additions depends only on the number of threads and blocks.
 //
-// W has a norm's weights gamma and beta, which may be null, its eps, and the length n. If Team is 0, W knows the
-// team: over<Op>(v, k) reduces its threads' values by Op.
+// W has gamma and beta, the weights of a norm, which may be null, its eps, and the length n. If Team is 0, W knows
+// the team, and reduce<Op>(v, k) reduces the values of its threads by Op.
 template <int op, class T, int Team, int Held, bool Blocks, class W, class Load, class Dst>
-__device__ inline void held_line(W const& w, int n, int at, int step, Load const& load, Dst const& place) {
+__device__ inline void line_in_registers(W const& w, int n, int at, int step, Load const& load, Dst const& place) {
   using A = typename computed<T>::type;
   constexpr int V = vector_width<T>, block = Team < 128 ? 128 : Team;
   constexpr bool soft = op == op_softmax || op == op_log_softmax;
   __shared__ A scratch[2][block / 32 + 1];
-  auto over = [&](auto op2, A v, int k) {
+  auto reduce = [&](auto op2, A v, int k) {
     using Op = decltype(op2);
     if constexpr (Team == 0) {
-      v = w.template over<Op>(v, k);
+      v = w.template reduce<Op>(v, k);
     } else {
-      v = over_team<Op, Team>(v, scratch[k]);
+      v = reduce_team<Op, Team>(v, scratch[k]);
     }
-    if constexpr (Blocks) v = over_cluster<Op>(v, &scratch[k][block / 32]);
+    if constexpr (Blocks) v = reduce_cluster<Op>(v, &scratch[k][block / 32]);
     return v;
   };
 
@@ -228,22 +227,22 @@ __device__ inline void held_line(W const& w, int n, int at, int step, Load const
       Elements<T, V> x;
       memcpy(&x, &v[u], sizeof x);
       m[u % 4] = Maximum::apply(m[u % 4], static_cast<A>(extreme_of<true>(x)));
-      if constexpr (is_half<T>) forget(v[u]);
+      if constexpr (is_half<T>) optimization_barrier(v[u]);
     }
-    shift = over(Maximum{}, over_pairs<Maximum>(m), 0);
+    shift = reduce(Maximum{}, reduce_pairs<Maximum>(m), 0);
     A sum[4] = {};
 #pragma unroll
     for (int u = 0; u < Held; ++u) {
       A power[V];
 #pragma unroll
       for (int e = 0; e < V; ++e) {
-        power[e] = power_of<T>(get(v[u], e) - shift);
+        power[e] = line_exponential<T>(get(v[u], e) - shift);
         sum[e % 4] += power[e];
       }
       if constexpr (op == op_softmax && !is_half<T>) v[u] = bytes_of<T>(power);
-      if constexpr (is_half<T>) forget(v[u]);
+      if constexpr (is_half<T>) optimization_barrier(v[u]);
     }
-    A const total = over(Add2{}, over_pairs<Add2>(sum), 1);
+    A const total = reduce(Plus{}, reduce_pairs<Plus>(sum), 1);
     scale = op == op_softmax ? 1 / total : logarithm(is_half<T> ? total * A(0x1p-24f) : total);
   } else {
     A const count = static_cast<A>(w.n);
@@ -253,9 +252,9 @@ __device__ inline void held_line(W const& w, int n, int at, int step, Load const
       for (int u = 0; u < Held; ++u) {
 #pragma unroll
         for (int e = 0; e < V; ++e) sum[e % 4] += get(v[u], e);
-        if constexpr (is_half<T>) forget(v[u]);
+        if constexpr (is_half<T>) optimization_barrier(v[u]);
       }
-      shift = over(Add2{}, over_pairs<Add2>(sum), 0) / count;
+      shift = reduce(Plus{}, reduce_pairs<Plus>(sum), 0) / count;
     }
     A squares[4] = {};
 #pragma unroll
@@ -266,9 +265,9 @@ __device__ inline void held_line(W const& w, int n, int at, int step, Load const
         A const d = get(v[u], e) - shift;
         squares[e % 4] = fma(d, d, squares[e % 4]);
       }
-      if constexpr (is_half<T>) forget(v[u]);
+      if constexpr (is_half<T>) optimization_barrier(v[u]);
     }
-    scale = 1 / sqrt(over(Add2{}, over_pairs<Add2>(squares), 1) / count + static_cast<A>(w.eps));
+    scale = 1 / sqrt(reduce(Plus{}, reduce_pairs<Plus>(squares), 1) / count + static_cast<A>(w.eps));
   }
   auto const dst = place();
   T const* const gamma = reinterpret_cast<T const*>(w.gamma) + at;
@@ -286,17 +285,17 @@ __device__ inline void held_line(W const& w, int n, int at, int step, Load const
     for (int e = 0; e < V; ++e) {
       A const x = get(v[u], e);
       if constexpr (op == op_softmax) {
-        y[e] = (is_half<T> ? power_of<T>(x - shift) : x) * scale;
+        y[e] = (is_half<T> ? line_exponential<T>(x - shift) : x) * scale;
       } else if constexpr (op == op_log_softmax) {
         y[e] = (x - shift) - scale;
       } else {
-        y[e] = normed(x - shift, scale, w.gamma != nullptr ? get(g, e) : A(1),
+        y[e] = normalized(x - shift, scale, w.gamma != nullptr ? get(g, e) : A(1),
                       op == op_layer_norm && w.beta != nullptr ? get(b, e) : A(0));
       }
     }
-    dst.put(u * step, bytes_of<T>(y));
+    dst.store(u * step, bytes_of<T>(y));
   }
-  if constexpr (Blocks) cluster_sync();  // no block ends while another reads its shared memory
+  if constexpr (Blocks) cluster_sync();  // no block may end while another reads its shared memory
 }
 
 }  // namespace gpk

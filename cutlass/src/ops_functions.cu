@@ -1,7 +1,7 @@
 // ops_functions.cu: the functions of functions.cuh as single operations.
 //
-// One tile kernel per function and type serves all layouts. An element costs tens of instructions, so that vectors
-// would save little, and the library holds half as many kernels.
+// One tile kernel per function and type supports all layouts. An element costs tens of instructions: vectors would
+// save little, and would double the number of kernels.
 #include "functions.cuh"
 #include "functions_gen.cuh"
 #include "ops.cuh"
@@ -20,7 +20,7 @@ GPK_TYPES(GPK_TYPE_OF)
 template <class Op, class T, class D>
 __global__ void __launch_bounds__(threads) unary_function_tiles(Tiles<2> p) {
   begin();
-  in_tile(p, [&](int, bool in, int64_t const(&off)[2]) {
+  for_each_in_tile(p, [&](int, bool in, int64_t const(&off)[2]) {
     if (in) reinterpret_cast<D*>(p.p[0])[off[0]] = Op::apply(reinterpret_cast<T const*>(p.p[1])[off[1]]);
   });
 }
@@ -33,7 +33,7 @@ struct FunctionTiles {
 template <class Op, class T>
 __global__ void __launch_bounds__(threads) binary_function_tiles(FunctionTiles p) {
   begin();
-  in_tile(p.tiles, [&](int, bool in, int64_t const(&off)[3]) {
+  for_each_in_tile(p.tiles, [&](int, bool in, int64_t const(&off)[3]) {
     if (!in) return;
     T const x = p.scalar.operand == 1 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[1])[off[1]];
     T const y = p.scalar.operand == 2 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[2])[off[2]];
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(threads) binary_function_tiles(FunctionTiles p
   });
 }
 
-// types: the element types that Op supports, as a bit mask.
+// types is a bit mask of the element types that Op supports.
 template <class Op, unsigned types>
 int unary_function_of(int x_type, int dst_type, Nest const& nest, uint64_t stream) {
   return by_type(x_type, [&](auto x) -> int {
@@ -50,7 +50,7 @@ int unary_function_of(int x_type, int dst_type, Nest const& nest, uint64_t strea
       using D = decltype(Op::apply(x));
       static_assert(type_of<D> != 0, "a device function that deduces its result has none in the host's part of the unit");
       if (dst_type != type_of<D>) return GPK_ERR_UNSUPPORTED;
-      return in_pieces(nest, [&](Nest const& t) {
+      return for_each_launch(nest, [&](Nest const& t) {
         Tiles<2> p;
         unsigned const grid = make_tiles(t, &p);
         return launch(unary_function_tiles<Op, T, D>, grid, threads, stream, p);
@@ -66,7 +66,7 @@ int binary_function_of(int type, Nest const& nest, Scalar const& scalar, uint64_
   return by_type(type, [&](auto x) -> int {
     using T = decltype(x);
     if constexpr ((types >> type_of<T> & 1) != 0) {
-      return in_pieces(nest, [&](Nest const& t) {
+      return for_each_launch(nest, [&](Nest const& t) {
         FunctionTiles p;
         p.scalar = scalar;
         unsigned const grid = make_tiles(t, &p.tiles);

@@ -1,9 +1,9 @@
 // random.cuh: random numbers, with the same arithmetic as internal/cpu/random.go. Units that include this file are
 // compiled with -fmad=false.
 //
-// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011) maps a block's counter to four words. A thread computes a few
-// blocks, and converts each block's words to one vector of elements: four elements of float32 and of the half types,
-// two of float64 and of integers.
+// Philox4x32-10 (Salmon, Moraes, Dror and Shaw, 2011) maps the counter of a block to four words. A thread computes a
+// few blocks. It converts the words of a block to one vector: four elements of float32 or of a half type, or two of
+// float64 or of integers.
 #pragma once
 #include <string.h>
 
@@ -22,7 +22,7 @@ struct Random {
   uint32_t key0, key1;  // the seed
   bool vectors;         // dst is aligned to the elements of a block
   union {
-    double real[3];    // lo, width, below; mean, std
+    double real[3];     // lo, width, below; mean, std
     uint64_t whole[2];  // lo, the range
   };
 };
@@ -61,7 +61,7 @@ __device__ inline void write(Random const& p, int64_t i, Vec<T, V> const& x) {
   }
 }
 
-// Calls f(number, words) for each of the thread's blocks that n elements need.
+// Calls f(number, words) for each block of this thread that has elements below n.
 template <int V, class F>
 __device__ inline void each_block(Random const& p, F const& f) {
   int64_t const first = static_cast<int64_t>(blockIdx.x) * blockDim.x * random_each + threadIdx.x;
@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(threads) normal_doubles(Random p) {
     double s, c;
     sin_cos_quarter((static_cast<double>(w << 2 >> 11) * 0x1p-53 - 0.5) * half_pi, &s, &c);
     bool const odd = w >> 62 & 1, minus_c = (w >> 62) == 1 || (w >> 62) == 2, minus_s = w >> 63;
-    // By quarter turns: (c, s), (-s, c), (-c, -s), (s, -c).
+    // The quarters of the circle: (c, s), (-s, c), (-c, -s), (s, -c).
     double const a = odd ? s : c, b = odd ? c : s;
     Vec<double, 2> x;
     x.v[0] = p.real[0] + p.real[1] * (r * (minus_c ? -a : a));

@@ -1,14 +1,14 @@
-// scan.cu: cumulative sums of few long lines, by many blocks a line.
+// scan.cu: cumulative sums of few long lines, with many blocks per line.
 //
-// The first kernel computes the totals of the chunks, the second adds them up from left to right, and the third
-// computes the sums of each chunk from there (scan.cuh). x is read twice.
+// The first kernel computes the totals of the chunks. The second replaces each by the sum of those to the left. The
+// third computes the sums of each chunk from there (scan.cuh). x is read twice.
 #include "gpk_scan.h"
 #include "scan.cuh"
 
 namespace gpk {
 namespace {
 
-constexpr int64_t few_lines = 256;   // from there on, a block a line occupies the GPU
+constexpr int64_t few_lines = 256;   // from this many on, one block per line occupies the GPU
 constexpr int64_t least_chunks = 4;  // with fewer, one block is as fast as three launches
 
 struct Totals {
@@ -16,8 +16,8 @@ struct Totals {
   int64_t chunks;  // per line
 };
 
-// Replaces each chunk's total by the sum of all before it. A block processes a line; one thread adds, because the
-// order of the additions is that of one block that goes through the line.
+// Replaces the total of each chunk by the sum of all earlier ones. A block processes a line. One thread adds, because
+// the order of the additions is that of a single block that computes the line.
 template <class A>
 __global__ void __launch_bounds__(threads) sum_totals(__grid_constant__ Totals const p) {
   begin();
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(threads) sum_totals(__grid_constant__ Totals c
   __shared__ __align__(16) char bytes[many * sizeof(A)];
   A* const part = reinterpret_cast<A*>(bytes);
   A* const totals = reinterpret_cast<A*>(p.totals) + blockIdx.x * p.chunks;
-  A before = convert<A>(static_cast<uint8_t>(0));
+  A prefix = convert<A>(static_cast<uint8_t>(0));
   for (int64_t first = 0; first < p.chunks; first += many) {
     int const n = p.chunks - first < many ? static_cast<int>(p.chunks - first) : many;
     for (int i = threadIdx.x; i < n; i += threads) part[i] = totals[first + i];
@@ -34,8 +34,8 @@ __global__ void __launch_bounds__(threads) sum_totals(__grid_constant__ Totals c
 #pragma unroll 8
       for (int i = 0; i < n; ++i) {
         A const total = part[i];
-        part[i] = before;
-        before = plus(before, total);
+        part[i] = prefix;
+        prefix = plus(prefix, total);
       }
     }
     __syncthreads();
@@ -87,7 +87,8 @@ int gpk_cum_sum(gpk_cum_sum_args const* a) {
       int code = launch(cum_sum<T>, grid, threads, a->stream, s);
       if (code != GPK_OK) return code;
       Totals const totals = {s.totals, s.chunks};
-      code = launch(sum_totals<typename wide<T>::type>, static_cast<unsigned>(s.lines.lines), threads, a->stream, totals);
+      code = launch(sum_totals<typename wide_accumulator<T>::type>, static_cast<unsigned>(s.lines.lines), threads,
+                    a->stream, totals);
       if (code != GPK_OK) return code;
       s.only_total = false;
       return launch(cum_sum<T>, grid, threads, a->stream, s);

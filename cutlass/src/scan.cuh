@@ -1,9 +1,9 @@
 // scan.cuh: cumulative sums along lines.
 //
-// A line is divided into chunks. The sums of a chunk start at 0, and `before`, the sum of all chunks to the left, is
-// added to each of them. `before` is the sum of the chunks' totals from left to right. So the order of the additions
-// depends only on an element's index: it is the same whether one block goes through a whole line (cum_sum without
-// totals), or many blocks compute the totals of the chunks first (gpk_cum_sum).
+// A line is divided into chunks. The sums of a chunk start at 0. `prefix`, the sum of all chunks to the left, is
+// added to each of them. `prefix` is the sum of the totals of the chunks from left to right. The order of the
+// additions therefore depends only on the index of an element. It is the same if one block computes a line (cum_sum
+// without totals) and if many blocks compute the totals of the chunks first (gpk_cum_sum).
 #pragma once
 #include "ops.cuh"
 #include "ops_reduce.cuh"
@@ -21,10 +21,10 @@ struct Lines {
   int64_t outer_n[GPK_MAX_DIMS], x_stride[GPK_MAX_DIMS], dst_stride[GPK_MAX_DIMS];
 
   __device__ int64_t x_at(int64_t line) const {
-    return dims == 1 ? line * x_stride[0] : far_offset(dims, outer_n, x_stride, line);
+    return dims == 1 ? line * x_stride[0] : nested_offset(dims, outer_n, x_stride, line);
   }
   __device__ int64_t dst_at(int64_t line) const {
-    return dims == 1 ? line * dst_stride[0] : far_offset(dims, outer_n, dst_stride, line);
+    return dims == 1 ? line * dst_stride[0] : nested_offset(dims, outer_n, dst_stride, line);
   }
 };
 
@@ -47,18 +47,18 @@ inline int make_lines(Lines* p, int ndim, int64_t const* shape, uint64_t x, int6
   return p->n < 0 ? GPK_ERR_ARGUMENT : GPK_OK;
 }
 
-constexpr int scan_run = 4;                         // neighbours that a thread adds at a time
+constexpr int scan_run = 4;  // neighbours that a thread adds at a time
 constexpr int64_t scan_chunk = 8 * threads * scan_run;
 
 struct Scan {
   Lines lines;
-  char* totals;     // one per chunk, in the type of the sums; null: a block goes through the whole line
-  int64_t chunks;   // per line, where there are totals
-  bool only_total;  // compute the totals, and not the sums
+  char* totals;     // one per chunk, in the type of the sums; null: a block computes a line
+  int64_t chunks;   // per line, if there are totals
+  bool only_total;  // compute only the totals
 };
 
 template <class A>
-__device__ A from_below(A v, int distance) {
+__device__ A shuffle_up(A v, int distance) {
   if constexpr (is_complex<A>) {
     return {__shfl_up_sync(~0u, v.re, distance), __shfl_up_sync(~0u, v.im, distance)};
   } else {
@@ -66,13 +66,13 @@ __device__ A from_below(A v, int distance) {
   }
 }
 
-// Cumulative sums in the type that products accumulate in. A block processes a line or a chunk, a thread `scan_run`
-// neighbours at a time.
+// Cumulative sums, in the type in which products accumulate. A block computes a line or a chunk. A thread adds
+// `scan_run` neighbours at a time.
 template <class T>
 __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const s) {
   begin();
-  using A = typename wide<T>::type;
-  using R = typename wide<T>::result;
+  using A = typename wide_accumulator<T>::type;
+  using R = typename wide_accumulator<T>::result;
   __shared__ __align__(16) char bytes[warps * sizeof(A)];
   A* const warp_totals = reinterpret_cast<A*>(bytes);
   Lines const& p = s.lines;
@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const 
   int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   A const zero = convert<A>(static_cast<uint8_t>(0));
   A* const total_of = s.totals == nullptr ? nullptr : reinterpret_cast<A*>(s.totals) + blockIdx.x;
-  A before = total_of == nullptr || s.only_total ? zero : *total_of, carry = zero;
+  A prefix = total_of == nullptr || s.only_total ? zero : *total_of, carry = zero;
   int64_t base = 0, end = p.n;
   if (total_of != nullptr) {
     base = (blockIdx.x - line * s.chunks) * scan_chunk;
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const 
   }
   for (; base < end; base += threads * scan_run) {
     if (base % scan_chunk == 0 && total_of == nullptr) {
-      before = plus(before, carry);
+      prefix = plus(prefix, carry);
       carry = zero;
     }
     int64_t const first = base + threadIdx.x * scan_run;
@@ -103,19 +103,19 @@ __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const 
     A total = v[scan_run - 1];
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
-      A const below = from_below(total, d);
+      A const below = shuffle_up(total, d);
       if (lane >= d) total = plus(below, total);
     }
     if (lane == 31) warp_totals[warp] = total;
     __syncthreads();
     A left = carry;
     for (int w = 0; w < warp; ++w) left = plus(left, warp_totals[w]);
-    A const below = from_below(total, 1);
+    A const below = shuffle_up(total, 1);
     if (lane > 0) left = plus(left, below);
     if (!s.only_total) {
 #pragma unroll
       for (int e = 0; e < scan_run; ++e) {
-        if (first + e < end) dst[(first + e) * p.dst_step] = convert<R>(plus(before, plus(left, v[e])));
+        if (first + e < end) dst[(first + e) * p.dst_step] = convert<R>(plus(prefix, plus(left, v[e])));
       }
     }
     for (int w = 0; w < warps; ++w) carry = plus(carry, warp_totals[w]);

@@ -1,10 +1,11 @@
 // scatter.cu: adds rows at indices, with a result that does not depend on the order of the threads.
 //
-// Integers, and float32 in narrow rows, are added by atomic additions of integers (scatter_direct.cuh). For all others
-// the indices are sorted by radix, and equal ones keep their order. A thread then adds `run` neighbours in that order,
-// for one column. The rows whose values all lie inside its run are complete; the sums of the first and of the last
-// row of every run, which may go on in the neighbouring runs, are the values of the next, shorter pass, and so on
-// until one run is left.
+// Integers, and float32 in narrow rows, are added by atomic additions of integers (scatter_direct.cuh).
+//
+// For all others the indices are sorted by radix; equal ones keep their order. A thread then adds `run` neighbours in
+// that order, for one column. A row all of whose values are in the run is complete. The first and the last row of a
+// run may extend into the neighbouring runs: their sums are the values of the next, shorter pass. The last pass has
+// one run.
 #include "gpk_scatter.h"
 #include "ops.cuh"
 #include "ops_math.cuh"
@@ -19,24 +20,24 @@ constexpr int run = 32;
 
 // The accumulator type of T, and its identity of addition, which is -0 for floating-point numbers.
 template <class T>
-struct Sum {
+struct Accumulator {
   using type = typename wrapping<T>::type;
-  __device__ static type none() { return 0; }
+  __device__ static type identity() { return 0; }
 };
 template <>
-struct Sum<float> {
+struct Accumulator<float> {
   using type = double;
-  __device__ static type none() { return -0.0; }
+  __device__ static type identity() { return -0.0; }
 };
 template <>
-struct Sum<double> : Sum<float> {};
+struct Accumulator<double> : Accumulator<float> {};
 template <>
-struct Sum<c64> {
+struct Accumulator<c64> {
   using type = c128;
-  __device__ static type none() { return {-0.0, -0.0}; }
+  __device__ static type identity() { return {-0.0, -0.0}; }
 };
 template <>
-struct Sum<c128> : Sum<c64> {};
+struct Accumulator<c128> : Accumulator<c64> {};
 
 template <class A, class T>
 __device__ inline A widened(T x) {
@@ -72,15 +73,16 @@ __global__ void __launch_bounds__(threads) scatter_keys(ScatterKeys p) {
   uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= p.count) return;
   uint32_t row;
-  bool const in = row_of(p.places, p.wide ? static_cast<int64_t const*>(p.places.p)[i] : static_cast<int32_t const*>(p.places.p)[i], &row);
+  bool const in = row_of(
+      p.places, p.wide ? static_cast<int64_t const*>(p.places.p)[i] : static_cast<int32_t const*>(p.places.p)[i], &row);
   p.keys[i] = in ? row : 0;
   p.order[i] = i;
 }
 
-// One pass. The first one reads rows of T in the order `order`, all others sums as they lie (order is nullptr).
+// One pass. The first pass reads rows of T in the order `order`. Later passes read sums, and order is nullptr.
 template <class T>
 struct ScatterRuns {
-  using A = typename Sum<T>::type;
+  using A = typename Accumulator<T>::type;
   uint32_t const *keys, *order;
   T const* values;
   A const* sums;
@@ -89,14 +91,14 @@ struct ScatterRuns {
   uint32_t* next_keys;  // nullptr: this is the last pass
   A* next_sums;
   uint32_t count, total;  // values; runs * width
-  bool splat;             // values is one row, which is added at every index
+  bool splat;             // values has one row, which is added at every index
   Divider width;
 };
 
 template <class T>
 __global__ void __launch_bounds__(threads) scatter_runs(ScatterRuns<T> p) {
   begin();
-  using A = typename Sum<T>::type;
+  using A = typename Accumulator<T>::type;
   uint32_t const g = blockIdx.x * blockDim.x + threadIdx.x;
   if (g >= p.total) return;
   uint32_t column;
@@ -104,9 +106,10 @@ __global__ void __launch_bounds__(threads) scatter_runs(ScatterRuns<T> p) {
   uint32_t const from = t * run, to = p.count - from < run ? p.count : from + run;
   int64_t const width = p.width.d;
   auto value = [&](uint32_t i) {
-    return p.order != nullptr ? widened<A>(p.values[(p.splat ? 0 : p.order[i]) * width + column]) : p.sums[i * width + column];
+    return p.order != nullptr ? widened<A>(p.values[(p.splat ? 0 : p.order[i]) * width + column])
+                              : p.sums[i * width + column];
   };
-  auto finish = [&](uint32_t key, A sum) {
+  auto store = [&](uint32_t key, A sum) {
     int64_t const at = key * width + column;
     p.dst[at] = narrowed<T>(static_cast<A>(widened<A>(p.x[at]) + sum));
   };
@@ -124,25 +127,25 @@ __global__ void __launch_bounds__(threads) scatter_runs(ScatterRuns<T> p) {
       if (column == 0) p.next_keys[2 * t] = key;
       p.next_sums[2 * t * width + column] = sum;
     } else {
-      finish(key, sum);
+      store(key, sum);
     }
     first = false;
     key = k;
     sum = v;
   }
-  if (p.next_keys == nullptr) return finish(key, sum);
+  if (p.next_keys == nullptr) return store(key, sum);
   if (first) {
     if (column == 0) p.next_keys[2 * t] = key;
-    p.next_sums[2 * t * width + column] = Sum<T>::none();
+    p.next_sums[2 * t * width + column] = Accumulator<T>::identity();
   }
   if (column == 0) p.next_keys[2 * t + 1] = key;
   p.next_sums[(2 * t + 1) * width + column] = sum;
 }
 
-// The number of runs of a pass, and whether it is the last.
+// Returns the number of runs of a pass.
 inline int64_t runs_of(int64_t count) { return (count + run - 1) / run; }
 
-// The number of bits of the indices into n rows, at least 1.
+// Returns the number of bits of the indices into n rows, at least 1.
 inline int bits_of(int64_t n) {
   int bits = 1;
   while (int64_t{1} << bits < n) ++bits;
@@ -153,10 +156,10 @@ inline ScatterPlaces places_of(gpk_scatter_add_args const& a) {
   return {reinterpret_cast<void const*>(a.places), a.n, reinterpret_cast<long long*>(a.flags)};
 }
 
-// Adds by sorting, or with a workspace of 0 computes its size.
+// Adds by sorting. With base 0 nothing is launched, and *need is the size of the workspace.
 template <class T>
 int scatter_add(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
-  using A = typename Sum<T>::type;
+  using A = typename Accumulator<T>::type;
   Parts parts;
   RadixSort sort;
   sort.key_bytes = 4;
@@ -166,11 +169,12 @@ int scatter_add(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
     sort.keys[i] = parts.part<uint32_t>(base, a.count);
     sort.values[i] = parts.part<uint32_t>(base, a.count);
   }
-  // Two sets of keys and sums, which the passes use in turn.
+  // The passes alternate between two sets of keys and sums.
   int64_t const first = 2 * runs_of(a.count), second = 2 * runs_of(first);
   uint32_t* const keys[2] = {parts.part<uint32_t>(base, first), parts.part<uint32_t>(base, second)};
   A* const sums[2] = {parts.part<A>(base, first * a.width), parts.part<A>(base, second * a.width)};
-  if (base == 0) sort.values[0] = reinterpret_cast<uint32_t*>(256);  // values follow
+  // Any address: the size of the workspace depends on whether there are values.
+  if (base == 0) sort.values[0] = reinterpret_cast<uint32_t*>(256);
   int64_t const work = radix_workspace(sort);
   if (work < 0) return static_cast<int>(-work);
   uint64_t const temporary = reinterpret_cast<uint64_t>(parts.part<char>(base, work));
@@ -191,12 +195,12 @@ int scatter_add(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
   p.splat = a.splat != 0;
   p.width = Divider(static_cast<uint32_t>(a.width));
   int64_t count = a.count;
-  for (int turn = 0; code == GPK_OK; turn ^= 1) {
+  for (int current = 0; code == GPK_OK; current ^= 1) {
     int64_t const runs = runs_of(count);
     p.count = static_cast<uint32_t>(count);
     p.total = static_cast<uint32_t>(runs * a.width);
-    p.next_keys = runs == 1 ? nullptr : keys[turn];
-    p.next_sums = runs == 1 ? nullptr : sums[turn];
+    p.next_keys = runs == 1 ? nullptr : keys[current];
+    p.next_sums = runs == 1 ? nullptr : sums[current];
     code = launch_for(scatter_runs<T>, p.total, 1, a.stream, p);
     if (runs == 1) break;
     p.keys = p.next_keys;
@@ -214,48 +218,48 @@ int launch_direct(ScatterDirect<S> const& p, int index_type, uint64_t stream) {
                                : launch(scatter_direct<S, int32_t>, grid, threads, stream, p);
 }
 
-// How values are added.
-enum class Way { sorted, few, whole, exact };
+// How values are added: after a sort; by integer additions in shared memory, or in the destination; or exactly.
+enum class Method { sorted, shared, integers, exact };
 
-// The numbers per row of a type that is added directly: the parts of a complex one are numbers of their own.
-inline int64_t parts_of(gpk_scatter_add_args const& a) { return a.width * (a.type == GPK_C64 ? 2 : 1); }
+// Returns the numbers per row: a complex element is two.
+inline int64_t numbers_per_row(gpk_scatter_add_args const& a) { return a.width * (a.type == GPK_C64 ? 2 : 1); }
 
-Way way_of(gpk_scatter_add_args const& a) {
+Method method_of(gpk_scatter_add_args const& a) {
   constexpr int64_t most = (int64_t{1} << 31) - scatter_tile;
-  int64_t const width = parts_of(a);
-  if (width > most / a.n || width > most / a.count) return Way::sorted;
+  int64_t const width = numbers_per_row(a);
+  if (width > most / a.n || width > most / a.count) return Method::sorted;
   int64_t const sums = a.n * width, values = a.count * width;
   if (is_integer_type(a.type) && size_of(a.type) >= 4) {
-    return sums * size_of(a.type) <= few_bytes && values >= 8 * sums ? Way::few : Way::whole;
+    return sums * size_of(a.type) <= shared_sum_bytes && values >= 8 * sums ? Method::shared : Method::integers;
   }
-  // Chunks stay in the L2 cache. Fewer sums would be added one after the other, and rows of more columns are read
-  // faster in the order of a sort.
+  // The chunks of so many sums stay in the L2 cache. Atomic additions to fewer sums would be serialized. Rows of more
+  // columns are read faster in sorted order.
   bool const narrow = width <= 4 && sums >= 1 << 10 && sums <= 1 << 17 && values >= 4 * sums;
-  return narrow && (a.type == GPK_F32 || a.type == GPK_C64) ? Way::exact : Way::sorted;
+  return narrow && (a.type == GPK_F32 || a.type == GPK_C64) ? Method::exact : Method::sorted;
 }
 
 template <class S>
 ScatterDirect<S> direct_of(gpk_scatter_add_args const& a, S const& sums) {
-  int64_t const width = parts_of(a);
+  int64_t const width = numbers_per_row(a);
   return {places_of(a), reinterpret_cast<typename S::value const*>(a.values), sums, a.splat != 0,
           static_cast<uint32_t>(a.count * width), static_cast<uint32_t>(a.n * width), Divider(static_cast<uint32_t>(width))};
 }
 
-// Adds integers to dst, which has x.
+// Adds integers to dst, which already contains x.
 template <class U>
-int scatter_whole(gpk_scatter_add_args const& a, bool few) {
-  auto const p = direct_of(a, WholeSums<U>{reinterpret_cast<U*>(a.dst)});
-  if (!few) return launch_direct(p, a.index_type, a.stream);
-  unsigned const tiles = blocks_for(p.total, scatter_tile), grid = tiles < few_blocks ? tiles : few_blocks;
-  return a.index_type == GPK_I64 ? launch(scatter_few<U, int64_t>, grid, threads, a.stream, p)
-                                 : launch(scatter_few<U, int32_t>, grid, threads, a.stream, p);
+int scatter_integers(gpk_scatter_add_args const& a, bool shared) {
+  auto const p = direct_of(a, IntegerSums<U>{reinterpret_cast<U*>(a.dst)});
+  if (!shared) return launch_direct(p, a.index_type, a.stream);
+  unsigned const tiles = blocks_for(p.total, scatter_tile), grid = tiles < shared_blocks ? tiles : shared_blocks;
+  return a.index_type == GPK_I64 ? launch(scatter_shared<U, int64_t>, grid, threads, a.stream, p)
+                                 : launch(scatter_shared<U, int32_t>, grid, threads, a.stream, p);
 }
 
-// Adds float32 exactly, or with a workspace of 0 computes its size.
+// Adds float32 exactly. With base 0 nothing is launched, and *need is the size of the workspace.
 int scatter_exact(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
-  int64_t const n = a.n * parts_of(a);
+  int64_t const n = a.n * numbers_per_row(a);
   Parts parts;
-  ExactEnds p{};
+  ExactDestination p{};
   p.minus_zero = parts.part<uint32_t>(base, 1);
   p.sums.states = parts.part<uint32_t>(base, n);
   p.sums.chunks = parts.part<uint64_t>(base, exact::chunks * n);
@@ -270,21 +274,22 @@ int scatter_exact(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
     cudaGetLastError();
     return e;
   }
-  int code = launch_for(exact_begin, n, 1, a.stream, p);
+  int code = launch_for(exact_prepare, n, 1, a.stream, p);
   if (code == GPK_OK) code = launch_direct(direct_of(a, p.sums), a.index_type, a.stream);
-  if (code == GPK_OK) code = launch_for(exact_end, n, 1, a.stream, p);
+  if (code == GPK_OK) code = launch_for(exact_finish, n, 1, a.stream, p);
   return code;
 }
 
-// scatter_add of valid arguments, or with a workspace of 0 its size.
-int add_by(Way way, gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
-  switch (way) {
-    case Way::exact: return scatter_exact(a, base, need);
-    case Way::few:
-    case Way::whole:
+// Adds valid arguments by a method. With base 0 nothing is launched, and *need is the size of the workspace.
+int add_by(Method method, gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
+  switch (method) {
+    case Method::exact: return scatter_exact(a, base, need);
+    case Method::shared:
+    case Method::integers:
       *need = 0;
       if (base == 0) return GPK_OK;
-      return size_of(a.type) == 8 ? scatter_whole<uint64_t>(a, way == Way::few) : scatter_whole<uint32_t>(a, way == Way::few);
+      return size_of(a.type) == 8 ? scatter_integers<uint64_t>(a, method == Method::shared)
+                                  : scatter_integers<uint32_t>(a, method == Method::shared);
     default:
       return by_type(a.type, [&](auto x) -> int {
         using T = decltype(x);
@@ -309,12 +314,12 @@ int run_scatter_add(gpk_scatter_add_args const* a, bool measure, int64_t* need) 
   if (a->count > 0 && a->width > most / runs_of(a->count)) return GPK_ERR_ARGUMENT;
   int code = set_device(a->device);
   if (code != GPK_OK) return code;
-  Way const way = a->count > 0 ? way_of(*a) : Way::whole;
-  if (a->count > 0) code = add_by(way, *a, 0, need);
+  Method const method = a->count > 0 ? method_of(*a) : Method::integers;
+  if (a->count > 0) code = add_by(method, *a, 0, need);
   if (code != GPK_OK || measure) return code;
   if (*need > 0 && (a->workspace == 0 || a->workspace_bytes < *need)) return GPK_ERR_WORKSPACE;
   if (a->count > 0 && a->flags == 0) return GPK_ERR_ARGUMENT;
-  if (way != Way::exact) {
+  if (method != Method::exact) {
     cudaError_t const e = cudaMemcpyAsync(reinterpret_cast<void*>(a->dst), reinterpret_cast<void const*>(a->x),
                                           static_cast<size_t>(a->n * a->width) * bytes, cudaMemcpyDeviceToDevice,
                                           reinterpret_cast<cudaStream_t>(a->stream));
@@ -324,7 +329,7 @@ int run_scatter_add(gpk_scatter_add_args const* a, bool measure, int64_t* need) 
     }
   }
   if (a->count == 0) return GPK_OK;
-  return add_by(way, *a, *need > 0 ? a->workspace : a->dst, need);
+  return add_by(method, *a, *need > 0 ? a->workspace : a->dst, need);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace gpk {
 namespace {
 
-// Divides the workspace into consecutive parts.
+// Divides a workspace into consecutive parts, each a multiple of 256 bytes.
 struct Parts {
   uint64_t at = 0;
   template <class T>

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int each = 4;  // units per thread
 
-// The addresses of the sources are kernel parameters, so that nothing is uploaded.
+// The addresses of the sources are kernel parameters, so that they need no copy to the device.
 struct Stack {
   uint64_t source[GPK_STACK_SOURCES];
   uint64_t dst;

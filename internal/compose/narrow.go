@@ -7,7 +7,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// narrowLeast is the number of elements from which a GPU sorts a line by radix (by_radix in cutlass/src/sort.cuh).
+// narrowLeast is the number of elements from which a GPU sorts a line by radix (by_radix in cutlass/src/sort_radix.cuh).
 // From there on Unique takes 0.5 to 0.9 of the time on a CPU. UniqueAll, which also sorts indices, gains nothing.
 const narrowLeast = 1 << 17
 

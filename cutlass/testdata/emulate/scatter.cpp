@@ -65,24 +65,24 @@ void add(Problem& p, S const& sums) {
 }
 
 template <class U, class I>
-void add_whole(Problem& p, bool few) {
-  gpk::WholeSums<U> const sums{reinterpret_cast<U*>(p.x.data())};
-  if (!few) return add<gpk::WholeSums<U>, I>(p, sums);
-  Launcher().start<gpk::scatter_few<U, I>>(dim3(3), gpk::threads, 0, direct(p, sums));
+void add_integers(Problem& p, bool shared) {
+  gpk::IntegerSums<U> const sums{reinterpret_cast<U*>(p.x.data())};
+  if (!shared) return add<gpk::IntegerSums<U>, I>(p, sums);
+  Launcher().start<gpk::scatter_shared<U, I>>(dim3(3), gpk::threads, 0, direct(p, sums));
 }
 
 template <class I>
 void run(Problem& p, int64_t kind) {
-  if (kind > 0) return p.bytes == 8 ? add_whole<uint64_t, I>(p, kind == 2) : add_whole<uint32_t, I>(p, kind == 2);
+  if (kind > 0) return p.bytes == 8 ? add_integers<uint64_t, I>(p, kind == 2) : add_integers<uint32_t, I>(p, kind == 2);
   int64_t const n = p.n * p.width;
   std::vector<uint64_t> chunks(static_cast<size_t>(gpk::exact::chunks * n));
   std::vector<uint32_t> states(static_cast<size_t>(n)), out(p.x.size() * 2, 0x7fffffff);
   uint32_t minus_zero = 0;
-  gpk::ExactEnds ends{{chunks.data(), states.data(), &minus_zero, static_cast<uint32_t>(n), false}, &minus_zero, out.data(),
-                      reinterpret_cast<uint32_t const*>(p.x.data())};
-  Launcher().start<gpk::exact_begin>(grid_of(n, gpk::threads), gpk::threads, 0, ends);
-  add<gpk::ExactSums, I>(p, ends.sums);
-  Launcher().start<gpk::exact_end>(grid_of(n, gpk::threads), gpk::threads, 0, ends);
+  gpk::ExactDestination destination{{chunks.data(), states.data(), &minus_zero, static_cast<uint32_t>(n), false},
+                                    &minus_zero, out.data(), reinterpret_cast<uint32_t const*>(p.x.data())};
+  Launcher().start<gpk::exact_prepare>(grid_of(n, gpk::threads), gpk::threads, 0, destination);
+  add<gpk::ExactSums, I>(p, destination.sums);
+  Launcher().start<gpk::exact_finish>(grid_of(n, gpk::threads), gpk::threads, 0, destination);
   memcpy(p.x.data(), out.data(), out.size() * sizeof out[0]);
 }
 
