@@ -12,7 +12,7 @@ package device
 #include <stdlib.h>
 #include <string.h>
 
-// See driver_cuda.go. The last function is new in CUDA 12.4 and may be missing.
+// As in driver_cuda.h. The last function is new in CUDA 12.4 and may be missing.
 #define GPK_CU_MODULE_FUNCTIONS(F) \
 	F(cuCtxSetCurrent, (void* context)) \
 	F(cuModuleLoadData, (void** module, const void* image)) \

@@ -8,8 +8,8 @@ import (
 	"github.com/gpk-go/gpk/internal/observe"
 )
 
-// folding is the plan of one kernel that computes the steps and the reduction behind them:
-// the variant of the kernel, and the numbers that cutlass/src/fold.cuh takes (Folding).
+// folding is the plan of one kernel that computes the steps and the reduction after
+// them: the variant of the kernel, and its parameters (Folding in cutlass/src/fold_sum.cuh).
 // Terms are combined in the same order as in the precompiled reduction of the same
 // elements, dense. Sums use a tree that depends only on the number and the type of the
 // terms; the other reductions follow fold in cutlass/src/reduction.cuh.
@@ -26,15 +26,15 @@ type folding struct {
 	lastGrid         int
 }
 
-// fold holds what distinguishes the kernels of reductions.
+// fold has the parameters that select the kernel of a reduction.
 type fold struct {
 	kept, folded uint8  // number of dimensions of either kind
 	rows         uint8  // rows of a chunk (for sums of rows): 8, or fewer for short rows
 	team         uint16 // threads that share a line
 	held         uint8  // vectors of the line that a thread holds in registers
-	whole        bool   // operands are read in whole vectors
+	whole        bool   // operands are read in vectors
 	vectors      bool   // terms are reduced in vectors (fold_rows)
-	means        bool   // the first pass of Var, which computes the means
+	means        bool   // the kernel computes the means for Var
 }
 
 // Constants of fold_sum.cuh and reduce_sum.cuh.
@@ -85,7 +85,7 @@ type Choice struct {
 	one     bool // steps and reduction are one kernel; otherwise variant is the kernel of the steps
 }
 
-// Choice returns the kernel for the call. For Var, a pass that computes the means runs
+// Choice returns the kernel for the call. For Var, a kernel that computes the means runs
 // before it. If the reduction is a separate kernel, Choice returns the kernel of the
 // steps. Memory that does not exist yet, as in a plan for Explain, counts as aligned.
 func (c *Call) Choice() Choice {
@@ -99,8 +99,8 @@ func (c *Call) Choice() Choice {
 			return c.choice
 		}
 	}
-	w := starts.Get().(*start)
-	defer w.done()
+	w := kernelLaunches.Get().(*kernelLaunch)
+	defer w.release()
 	w.p, w.call = stepsOf(c.Program), c
 	one := w.p == c.Program
 	if one {
@@ -111,51 +111,51 @@ func (c *Call) Choice() Choice {
 	return c.choice
 }
 
-// fold launches the kernel of a reduction, and a second time if partial results of several
+// launchFold launches the kernel of a reduction. It launches it a second time if partial results of several
 // groups must be combined.
-func (w *start) fold(stream uint64) error {
+func (w *kernelLaunch) launchFold(stream uint64) error {
 	if w.first != nil {
-		if err := w.first.fold(stream); err != nil {
+		if err := w.first.launchFold(stream); err != nil {
 			return err
 		}
 	}
 	f := &w.folding
-	if err := w.pass(stream, f.team, f.grid, 0); err != nil || f.groups == 1 {
+	if err := w.launchFoldPass(stream, f.team, f.grid, 0); err != nil || f.groups == 1 {
 		return err
 	}
-	return w.pass(stream, f.lastTeam, f.lastGrid, 1)
+	return w.launchFoldPass(stream, f.lastTeam, f.lastGrid, 1)
 }
 
-func (w *start) pass(stream uint64, team, grid, last int) error {
+func (w *kernelLaunch) launchFoldPass(stream uint64, team, grid, last int) error {
 	f := &w.folding
 	at := w.addresses()
 	if f.variant.fold.means { // the means are at the beginning of the workspace
 		at[0] = w.workspace
 	}
-	w.begin(&at)
-	w.long(int(w.workspace) + w.means)
-	w.long(int(w.workspace))
+	w.packOperands(&at)
+	w.packLong(int(w.workspace) + w.means)
+	w.packLong(int(w.workspace))
 	for _, n := range [...]int{f.folds, f.terms, f.groups, f.perGroup, f.over, team, f.slices, f.perSlice, last} {
-		w.long(n)
+		w.packLong(n)
 	}
 	if f.variant.traversal == traverseLines {
-		w.long(address(&w.call.gamma))
-		w.long(address(&w.call.beta))
-		w.long(int(math.Float64bits(w.call.eps)))
-		w.long(f.terms)
+		w.packLong(address(&w.call.gamma))
+		w.packLong(address(&w.call.beta))
+		w.packLong(int(math.Float64bits(w.call.eps)))
+		w.packLong(f.terms)
 	}
 	kept, folded := w.call.split()
 	for _, dims := range [...]*foldDims{&kept, &folded} {
 		for i := range w.call.Leaves {
 			for _, d := range dims.at[:dims.n] {
-				w.long(w.call.Leaves[i].Strides[d])
+				w.packLong(w.call.Leaves[i].Strides[d])
 			}
 		}
 	}
 	for _, dims := range [...]*foldDims{&kept, &folded} {
 		for _, d := range dims.at[:dims.n] {
 			if dims.n > 1 {
-				w.divider(w.call.Shape[d])
+				w.packDivider(w.call.Shape[d])
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (w *start) pass(stream uint64, team, grid, last int) error {
 	if f.variant.traversal == traverseLines {
 		block = lineBlock(f.team)
 	}
-	return w.grid(stream, [3]int{grid, 1, 1}, [3]int{block, 1, 1})
+	return w.launchGrid(stream, [3]int{grid, 1, 1}, [3]int{block, 1, 1})
 }
 
 // address returns the address of an array, or 0 for the zero View.
@@ -190,16 +190,16 @@ func (k *kernels) runFold(s *device.Stream, c *Call) (bool, error) {
 		return false, nil
 	}
 	d := s.Device()
-	w := starts.Get().(*start)
-	defer w.done()
+	w := kernelLaunches.Get().(*kernelLaunch)
+	defer w.release()
 	w.p, w.call, w.dst, w.folding = c.Program, c, c.Dst, f
 	if !w.prepare(k, s, f.variant) {
 		return false, nil
 	}
-	var first *start
+	var first *kernelLaunch
 	if c.Program.Reduction.Op == expr.Var {
-		first = starts.Get().(*start)
-		defer first.done()
+		first = kernelLaunches.Get().(*kernelLaunch)
+		defer first.release()
 		first.p, first.call, first.dst = c.Program, c, c.Dst
 		if first.folding, ok = c.folding(true); !ok || !first.prepare(k, s, first.folding.variant) {
 			return false, nil

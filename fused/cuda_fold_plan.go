@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// folding plans the call's kernel; ok is false if there is none. For a reduction in two
-// passes, means asks for the first.
+// folding plans the call's kernel. ok is false if there is none. If means is true, it plans the
+// kernel that computes the means for Var.
 func (c *Call) folding(means bool) (f folding, ok bool) {
 	if len(c.Shape) > MaxDims {
 		return f, false
@@ -71,8 +71,8 @@ func aligned(b *device.Buffer, offset, n int) bool {
 	return b == nil || (b.Addr()+uint64(offset))%uint64(n) == 0
 }
 
-// line plans softmax or a norm. It reports false if the precompiled kernel would not hold
-// the lines in the registers of a block (line in ops_line.cuh).
+// line plans softmax or a norm. It reports false if a line does not fit in the registers of a
+// block, for which line in ops_line.cuh has other kernels.
 func (f *folding) line(c *Call, folded *foldDims) bool {
 	dt := c.terms()
 	v := 16 / dt.Size()

@@ -114,8 +114,7 @@ func (s *source) foldTerms(of string) {
 	s.line("      }\n    }\n    return %s(compute<N>(p%s));\n  }\n};", of, s.arguments("", func(Class) bool { return false }))
 }
 
-// foldVectors writes the reads of whole vectors, along the kept or the folded
-// dimensions.
+// foldVectors writes the loads of vectors, along the kept or the folded dimensions.
 func (s *source) foldVectors(along string) {
 	for i, l := range s.p.Leaves {
 		lt := s.typeOf(l.DType)
@@ -134,7 +133,7 @@ func (s *source) foldVectors(along string) {
 	s.line("    } else {")
 }
 
-// foldElements writes the reads of single elements.
+// foldElements writes the loads of single elements.
 func (s *source) foldElements() {
 	leaves := len(s.p.Leaves)
 	s.line("#pragma unroll\n      for (int e = 0; e < N; ++e) {\n        int64_t to[%d] = {};", leaves)
@@ -233,7 +232,7 @@ func (s *source) offsets(name string, n int) {
 	s.line("  }")
 }
 
-// foldParams writes the parameters that start.pass packs for a reduction.
+// foldParams writes the parameters that kernelLaunch.launchFoldPass packs for a reduction.
 func (s *source) foldParams() {
 	var b strings.Builder
 	f := s.f.fold

@@ -103,7 +103,7 @@ func TestCompiledRun(t *testing.T) {
 			g := &compiled{}
 			c := add(t, r.view(t, tt.dst), r.view(t, tt.x), r.view(t, tt.y))
 			s := r.dev.DefaultStream()
-			w := start{p: c.Program, call: c, dst: c.Dst}
+			w := kernelLaunch{p: c.Program, call: c, dst: c.Dst}
 			if w.choose(); w.variant != tt.want {
 				t.Errorf("%s x%d, want %s x%d (%s)", traversalNames[w.variant.traversal], w.variant.width, traversalNames[tt.want.traversal], tt.want.width, c.Program.Key())
 			}
@@ -237,8 +237,8 @@ func TestDivider(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		d, n := uint32(1+rng.Uint64()>>(33+rng.IntN(31))), uint32(rng.Uint64()>>(33+rng.IntN(31)))
-		var w start
-		w.divider(int(d))
+		var w kernelLaunch
+		w.packDivider(int(d))
 		le := binary.LittleEndian
 		m, s := le.Uint32(w.params[4:]), le.Uint32(w.params[8:])
 		q := (uint32(uint64(n)*uint64(m)>>32) + n) >> s
@@ -255,7 +255,7 @@ func TestMixedLong(t *testing.T) {
 		n    int
 		want kernelVariant
 	}{{1001, kernelVariant{traversal: traverseMixed, width: 4}}, {maxPiece/4 + 1, kernelVariant{traversal: traverseMixed, width: 1}}, {maxPiece + 1, kernelVariant{traversal: traverseStrided, width: 1}}} {
-		w := start{
+		w := kernelLaunch{
 			p:    &Program{Leaves: []Leaf{{DType: dtype.Float32, Class: Dense}, {DType: dtype.Float32, Class: Row}}, Rank: 2, Steps: []Step{{Op: expr.Add, DType: dtype.Float32, N: 2}}},
 			call: &Call{Shape: []int{3, tt.n}, Leaves: []Operand{{Strides: []int{tt.n, 1}}, {Strides: []int{0, 1}}}},
 		}

@@ -86,7 +86,7 @@ func TestTogetherLong(t *testing.T) {
 		want traversal
 	}{{4 * maxPiece, traverseRows}, {4 * (maxPiece + 1), traverseStrided}} {
 		c, _, _, dst := geluOfSum(t, newRecorder(), 2, int(tt.n), false)
-		w := start{p: c.Program, call: c, dst: Operand{Buffer: dst.Buffer}}
+		w := kernelLaunch{p: c.Program, call: c, dst: Operand{Buffer: dst.Buffer}}
 		if w.choose(); w.variant.traversal != tt.want {
 			t.Errorf("rows of %d: %s, want %s", tt.n, traversalNames[w.variant.traversal], traversalNames[tt.want])
 		}

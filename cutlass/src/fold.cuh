@@ -92,9 +92,9 @@ __device__ inline void fold_columns(Folding const& p, void* dst, S const& s) {
   __shared__ __align__(16) char bytes[32 * warps * N * sizeof(A)];
   A(*const shared)[N] = reinterpret_cast<A(*)[N]>(bytes);
   int const team = static_cast<int>(p.team), teams = 32 * warps / team, slice = threadIdx.x / team;
-  int64_t const strips = (p.folds - 1) / (team * N) + 1;
-  int64_t const group = blockIdx.x / strips;
-  int64_t const fold = (blockIdx.x % strips * team + threadIdx.x % team) * N;
+  int64_t const column_tiles = (p.folds - 1) / (team * N) + 1;
+  int64_t const group = blockIdx.x / column_tiles;
+  int64_t const fold = (blockIdx.x % column_tiles * team + threadIdx.x % team) * N;
   bool const active = fold < p.folds;
   auto const base = s.template base<N>(active ? fold : 0);
   int64_t const lo = group * p.per_group, hi = lo + p.per_group < p.terms ? lo + p.per_group : p.terms;

@@ -212,8 +212,8 @@ __device__ inline void sum_columns(Folding const& p, void* dst, S const& s) {
   int const width = static_cast<int>(p.team), slices = static_cast<int>(p.slices);
   int const team = threadIdx.x / width, slice = team % slices, per_block = 32 * warps / width / slices;
   int64_t const blocks = (p.folds - 1) / (width * N * per_block) + 1;
-  int64_t const group = blockIdx.x / blocks, strip = blockIdx.x % blocks * per_block + team / slices;
-  int64_t const fold = (strip * width + threadIdx.x % width) * N;
+  int64_t const group = blockIdx.x / blocks, column_tile = blockIdx.x % blocks * per_block + team / slices;
+  int64_t const fold = (column_tile * width + threadIdx.x % width) * N;
   bool const active = fold < p.folds;
   auto const base = s.template base<N>(active ? fold : 0);
   PairwiseSum<A, N, levels> chunks;

@@ -22,14 +22,14 @@ __device__ inline D result_of(V v) {
   }
 }
 
-// An integer of any type as int64_t, of uint64_t as it is: the functions of integers have these two forms.
+// Converts an integer to int64_t, except for uint64_t: functions of integers have these two forms.
 template <class T>
 __device__ inline int64_t widest(T x) {
   return x;
 }
 __device__ inline uint64_t widest(uint64_t x) { return x; }
 
-// Op of x, with a result of the same type.
+// Applies Op to x. The result has the same type.
 template <class Op>
 struct Function {
   template <class T>
@@ -46,7 +46,7 @@ struct Function {
   }
 };
 
-// The type of the parts of a complex T, otherwise T.
+// The type of the parts of a complex T, or T itself.
 template <class T, bool = is_complex<T>>
 struct RealOf {
   using type = T;
@@ -56,8 +56,8 @@ struct RealOf<T, true> {
   using type = typename T::real;
 };
 
-// Op of x, with a real result. The return type is explicit: a device function with a deduced type has none when the
-// host code of a unit refers to it.
+// Applies Op to x. The result is real. The return type is explicit, because host code that refers to a device function
+// cannot deduce it.
 template <class Op>
 struct RealFunction {
   template <class T>
@@ -89,7 +89,7 @@ struct Test {
   }
 };
 
-// Op of x and y, both real; halves are passed as float.
+// Applies Op to x and y, which are real. Halves are passed as float.
 template <class Op>
 struct Function2 {
   template <class T>
@@ -144,7 +144,7 @@ GPK_FUNCTION(Asinh, asinhf(x), asinh(x))
 GPK_FUNCTION(Acosh, acoshf(x), acosh(x))
 GPK_FUNCTION(Atanh, atanhf(x), atanh(x))
 
-// The larger operand plus a correction from the other one; for equal infinities, that infinity.
+// The larger operand plus a correction from the other one. The result for equal infinities is that infinity.
 struct LogAddExp : Function2<LogAddExp> {
   static __device__ float of(float x, float y) {
     float const d = x - y;
@@ -162,9 +162,9 @@ GPK_FUNCTION(Erfc, erfcf(x), erfc(x))
 GPK_FUNCTION(Erfinv, erfinvf(x), erfinv(x))
 GPK_FUNCTION(Lgamma, lgammaf(x), lgamma(x))
 
-// The asymptotic series (Abramowitz and Stegun 6.3.18) from 10 on, where the first omitted term is below 2^-58. The
-// recurrence psi(x) = psi(x + 1) - 1/x (6.3.5) shifts smaller x, and the reflection psi(x) = psi(1 - x) - pi cot(pi
-// x) (6.3.7) negative x.
+// For x >= 10, the asymptotic series (Abramowitz and Stegun 6.3.18), whose first omitted term is below 2^-58. The
+// recurrence psi(x) = psi(x + 1) - 1/x (6.3.5) increases smaller x. The reflection psi(x) = psi(1 - x) - pi cot(pi x)
+// (6.3.7) replaces negative x.
 struct Digamma : Function<Digamma> {
   static __device__ float of(float x) { return static_cast<float>(of(static_cast<double>(x))); }
   static __device__ double of(double x) {
@@ -222,7 +222,7 @@ struct Reciprocal : Function<Reciprocal> {
 
 GPK_FUNCTION2(CopySign, copysignf(x, y), copysign(x, y))
 
-// As Python and NumPy define it: x minus the remainder is a multiple of y except for rounding.
+// The definition of Python and NumPy: x minus the remainder is a multiple of y, except for rounding.
 struct FloorDivide : Function2<FloorDivide> {
   static __device__ float of(float x, float y) {
     return static_cast<float>(of(static_cast<double>(x), static_cast<double>(y)));

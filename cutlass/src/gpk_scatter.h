@@ -1,6 +1,6 @@
 /* gpk_scatter.h: the part of libgpk.so's C ABI that adds rows at indices. It is a separate header so that a change
- * here recompiles only one unit. Codes are those of gpk.h; the structure's first member is its size, which is its
- * version: members are appended, and the entry point rejects an unknown size. */
+ * here recompiles only one unit. Codes are those of gpk.h. The first member of the structure is its size, which is
+ * its version: members are appended, and the entry point rejects an unknown size. */
 #ifndef GPK_SCATTER_H
 #define GPK_SCATTER_H
 #include "gpk_gemm.h"
@@ -9,15 +9,17 @@
 extern "C" {
 #endif
 
-/* dst = x, n rows of `width` elements, with row i of values added to row places[i], i < count; if splat is not 0,
- * values is one row, which is added at every index. All are dense. index_type is that of places, int32 or int64, and
- * negative ones count from the end. flags is two int64, initially 0. flags[0] becomes the least index below -n, flags[1]
- * the greatest above n-1. If there is such an index, dst is undefined. n and count are below 2^31 - 1. Types are all but
- * halves and Bool. dst must not overlap the operands.
+/* dst is x, n rows of `width` elements, with row i of values added to row places[i] for each i < count. If splat is
+ * not 0, values has one row, which is added at every index. All arrays are dense. dst must not overlap the
+ * operands. Element types are all except halves and Bool. n and count are below 2^31 - 1.
  *
- * The result does not depend on the order of the threads. Integers wrap. The values of one row are added in an order that
- * depends on places alone, float32 and complex64 in double with one rounding; or, where there are few and narrow rows,
- * float32 and complex64 are added exactly and rounded once. */
+ * index_type is the type of places, int32 or int64. Negative indices count from the end. flags is the address of
+ * two int64, initially 0. flags[0] becomes the least index below -n, flags[1] the greatest above n-1. If there is
+ * such an index, dst is undefined.
+ *
+ * The result does not depend on the order of the threads. Integers wrap. The values of one row are added in an
+ * order that depends only on places; float32 and complex64 are added in double and rounded once. If there are few
+ * and narrow rows, float32 and complex64 are added exactly and rounded once. */
 typedef struct gpk_scatter_add_args {
   uint64_t size; /* sizeof(gpk_scatter_add_args) */
   uint64_t stream;
@@ -29,7 +31,7 @@ typedef struct gpk_scatter_add_args {
   int32_t index_type, splat;
 } gpk_scatter_add_args;
 
-/* Bytes of workspace; negative: the negated code. Of the arguments only the types, device, n, count and width are read. */
+/* Returns the bytes of workspace, or a negated code. It reads only the types, device, n, count and width. */
 GPK_API int64_t gpk_scatter_add_workspace(const gpk_scatter_add_args* args);
 GPK_API int gpk_scatter_add(const gpk_scatter_add_args* args);
 

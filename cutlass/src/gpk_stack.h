@@ -1,5 +1,5 @@
-/* gpk_stack.h: copies many arrays into one, one after the other. It is a separate header so that a change here
- * recompiles only one unit. Codes are those of gpk.h. */
+/* gpk_stack.h: concatenates arrays. It is a separate header so that a change here recompiles only one unit. Codes
+ * are those of gpk.h. */
 #ifndef GPK_STACK_H
 #define GPK_STACK_H
 

@@ -187,13 +187,13 @@ struct ContiguousLine {
 };
 
 // Computes one line, by a team of threads or, if Blocks, by one team in each block of a cluster. load(u) reads the 16
-// bytes at element at + u * step of the n elements. place() returns the destination of u = 0, a ContiguousLine or a
-// type with its functions. The order of additions depends only on the number of threads and blocks.
+// bytes at element at + u * step of the n elements. destination() returns the destination of u = 0, a ContiguousLine
+// or a type with its functions. The order of additions depends only on the number of threads and blocks.
 //
 // W has gamma and beta, the weights of a norm, which may be null, its eps, and the length n. If Team is 0, W knows
 // the team, and reduce<Op>(v, k) reduces the values of its threads by Op.
 template <int op, class T, int Team, int Held, bool Blocks, class W, class Load, class Dst>
-__device__ inline void line_in_registers(W const& w, int n, int at, int step, Load const& load, Dst const& place) {
+__device__ inline void line_in_registers(W const& w, int n, int at, int step, Load const& load, Dst const& destination) {
   using A = typename computed<T>::type;
   constexpr int V = vector_width<T>, block = Team < 128 ? 128 : Team;
   constexpr bool soft = op == op_softmax || op == op_log_softmax;
@@ -269,7 +269,7 @@ __device__ inline void line_in_registers(W const& w, int n, int at, int step, Lo
     }
     scale = 1 / sqrt(reduce(Plus{}, reduce_pairs<Plus>(squares), 1) / count + static_cast<A>(w.eps));
   }
-  auto const dst = place();
+  auto const dst = destination();
   T const* const gamma = reinterpret_cast<T const*>(w.gamma) + at;
   T const* const beta = reinterpret_cast<T const*>(w.beta) + at;
 #pragma unroll

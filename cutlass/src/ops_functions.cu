@@ -48,7 +48,8 @@ int unary_function_of(int x_type, int dst_type, Nest const& nest, uint64_t strea
     using T = decltype(x);
     if constexpr ((types >> type_of<T> & 1) != 0) {
       using D = decltype(Op::apply(x));
-      static_assert(type_of<D> != 0, "a device function that deduces its result has none in the host's part of the unit");
+      static_assert(type_of<D> != 0,
+                    "the function needs an explicit return type: host code cannot deduce that of a device function");
       if (dst_type != type_of<D>) return GPK_ERR_UNSUPPORTED;
       return for_each_launch(nest, [&](Nest const& t) {
         Tiles<2> p;

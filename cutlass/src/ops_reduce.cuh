@@ -25,7 +25,7 @@ inline Partition partition(int64_t chunks, int64_t branches, int64_t least) {
 
 constexpr int64_t saturating_blocks = 4096;  // blocks that occupy any device
 
-// The branches in sum_columns, for its narrowest strips.
+// The branches in sum_columns, for its narrowest column tiles.
 template <class T>
 Partition partition_columns(int64_t sums, int64_t terms) {
   return partition((terms - 1) / chunk<T> + 1, 2 * saturating_blocks / ((sums - 1) / 32 + 1), 1);

@@ -161,9 +161,9 @@ __global__ void __launch_bounds__(threads, 2) fold_columns(__grid_constant__ Red
   __shared__ __align__(16) char bytes[threads * W * sizeof(A)];
   A(*const shared)[W] = reinterpret_cast<A(*)[W]>(bytes);
   int const teams = threads / p.team, slice = threadIdx.x / p.team;
-  int64_t const strips = (p.folds - 1) / (p.team * W) + 1;
-  int64_t const group = blockIdx.x / strips;
-  int64_t const fold = (blockIdx.x % strips * p.team + threadIdx.x % p.team) * W;
+  int64_t const column_tiles = (p.folds - 1) / (p.team * W) + 1;
+  int64_t const group = blockIdx.x / column_tiles;
+  int64_t const fold = (blockIdx.x % column_tiles * p.team + threadIdx.x % p.team) * W;
   bool const active = fold < p.folds;
   T const* const x = reinterpret_cast<T const*>(p.x) + p.kept(active ? fold : 0);
   int64_t const lo = group * p.per_group, hi = lo + p.per_group < p.terms ? lo + p.per_group : p.terms;
@@ -253,9 +253,9 @@ __global__ void __launch_bounds__(threads, 2) fold_rows_transposed(__grid_consta
   __shared__ __align__(16) char bytes[threads * W * sizeof(A)];
   A(*const shared)[W] = reinterpret_cast<A(*)[W]>(bytes);
   int const width = threads / p.parts, part = threadIdx.x / width, each = p.team / p.parts;
-  int64_t const strips = (p.folds - 1) / (width * W) + 1;
-  int64_t const group = blockIdx.x / strips;
-  int64_t const fold = (blockIdx.x % strips * width + threadIdx.x % width) * W;
+  int64_t const column_tiles = (p.folds - 1) / (width * W) + 1;
+  int64_t const group = blockIdx.x / column_tiles;
+  int64_t const fold = (blockIdx.x % column_tiles * width + threadIdx.x % width) * W;
   bool const active = fold < p.folds;
   T const* const x = reinterpret_cast<T const*>(p.x) + p.kept(active ? fold : 0);
   int64_t const lo = group * p.per_group, hi = lo + p.per_group < p.terms ? lo + p.per_group : p.terms;

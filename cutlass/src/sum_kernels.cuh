@@ -153,9 +153,9 @@ __device__ inline void add_rows(Loaded<T, W> const (&v)[chunk_rows], A (&out)[W]
   }
 }
 
-// `width` neighbouring threads own W sums each, which are neighbours along the innermost kept dimension: a strip of
-// sums. Slices of `width` threads share the lanes of a chunk. A block has threads / width / slices strips. The grid
-// covers all strips, `groups` times. Partial sums are stored group by group.
+// `width` neighbouring threads own W sums each: a column tile, whose sums are neighbours along the innermost kept
+// dimension. Slices of `width` threads share the lanes of a chunk. A block has threads / width / slices column tiles.
+// The grid covers all column tiles, `groups` times. Partial sums are stored group by group.
 template <class T, int W, bool Even>
 __global__ void __launch_bounds__(threads, 2) sum_columns(__grid_constant__ Sum const p) {
   begin();
@@ -163,8 +163,8 @@ __global__ void __launch_bounds__(threads, 2) sum_columns(__grid_constant__ Sum 
   __shared__ A shared[threads][W];
   int const team = threadIdx.x / p.width, slice = team % p.slices, per_block = threads / p.width / p.slices;
   int64_t const blocks = (p.sums - 1) / (p.width * W * per_block) + 1;
-  int64_t const group = blockIdx.x / blocks, strip = blockIdx.x % blocks * per_block + team / p.slices;
-  int64_t const sum = (strip * p.width + threadIdx.x % p.width) * W;
+  int64_t const group = blockIdx.x / blocks, column_tile = blockIdx.x % blocks * per_block + team / p.slices;
+  int64_t const sum = (column_tile * p.width + threadIdx.x % p.width) * W;
   bool const active = sum < p.sums;
   T const* const x = reinterpret_cast<T const*>(p.x) + kept_offset(p, active ? sum : 0);
 

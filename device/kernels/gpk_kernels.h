@@ -4,15 +4,15 @@
  *
  *   int ENTRY(int device, uint64_t stream, void* args, int64_t bytes);
  *
- * args is the struct that the Go program passes, of so many bytes: numbers of fixed size,
- * and device addresses as uint64_t. The entry checks bytes against its own struct, selects
- * the device, enqueues kernels on the stream (a CUstream, which is a cudaStream_t too) and
- * returns without waiting: 0, a cudaError_t, or a code above 10000 of its own. Several
- * threads may call an entry at once. The device uses its primary context, as the CUDA
- * runtime does.
+ * args is the struct that the Go program passes, and bytes is its size. It consists of
+ * numbers of fixed size; device addresses are uint64_t. The entry compares bytes with the
+ * size of its own struct, selects the device, and enqueues kernels on the stream (a
+ * CUstream, which is a cudaStream_t too). It returns 0, a cudaError_t, or a code of its own
+ * above 10000, and does not wait for the kernels. Several threads may call an entry at
+ * once. The device uses its primary context, as the CUDA runtime does.
  *
- * GPK_KERNEL_LIBRARY(message), written once in a source, defines the two functions that
- * every library has: its version, and the text of a code. message is a function
+ * GPK_KERNEL_LIBRARY(message), written once in a source, defines two functions that every
+ * library must have: one returns the interface version, the other the text of a code. message is a function
  * const char* (int), or cudaGetErrorString through a cast.
  */
 #ifndef GPK_KERNELS_H
@@ -32,7 +32,7 @@
   GPK_KERNEL_ENTRY int gpk_kernels_abi(void) { return GPK_KERNELS_ABI; } \
   GPK_KERNEL_ENTRY const char* gpk_kernels_error_string(int code) { return message(code); }
 
-/* What an entry returns for arguments of another size than its own. */
+/* The code for arguments whose size is not that of the entry's struct. */
 #define GPK_KERNELS_BAD_ARGUMENT 10002
 
 #endif
