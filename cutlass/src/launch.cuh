@@ -71,13 +71,13 @@ inline unsigned blocks_for(int64_t items, int64_t per_block) {
   return static_cast<unsigned>((items - 1) / per_block + 1);
 }
 
-// Launches a kernel that processes `items` items, `each` per thread. It launches at least one block. Blocks are
+// Launches a kernel that processes `items` items, `per_thread` per thread. It launches at least one block. Blocks are
 // smaller if full ones would leave multiprocessors idle.
 template <class P>
-int launch_for(void (*kernel)(P), int64_t items, int each, uint64_t stream, P const& p) {
+int launch_for(void (*kernel)(P), int64_t items, int per_thread, uint64_t stream, P const& p) {
   unsigned block = threads;
-  while (block > 64 && items < int64_t{block} * each * 256) block /= 2;
-  return launch(kernel, blocks_for(items > 0 ? items : 1, int64_t{block} * each), block, stream, p);
+  while (block > 64 && items < int64_t{block} * per_thread * 256) block /= 2;
+  return launch(kernel, blocks_for(items > 0 ? items : 1, int64_t{block} * per_thread), block, stream, p);
 }
 
 // The prologue of a short kernel. Unlike begin(), it triggers launch_dependents before it waits, so that the next

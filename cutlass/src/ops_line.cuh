@@ -78,9 +78,9 @@ struct LineThread {
       A* const values = warp_values + k * (strided_threads / 32);
       if (threadIdx.x % 32 == 0) values[threadIdx.x / 32] = v;
       __syncthreads();
-      int const each = p.team / 32;
-      v = values[threadIdx.x / p.team * each + threadIdx.x % each];
-      for (int mask = 1; mask < each; mask *= 2) v = Op::apply(v, __shfl_xor_sync(~0u, v, mask));
+      int const team_warps = p.team / 32;
+      v = values[threadIdx.x / p.team * team_warps + threadIdx.x % team_warps];
+      for (int mask = 1; mask < team_warps; mask *= 2) v = Op::apply(v, __shfl_xor_sync(~0u, v, mask));
     }
     if (p.transposed) {
       if (threadIdx.x % p.team == 0) results[threadIdx.x / p.team] = v;
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(long_line_threads) line_long(__grid_constant__
   constexpr bool soft = op == op_softmax || op == op_log_softmax;
   constexpr int in_flight = 8;
   // Calls f(i, element i) for each of this thread's elements.
-  auto each = [&](auto const& f) {
+  auto for_each = [&](auto const& f) {
     int64_t i = threadIdx.x;
     for (; i + (in_flight - 1) * long_line_threads < p.n; i += in_flight * long_line_threads) {
       T v[in_flight];
@@ -191,20 +191,20 @@ __global__ void __launch_bounds__(long_line_threads) line_long(__grid_constant__
   A shift = 0, sum = 0;
   if constexpr (soft) {
     A m = lowest<A>();
-    each([&](int64_t, A v) { m = Maximum::apply(m, v); });
+    for_each([&](int64_t, A v) { m = Maximum::apply(m, v); });
     shift = reduce_team<Maximum, long_line_threads>(m, scratch[0]);
   } else if constexpr (op == op_layer_norm) {
-    each([&](int64_t, A v) { sum += v; });
+    for_each([&](int64_t, A v) { sum += v; });
     shift = reduce_team<Plus, long_line_threads>(sum, scratch[0]) / n;
   }
   sum = 0;
-  each([&](int64_t, A v) {
+  for_each([&](int64_t, A v) {
     A const d = v - shift;
     sum += soft ? exponential(d) : d * d;
   });
   sum = reduce_team<Plus, long_line_threads>(sum, scratch[1]);
   A const scale = op == op_softmax ? 1 / sum : op == op_log_softmax ? logarithm(sum) : 1 / sqrt(sum / n + static_cast<A>(p.eps));
-  each([&](int64_t i, A v) {
+  for_each([&](int64_t i, A v) {
     A const d = v - shift;
     A const y = op == op_softmax       ? exponential(d) * scale
                 : op == op_log_softmax ? d - scale
@@ -215,7 +215,7 @@ __global__ void __launch_bounds__(long_line_threads) line_long(__grid_constant__
 
 template <int op, class T>
 int line(Lines const& p, uint64_t stream) {
-  constexpr int V = vector_width<T>, each = line_vectors * V;  // elements per thread
+  constexpr int V = vector_width<T>, per_thread = line_vectors * V;  // elements per thread
   auto aligned = [](void const* q) { return reinterpret_cast<uintptr_t>(q) % 16 == 0; };
   auto vectors_at = [&](void const* q, int64_t step, int64_t const* stride) {
     bool yes = step == 1 && aligned(q);
@@ -232,14 +232,14 @@ int line(Lines const& p, uint64_t stream) {
     return grid > INT32_MAX ? GPK_ERR_ARGUMENT : launch(kernel, static_cast<unsigned>(grid), block, stream, p);
   };
   if (even && p.n <= 32 * 2 * V) return teams(line_rows<op, T, 32, 2, false>, 32);
-  if (even && p.n <= 32 * each) return teams(line_rows<op, T, 32, line_vectors, false>, 32);
-  if (even && p.n <= 64 * each) return teams(line_rows<op, T, 64, line_vectors, false>, 64);
-  if (even && p.n <= 128 * each) return teams(line_rows<op, T, 128, line_vectors, false>, 128);
-  if (even && p.n <= 256 * each) return teams(line_rows<op, T, 256, line_vectors, false>, 256);
-  if (even && p.n <= 512 * each) return teams(line_rows<op, T, 512, line_vectors, false>, 512);
+  if (even && p.n <= 32 * per_thread) return teams(line_rows<op, T, 32, line_vectors, false>, 32);
+  if (even && p.n <= 64 * per_thread) return teams(line_rows<op, T, 64, line_vectors, false>, 64);
+  if (even && p.n <= 128 * per_thread) return teams(line_rows<op, T, 128, line_vectors, false>, 128);
+  if (even && p.n <= 256 * per_thread) return teams(line_rows<op, T, 256, line_vectors, false>, 256);
+  if (even && p.n <= 512 * per_thread) return teams(line_rows<op, T, 512, line_vectors, false>, 512);
   StridedLines strided = {p, 32, false, x_vectors, dst_vectors, weights_vectors};
-  while (strided.team < 512 && strided.team * each < p.n) strided.team *= 2;
-  if (vectors && p.n <= 512 * each) {
+  while (strided.team < 512 && strided.team * per_thread < p.n) strided.team *= 2;
+  if (vectors && p.n <= 512 * per_thread) {
     // If neighbouring lines are closer in memory than the elements of a line, a block processes 32 bytes of
     // neighbouring lines, and more if there are enough blocks.
     auto nearer = [&](int64_t step, int64_t const* stride) {
@@ -255,12 +255,12 @@ int line(Lines const& p, uint64_t stream) {
     if (grid > INT32_MAX) return GPK_ERR_ARGUMENT;
     return launch(line_strided<op, T, false>, static_cast<unsigned>(grid), block, stream, strided);
   }
-  if (vectors && p.n <= max_cluster_blocks * 512 * each) {
+  if (vectors && p.n <= max_cluster_blocks * 512 * per_thread) {
     static uint64_t known = 0;
     auto const kernel = line_rows<op, T, 512, line_vectors, true>;
     int device = -1;
     unsigned blocks = 2;
-    while (blocks * 512 * each < p.n) blocks *= 2;
+    while (blocks * 512 * per_thread < p.n) blocks *= 2;
     if (cudaGetDevice(&device) == cudaSuccess && waits(reinterpret_cast<void const*>(kernel), device, &known) &&
         p.lines * blocks <= INT32_MAX) {
       unsigned const grid = static_cast<unsigned>(p.lines) * blocks;

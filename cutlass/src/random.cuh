@@ -13,7 +13,7 @@
 namespace gpk {
 namespace {
 
-constexpr int random_each = 8;  // blocks per thread
+constexpr int random_blocks_per_thread = 8;
 
 struct Random {
   char* dst;
@@ -22,8 +22,8 @@ struct Random {
   uint32_t key0, key1;  // the seed
   bool vectors;         // dst is aligned to the elements of a block
   union {
-    double real[3];     // lo, width, below; mean, std
-    uint64_t whole[2];  // lo, the range
+    double real[3];        // lo, width, below; mean, std
+    uint64_t integers[2];  // lo, the range
   };
 };
 
@@ -64,9 +64,9 @@ __device__ inline void write(Random const& p, int64_t i, Vec<T, V> const& x) {
 // Calls f(number, words) for each block of this thread that has elements below n.
 template <int V, class F>
 __device__ inline void each_block(Random const& p, F const& f) {
-  int64_t const first = static_cast<int64_t>(blockIdx.x) * blockDim.x * random_each + threadIdx.x;
+  int64_t const first = static_cast<int64_t>(blockIdx.x) * blockDim.x * random_blocks_per_thread + threadIdx.x;
 #pragma unroll 2
-  for (int k = 0; k < random_each; ++k) {
+  for (int k = 0; k < random_blocks_per_thread; ++k) {
     int64_t const i = first + k * blockDim.x;
     if (i * V >= p.n) return;
     f(i, philox(p.block + i, p.key0, p.key1));
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(threads) uniform_integers(Random p) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
       uint64_t const k = words.pair(e);
-      x.v[e] = static_cast<T>(p.whole[0] + (p.whole[1] == 0 ? k : __umul64hi(k, p.whole[1])));
+      x.v[e] = static_cast<T>(p.integers[0] + (p.integers[1] == 0 ? k : __umul64hi(k, p.integers[1])));
     }
     write(p, i, x);
   });
@@ -199,7 +199,7 @@ int launch_random(void (*kernel)(Random), Random p, int per, int size, int devic
   int const code = set_device(device);
   if (code != GPK_OK) return code;
   p.vectors = reinterpret_cast<uintptr_t>(p.dst) % (per * size) == 0;
-  return launch_for(kernel, (p.n - 1) / per + 1, random_each, stream, p);
+  return launch_for(kernel, (p.n - 1) / per + 1, random_blocks_per_thread, stream, p);
 }
 
 Random random_of(int64_t n, uint64_t seed, uint64_t block, uint64_t dst) {
@@ -219,8 +219,8 @@ int gpk_uniform(int device, uint64_t stream, int type, int64_t n, uint64_t seed,
                 uint64_t p1, uint64_t p2, uint64_t dst) {
   using namespace gpk;
   Random p = random_of(n, seed, block, dst);
-  p.whole[0] = p0;
-  p.whole[1] = p1;
+  p.integers[0] = p0;
+  p.integers[1] = p1;
   auto const reals = [&](auto kernel, int per, int size) {
     uint64_t const bits[] = {p0, p1, p2};
     memcpy(p.real, bits, sizeof bits);

@@ -10,7 +10,7 @@
 namespace gpk {
 namespace {
 
-constexpr int scatter_each = 4, scatter_tile = scatter_each * threads;  // values per thread and per block
+constexpr int values_per_thread = 4, scatter_tile = values_per_thread * threads;  // scatter_tile: values per block
 
 // Indices into n rows, int32 or int64. Negative ones count from the end. flags is that of gpk_take.
 struct ScatterPlaces {
@@ -100,18 +100,18 @@ struct ScatterDirect {
 // Calls add for the values first, first + threads, ... of a tile. All loads come first.
 template <class S, class I, class F>
 __device__ inline void for_each_value(ScatterDirect<S> const& p, uint32_t first, F const& add) {
-  I given[scatter_each] = {};
-  typename S::value v[scatter_each] = {};
-  uint32_t column[scatter_each] = {};
+  I given[values_per_thread] = {};
+  typename S::value v[values_per_thread] = {};
+  uint32_t column[values_per_thread] = {};
 #pragma unroll
-  for (int u = 0; u < scatter_each; ++u) {
+  for (int u = 0; u < values_per_thread; ++u) {
     uint32_t const i = first + u * threads;
     if (i >= p.total) continue;
     given[u] = static_cast<I const*>(p.places.p)[p.width.divide(i, &column[u])];
     v[u] = p.values[p.splat ? column[u] : i];
   }
 #pragma unroll
-  for (int u = 0; u < scatter_each; ++u) {
+  for (int u = 0; u < values_per_thread; ++u) {
     uint32_t row = 0;
     bool const in = first + u * threads < p.total && row_of(p.places, given[u], &row);
     add(in ? row * p.width.d + column[u] : 0, v[u], in);

@@ -5,7 +5,7 @@
 namespace gpk {
 namespace {
 
-constexpr int each = 4;  // units per thread
+constexpr int units_per_thread = 4;
 
 // The addresses of the sources are kernel parameters, so that they need no copy to the device.
 struct Stack {
@@ -19,14 +19,14 @@ __global__ void __launch_bounds__(threads) stack_sources(Stack p) {
   begin();
   T const* from = reinterpret_cast<T const*>(p.source[blockIdx.y]);
   T* to = reinterpret_cast<T*>(p.dst) + blockIdx.y * p.units;
-  int64_t const first = int64_t{blockIdx.x} * (threads * each) + threadIdx.x;
-  T v[each];
+  int64_t const first = int64_t{blockIdx.x} * (threads * units_per_thread) + threadIdx.x;
+  T v[units_per_thread];
 #pragma unroll
-  for (int i = 0; i < each; ++i) {
+  for (int i = 0; i < units_per_thread; ++i) {
     if (first + i * threads < p.units) v[i] = from[first + i * threads];
   }
 #pragma unroll
-  for (int i = 0; i < each; ++i) {
+  for (int i = 0; i < units_per_thread; ++i) {
     if (first + i * threads < p.units) to[first + i * threads] = v[i];
   }
 }
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(threads) stack_sources(Stack p) {
 template <class T>
 int start(Stack p, int64_t bytes, int count, uint64_t stream) {
   p.units = bytes / static_cast<int64_t>(sizeof(T));
-  int64_t const blocks = (p.units + threads * each - 1) / (threads * each);
+  int64_t const blocks = (p.units + threads * units_per_thread - 1) / (threads * units_per_thread);
   if (blocks > INT32_MAX) return GPK_ERR_UNSUPPORTED;
   static uint64_t known = 0;
   void* args[] = {&p};
