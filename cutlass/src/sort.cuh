@@ -52,9 +52,9 @@ inline unsigned block_for(int64_t n) {
   return block;
 }
 
-// Sorts the keys of all lines. The destination is the operand gpk_sort names or, with WithIndex, the workspace; then
-// *sorted is the address of the keys and *pitch the distance between lines. With base 0 nothing is launched, and
-// *need is the size of the workspace.
+// Sorts all lines. Keys without an index are written to the destination as elements. Keys with an index (WithIndex)
+// stay in the workspace: *sorted is their address, and *pitch the distance between lines. With base 0 nothing is
+// launched, and *need is the size of the workspace.
 template <class K, bool WithIndex>
 int sort_keys(SortLines const& l, int64_t lines, int64_t k, uint64_t base, uint64_t stream, int64_t* need, K** sorted,
               int64_t* pitch) {
