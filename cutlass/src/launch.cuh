@@ -61,7 +61,7 @@ int launch(void (*kernel)(P), unsigned grid, unsigned block, uint64_t stream, P 
   config.blockDim = dim3(block);
   config.stream = reinterpret_cast<cudaStream_t>(stream);
   config.attrs = attributes;
-  config.numAttrs = (cluster > 1) + waits(reinterpret_cast<void const*>(kernel), current_device, &known);
+  config.numAttrs = (cluster > 1) + waits_for_previous(reinterpret_cast<void const*>(kernel), current_device, &known);
   cudaError_t const e = cudaLaunchKernelExC(&config, reinterpret_cast<void const*>(kernel), args);
   if (e != cudaSuccess) cudaGetLastError();
   return e;
@@ -85,10 +85,10 @@ int launch_for(void (*kernel)(P), int64_t items, int per_thread, uint64_t stream
 // that they depend on before the wait as well.
 template <class... V>
 __device__ inline void begin_early(V... values) {
-  let_next_start();
+  launch_dependents();
   auto const use = [](int64_t v) { asm volatile("" ::"l"(v)); };
   (use(static_cast<int64_t>(values)), ...);
-  wait_for_previous();
+  griddepcontrol_wait();
 }
 
 }  // namespace gpk

@@ -261,7 +261,7 @@ int line(Lines const& p, uint64_t stream) {
     int device = -1;
     unsigned blocks = 2;
     while (blocks * 512 * per_thread < p.n) blocks *= 2;
-    if (cudaGetDevice(&device) == cudaSuccess && waits(reinterpret_cast<void const*>(kernel), device, &known) &&
+    if (cudaGetDevice(&device) == cudaSuccess && waits_for_previous(reinterpret_cast<void const*>(kernel), device, &known) &&
         p.lines * blocks <= INT32_MAX) {
       unsigned const grid = static_cast<unsigned>(p.lines) * blocks;
       return even ? launch(kernel, grid, 512, stream, p, blocks)
