@@ -7,11 +7,17 @@
 // to build, nor a GPU to start. src/gpk.h specifies every entry point; each method
 // of Library calls one entry point.
 //
+// A companion is a further library of the kernel set, with the interface of
+// device/kernels. Another package has its sources and launches its kernels:
+// package quantum, of libgpk_quantum.so. setup builds companions beside
+// libgpk.so, KernelSetHash covers their sources, and OpenCompanion loads them.
+//
 // Loading a damaged library kills the process. So Open first compares the
 // size and SHA-256 with the file that setup wrote beside the library, and
 // then the ABI version. Open skips a library that cannot be used, and lists the
 // reason in the error or in Library.Tried.
 //
-// CUDA C++, the kernels' properties and their calls belong here. Devices, streams and
-// memory belong to package device, and the choice of a product's kernel to package matmul.
+// CUDA C++, the kernels' properties and their calls belong here. The sources of companions belong
+// to the packages that launch their kernels (quantum/kernels), devices, streams and memory to
+// package device, and the choice of a product's kernel to package matmul.
 package cutlass

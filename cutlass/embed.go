@@ -26,9 +26,10 @@ func sourceFiles() []string {
 	return names
 }
 
-// KernelSetHash identifies the input from which the library is compiled: the first 16
-// hexadecimal digits of SHA-256 over all sources and all generated texts. A library built
-// from them returns the same value from gpk_kernel_set.
+// KernelSetHash identifies the input from which libgpk.so and its companions are compiled: the
+// first 16 hexadecimal digits of SHA-256 over all sources, all generated texts, and the
+// digests of the companions. A libgpk.so built from them returns the same value from
+// gpk_kernel_set.
 func KernelSetHash() string {
 	h := sha256.New()
 	add := func(name, text string) { fmt.Fprintf(h, "%s %d\n%s", name, len(text), text) }
@@ -44,5 +45,6 @@ func KernelSetHash() string {
 		add(u.Name, u.Source())
 	}
 	add("registry", RegistrySource(units))
+	add("companions", companions)
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }

@@ -3,13 +3,13 @@ package cutlass
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 
 	"github.com/gpk-go/gpk/expr"
 )
 
 // ABI is the version of src/gpk.h that this program uses: GPK_ABI.
-const ABI = 4
+const ABI = 5
 
 // LibraryName is the file name of the kernel library.
 const LibraryName = "libgpk.so"
@@ -117,8 +117,11 @@ type Library struct {
 	sidecar   Sidecar
 	kernels   map[string]int
 	tried     []Attempt
-	entries   entries           //nolint:unused // empty without CUDA
-	grams     [64]atomic.Uint32 //nolint:unused // cache of HasQuantumGram per device: 0 unknown, 1 no, 2 yes
+	entries   entries   //nolint:unused // empty without CUDA
+	prebuilt  *Prebuilt // the kernels in the program of which it is one; nil for a file
+
+	mu     sync.Mutex
+	opened map[string]*KernelLibrary // the companions by name; guarded by mu
 }
 
 // Gemm is a product for Library.Gemm: D[i] = act(alpha·A[i]·B[i] + bias) for i < Batch. A

@@ -173,7 +173,6 @@ type entries struct {
 	padEntries
 	indexEntries
 	randomEntries
-	quantumEntries
 	attentionEntries
 	stackEntries
 	layerEntries
@@ -225,17 +224,6 @@ func load(path string) (*Library, error) {
 		{"gpk_topk", &e.topk},
 		{"gpk_uniform", &e.uniform},
 		{"gpk_normal", &e.normal},
-		{"gpk_quantum_angles", &e.quantumAngles},
-		{"gpk_quantum_slots", &e.quantumSlots},
-		{"gpk_quantum_pass", &e.quantumPass},
-		{"gpk_quantum_norms", &e.quantumNorms},
-		{"gpk_quantum_closed", &e.quantumClosed},
-		{"gpk_quantum_finish_workspace", &e.quantumFinishWorkspaceSize},
-		{"gpk_quantum_finish", &e.quantumFinish},
-		{"gpk_quantum_closed_whole", &e.quantumClosedWhole},
-		{"gpk_quantum_closed_gram", &e.quantumClosedGram},
-		{"gpk_quantum_gram_workspace", &e.quantumGramWorkspaceSize},
-		{"gpk_quantum_gram", &e.quantumGram},
 		{"gpk_attention_workspace", &e.attentionSpace},
 		{"gpk_attention_kernel", &e.attentionKernel},
 		{"gpk_attention", &e.attention},

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// SidecarName is the file beside the library that describes it.
+// SidecarName is the file beside libgpk.so that describes it.
 const SidecarName = LibraryName + ".json"
 
 // Sidecar is the description of a library, in the file that setup writes beside it last: if
@@ -19,7 +19,7 @@ const SidecarName = LibraryName + ".json"
 type Sidecar struct {
 	Size      int64    `json:"size"`       // bytes of the library
 	SHA256    string   `json:"sha256"`     // of the library, in lower-case hex
-	ABI       int      `json:"abi"`        // GPK_ABI
+	ABI       int      `json:"abi"`        // GPK_ABI; of a companion, KernelsABI
 	KernelSet string   `json:"kernel_set"` // hash of the sources
 	CUDA      int      `json:"cuda"`       // CUDART_VERSION: 13000 is 13.0
 	Archs     []string `json:"archs"`      // 90a, 80, …

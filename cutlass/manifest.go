@@ -62,6 +62,9 @@ type Unit struct {
 	SM      int // 80: one object for sm_80, 86 and 89 (with compute_80 PTX); 90: sm_90a; 0: every requested target
 	Kernels []Kernel
 	File    string // a .cu file in src that needs only the headers of src; otherwise empty, and Source generates the text
+
+	Companion string // the companion to which the unit belongs; "": libgpk.so
+	text      string // of a companion's File
 }
 
 // family is a set of kernels of one unit that differ in majors and output type.

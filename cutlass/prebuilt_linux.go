@@ -11,8 +11,8 @@ import (
 // inMemory writes a library to a sealed file that exists only in memory, and returns its
 // path. The file stays open until the process ends: the dynamic linker identifies libraries
 // by path, and the path of a closed file could become that of another library.
-func inMemory(library []byte) (path string, err error) {
-	fd, err := unix.MemfdCreate(LibraryName, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+func inMemory(name string, library []byte) (path string, err error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return "", fmt.Errorf("memfd_create: %w", err)
 	}

@@ -68,6 +68,9 @@ func (u Unit) WGMMA() bool { return u.Name == "attention_sm90" }
 // Source returns the text of the unit's .cu file, either generated or embedded. It is
 // compiled with src and CUTLASS's include folders on the include path.
 func (u Unit) Source() string {
+	if u.Companion != "" {
+		return u.text
+	}
 	if u.File != "" {
 		text, err := Sources.ReadFile("src/" + u.File)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 type caller struct{ name, line string }
 
 // inside lists the packages whose functions are part of an operation, and not its caller.
-var inside = []string{"device.", "ops.", "fused.", "matmul.", "array.", "profile.", "internal/"}
+var inside = []string{"device.", "device/kernels.", "ops.", "fused.", "matmul.", "array.", "profile.", "internal/"}
 
 // calling returns the innermost function outside of the packages in inside: a function of
 // the program or of package quantum. It takes some microseconds.

@@ -9,7 +9,7 @@ import (
 
 // A program is passed to a GPU as data: code for its angles, for slots (the values that
 // each sample's gates need), and for passes over states. The kernels that run the code, and
-// its opcodes, are in cutlass/src/quantum.cuh and quantum.cu.
+// its opcodes, are in kernels/circuit.cuh and kernels/amplitudes.cuh.
 
 // Kinds of slots and of their parts.
 const (
@@ -42,7 +42,7 @@ const (
 	toShared = iota - 9
 	toPermuted
 	toState
-	toTurned // rotated in pairs, see turn_pair in quantum.cu
+	toRotated // rotated in pairs, see rotate_pair in kernels/amplitudes.cuh
 
 	phaseTable = iota - 13
 	phaseSum
@@ -266,7 +266,7 @@ func encode(p *program, kernel bool) *circuitCode {
 	for i, ops := range taken {
 		to := toState
 		if kernel && i == len(taken)-1 {
-			to = toTurned
+			to = toRotated
 		}
 		c.passes = append(c.passes, e.pass(ops, positions(ops, low, p.qubits, local), i == 0, to))
 	}

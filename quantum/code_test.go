@@ -45,7 +45,7 @@ func TestTurned(t *testing.T) {
 			check := func(what string, code *circuitCode, kernel bool) {
 				first, last := int32(fromProduct), int32(toState)
 				if kernel && q >= turnedQubits {
-					if last = toTurned; !code.grows {
+					if last = toRotated; !code.grows {
 						first = fromLongProduct
 					}
 				}
@@ -59,7 +59,7 @@ func TestTurned(t *testing.T) {
 						if (s.from == first) != begins || !begins && (s.from == fromProduct || s.from == fromLongProduct) {
 							t.Errorf("%d qubits, %s, %s: stage %d of pass %d comes from %d", q, name, what, j, i, s.from)
 						}
-						if ends && s.to != last || !ends && s.to == toTurned {
+						if ends && s.to != last || !ends && s.to == toRotated {
 							t.Errorf("%d qubits, %s, %s: stage %d of pass %d goes to %d", q, name, what, j, i, s.to)
 						}
 					}
@@ -67,7 +67,7 @@ func TestTurned(t *testing.T) {
 				for _, table := range code.tables {
 					for _, pass := range table.passes {
 						for _, s := range stagesOf(t, pass.words, q) {
-							if s.to == toTurned {
+							if s.to == toRotated {
 								t.Errorf("%d qubits, %s, %s: a table is turned", q, name, what)
 							}
 						}

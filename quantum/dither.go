@@ -8,7 +8,7 @@ import "math"
 // of a sum. Each addition then rounds in the same direction, and the error grows with the
 // number of terms: for 256 terms it reached three times Standard's bound. After the rotation
 // the terms differ. Their errors have either sign, and the sum's error grows with the square
-// root of the number of terms. A GPU rotates pairs of amplitudes instead (turn_pair in cutlass/src/quantum.cu): its sums
+// root of the number of terms. A GPU rotates pairs of amplitudes instead (rotate_pair in kernels/amplitudes.cuh): its sums
 // combine real and imaginary parts.
 type dither struct {
 	cos, sin []float64 // of the angles, twice: a stretch may begin anywhere in the first half

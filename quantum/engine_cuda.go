@@ -9,7 +9,6 @@ import (
 
 	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/array"
-	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 )
 
@@ -57,6 +56,7 @@ func (x *samples) source() (source, error) {
 type deviceCode struct {
 	*circuitCode
 	dev    *device.Device
+	gpu    *gpuKernels
 	dt     gpk.DType      // Float32 or Float64: type of slots, tables and the parts of amplitudes
 	buf    *device.Buffer // buffer of the upload blob
 	tables *device.Buffer // nil if there are none
@@ -83,8 +83,8 @@ func (d *deviceCode) states() gpk.DType {
 
 // newDeviceCode returns code for a GPU in an upload blob. It can be used once buf is the
 // uploadBlob's buffer; free releases the memory of tables.
-func newDeviceCode(dev *device.Device, c *circuitCode, dt gpk.DType, places *codePlaces, launches *int64) *deviceCode {
-	return &deviceCode{circuitCode: c, dev: dev, dt: dt, places: places, launches: launches, most: prepareBytes}
+func newDeviceCode(dev *device.Device, gpu *gpuKernels, c *circuitCode, dt gpk.DType, places *codePlaces, launches *int64) *deviceCode {
+	return &deviceCode{circuitCode: c, dev: dev, gpu: gpu, dt: dt, places: places, launches: launches, most: prepareBytes}
 }
 
 // allocTables allocates the tables, which the first build computes.
@@ -105,20 +105,6 @@ func (d *deviceCode) free() {
 	}
 }
 
-// launchCode starts an entry point of the library and counts it.
-func launchCode[A any](d *deviceCode, s *device.Stream, reads, writes []*device.Buffer, f entry[A], args A) error {
-	*d.launches++
-	return launchOn(d.dev, s, reads, writes, f, args)
-}
-
-// entry is a method of the library that enqueues an entry point.
-type entry[A any] func(lib *cutlass.Library, ordinal int, stream uint64, args A) error
-
-// launchOn starts an entry point of the device's library.
-func launchOn[A any](dev *device.Device, s *device.Stream, reads, writes []*device.Buffer, f entry[A], args A) error {
-	return dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error { return f(dev.Library(), ordinal, stream, args) })
-}
-
 // slotBytes returns the size of a sample's angles and slots.
 func (d *deviceCode) slotBytes() int64 {
 	return int64(d.nAngles)*8 + int64(d.stride)*int64(d.dt.Size())
@@ -131,14 +117,16 @@ func (d *deviceCode) prepare(s *device.Stream, x source, lo, hi int, notes *devi
 	if angles, err = d.dev.Alloc(int64(n)*int64(d.nAngles)*8+8, s); err != nil {
 		return nil, err
 	}
-	err = launchCode(d, s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{angles, notes}, (*cutlass.Library).QuantumAngles, cutlass.QuantumAngles{
-		Type: x.dt, First: lo, N: n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Angles: d.nAngles,
+	*d.launches++
+	err = d.gpu.angles.Launch(s, []*device.Buffer{x.buf, d.buf}, []*device.Buffer{angles, notes}, anglesArgs{
+		XType: int32(x.dt), First: int64(lo), N: int64(n), Features: int64(x.features), X: x.addr, Row: int64(x.row), Col: int64(x.col), Angles: int32(d.nAngles),
 		Code: d.at(d.places.angles), Coefs: d.at(d.places.coefs), Out: angles.Addr(), Status: noteAt,
 	})
 	if err == nil {
-		err = launchCode(d, s, []*device.Buffer{d.buf, angles}, []*device.Buffer{out}, (*cutlass.Library).QuantumSlots, cutlass.QuantumSlots{
-			Type: d.dt, N: n, Slots: d.nSlots, Code: d.at(d.places.slots), Fixed: d.at(d.places.fixed), Angles: angles.Addr(), NAngles: d.nAngles,
-			Out: out.Addr(), SampleStride: sampleStride, ValueStride: valueStride,
+		*d.launches++
+		err = d.gpu.slots.Launch(s, []*device.Buffer{d.buf, angles}, []*device.Buffer{out}, slotsArgs{
+			Type: int32(d.dt), N: int64(n), Slots: int32(d.nSlots), Code: d.at(d.places.slots), Fixed: d.at(d.places.fixed), Angles: angles.Addr(), NAngles: int32(d.nAngles),
+			Out: out.Addr(), SampleStride: int64(sampleStride), ValueStride: int64(valueStride),
 		})
 	}
 	if err != nil {
@@ -188,10 +176,15 @@ func (d *deviceCode) buildSome(s *device.Stream, x source, lo, hi int, notes *de
 			tables = d.tables.Addr()
 			reads = append(reads, d.tables)
 		}
-		return launchCode(d, s, reads, []*device.Buffer{buf}, (*cutlass.Library).QuantumPass, cutlass.QuantumPass{
-			Type: d.states(), N: n, Qubits: d.qubits, Local: p.local, Samples: d.samples, State: state, Code: code,
-			Slots: slots.Addr(), SlotStride: d.stride, Angles: angles.Addr(), NAngles: d.nAngles, Tables: tables, At: p.at,
-		})
+		args := passArgs{
+			Type: int32(d.states()), N: int64(n), Qubits: int32(d.qubits), Local: int32(p.local), Samples: int32(d.samples), State: state, Code: code,
+			Slots: slots.Addr(), SlotStride: int64(d.stride), Angles: angles.Addr(), NAngles: int32(d.nAngles), Tables: tables,
+		}
+		for i, at := range p.at {
+			args.Position[i] = uint8(at)
+		}
+		*d.launches++
+		return d.gpu.pass.Launch(s, reads, []*device.Buffer{buf}, args)
 	}
 	if !d.made { // the constant angles are the same for all samples
 		for i, t := range d.circuitCode.tables {
@@ -232,9 +225,9 @@ func newNotes(p *uploadBlob, sets, tiles int) {
 }
 
 // finite starts a check of x for values that are not finite.
-func finite(s *device.Stream, x source, notes *device.Buffer, at uint64) error {
-	return launchOn(notes.Device(), s, []*device.Buffer{x.buf}, []*device.Buffer{notes}, (*cutlass.Library).QuantumAngles, cutlass.QuantumAngles{
-		Type: x.dt, N: x.n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Status: at,
+func finite(gpu *gpuKernels, s *device.Stream, x source, notes *device.Buffer, at uint64) error {
+	return gpu.angles.Launch(s, []*device.Buffer{x.buf}, []*device.Buffer{notes}, anglesArgs{
+		XType: int32(x.dt), N: int64(x.n), Features: int64(x.features), X: x.addr, Row: int64(x.row), Col: int64(x.col), Status: at,
 	})
 }
 
@@ -280,6 +273,10 @@ func buildStates(ctx context.Context, dev *device.Device, c *circuitCode, src so
 	if x.n == 0 {
 		return ctx.Err()
 	}
+	gpu, err := kernelsOf(dev)
+	if err != nil {
+		return err
+	}
 	var launches int64
 	part := gpk.Float32
 	if dt == gpk.Complex128 {
@@ -289,7 +286,7 @@ func buildStates(ctx context.Context, dev *device.Device, c *circuitCode, src so
 	var p uploadBlob
 	newNotes(&p, 1, 0)
 	places := p.code(c)
-	d := newDeviceCode(dev, c, part, &places, &launches)
+	d := newDeviceCode(dev, gpu, c, part, &places, &launches)
 	defer d.free()
 	notes, err := dev.Alloc(int64(len(p)), s)
 	if err != nil {

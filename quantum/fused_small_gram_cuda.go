@@ -1,14 +1,11 @@
 package quantum
 
 import (
+	"errors"
+
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 )
-
-// maxParameter is the largest code that can be a kernel parameter: max_code in
-// quantum_direct.cuh.
-const maxParameter = 3584
 
 // fusedSmallGram computes a symmetric K of few single wires by only two kernels: one
 // converts samples to planes, the other computes K and the report's sums from the planes.
@@ -30,11 +27,11 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	if w := codes.wires; w == nil || w.nSlots == 0 || !codes.dot || !w.direct {
 		return false, nil
 	}
-	if has, err := g.dev.Library().HasQuantumGram(g.dev.Info().Index); err != nil || !has {
-		return false, err
+	if !g.gpu.hopper {
+		return false, nil
 	}
 	p := g.kernel.packed(1)
-	if !direct(codes.planar, codes.full) || len(p.bytes)-p.notes > maxParameter {
+	if !fewWires(codes.planar, codes.full) || len(p.bytes)-p.notes > maxParameter {
 		return false, nil
 	}
 	g.side = n
@@ -50,23 +47,26 @@ func (g *cudaGram) fusedSmallGram(poison bool) (bool, error) {
 	}
 	x, at := &g.sources[0], &p.codes[0]
 	words := p.notes / 8
+	offset := func(place uint64) int32 { return int32(place - uint64(p.notes)) }
+	args := sampleGramArgs{
+		XType: int32(x.dt), N: int64(n), Features: int64(x.features), X: x.addr, Row: int64(x.row), Col: int64(x.col),
+		Planar: int32(codes.planar), Full: int32(codes.full), K: g.result.Addr(), Ld: int64(n), One: 1 + g.options.Jitter,
+		Notes: g.notes.Addr(), Found: int32(words - tileWords), Words: int32(words), Workspace: g.planes.Addr(), WorkspaceBytes: g.planes.Size(),
+		Code: parameterCode{Coefs: offset(at.coefs), Fixed: offset(at.fixed), Angles: offset(at.angles), Slots: offset(at.slots)},
+	}
+	copy(args.Code.Bytes[:], p.bytes[p.notes:])
 	done := false
 	err := g.timed(&g.started, g.s, func() error {
-		return g.dev.Launch(g.s, []*device.Buffer{x.buf}, []*device.Buffer{g.result, g.notes, g.planes}, func(ordinal int, stream uint64) error {
-			var err error
-			done, err = g.dev.Library().QuantumClosedWhole(ordinal, stream, cutlass.QuantumClosedWhole{
-				XType: x.dt, N: n, Features: x.features, X: x.addr, Row: x.row, Col: x.col, Planar: codes.planar, Full: codes.full, Code: p.bytes[p.notes:],
-				Coefs: at.coefs - uint64(p.notes), Fixed: at.fixed - uint64(p.notes), Angles: at.angles - uint64(p.notes), Slots: at.slots - uint64(p.notes),
-				K: g.result.Addr(), LD: n, One: 1 + g.options.Jitter, Notes: g.notes.Addr(), Found: words - tileWords, Words: words,
-				Workspace: g.planes.Addr(), WorkspaceBytes: g.planes.Size(),
-			})
-			return err
-		})
+		err := g.gpu.sampleGram.Launch(g.s, []*device.Buffer{x.buf}, []*device.Buffer{g.result, g.notes, g.planes}, args)
+		if done = !errors.Is(err, gpk.ErrUnsupported); !done {
+			return nil
+		}
+		return err
 	})
 	if err != nil {
 		return false, err
 	}
-	if !done { // the library does not support it
+	if !done { // the kernels do not support the arguments
 		g.started, g.edge = nil, nil
 		g.result.Free()
 		g.release()

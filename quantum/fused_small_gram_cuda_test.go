@@ -69,7 +69,7 @@ func TestFusedSmallGram(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				if dev.Info().SM == 90 && ((one.Report.Launches == 2) != direct(of.planar, of.full) || long.Report.Launches <= 2) {
+				if dev.Info().SM == 90 && ((one.Report.Launches == 2) != fewWires(of.planar, of.full) || long.Report.Launches <= 2) {
 					t.Errorf("%s: %d and %d launches", name, one.Report.Launches, long.Report.Launches)
 				}
 				a, b := values(t, one.K), values(t, long.K)

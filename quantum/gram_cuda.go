@@ -15,6 +15,7 @@ import (
 type cudaGram struct {
 	tileDriver
 	ctx context.Context
+	gpu *gpuKernels
 	s   *device.Stream
 	dt  gpk.DType // of K
 
@@ -76,6 +77,9 @@ func (e cudaEngine) gram(ctx context.Context, j *job) error {
 
 func (g *cudaGram) run(poison bool) error {
 	var err error
+	if g.gpu, err = kernelsOf(g.dev); err != nil {
+		return err
+	}
 	if g.sources[0], err = g.x.source(); err != nil {
 		return err
 	}
@@ -124,7 +128,7 @@ func (g *cudaGram) begin() error {
 	}
 	for set := range sets {
 		if g.needsFiniteCheck() { // otherwise the kernels for angles check x
-			if err := finite(g.s, g.sources[set], g.notes, g.noteAt(set, 0)); err != nil {
+			if err := finite(g.gpu, g.s, g.sources[set], g.notes, g.noteAt(set, 0)); err != nil {
 				return err
 			}
 		}
@@ -159,7 +163,7 @@ func (g *cudaGram) begin() error {
 	return nil
 }
 
-// pointPitch returns the distance between the coordinates of n samples: gpk_quantum_closed_gram reads
+// pointPitch returns the distance between the coordinates of n samples: quantum_closed_gram reads
 // units of 16 bytes.
 func pointPitch(n int) int { return (n + 3) / 4 * 4 }
 

@@ -41,13 +41,13 @@ func (g *cudaGram) pack() *packed {
 	g.noteBytes = p.notes
 	codes := g.kernel.encoded()
 	for i, c := range codes.blocks {
-		d := newDeviceCode(g.dev, c, g.dt, &p.codes[i], &g.launches)
+		d := newDeviceCode(g.dev, g.gpu, c, g.dt, &p.codes[i], &g.launches)
 		d.most = g.plan.slots
 		g.codes = append(g.codes, d)
 	}
 	if codes.wires != nil {
 		g.planar, g.full, g.dot = codes.planar, codes.full, codes.dot
-		g.wires = newDeviceCode(g.dev, codes.wires, g.dt, &p.codes[len(codes.blocks)], &g.launches)
+		g.wires = newDeviceCode(g.dev, g.gpu, codes.wires, g.dt, &p.codes[len(codes.blocks)], &g.launches)
 	}
 	return p
 }

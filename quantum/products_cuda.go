@@ -1,7 +1,6 @@
 package quantum
 
 import (
-	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
@@ -114,7 +113,7 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, at
 		}
 		done := false
 		if !square {
-			q := cutlass.QuantumGram{Factor: true, Triangle: at.triangle, K: to.Addr(), LD: to.Layout.Strides[0]} // it leaves the diagonal unchanged
+			q := gramArgs{Factor: 1, Triangle: flagOf(at.triangle), K: to.Addr(), Ld: int64(to.Layout.Strides[0])} // it leaves the diagonal unchanged
 			done, err = g.gramKernel(s, q, a, b, to, k, at, nil, []*device.Buffer{to.Buffer})
 		}
 		switch {
@@ -141,18 +140,18 @@ func (g *cudaGram) products(s *device.Stream, a, b stateBlock, d device.View, at
 		return square, err
 	}
 	g.launches++
-	return square, launchOn(g.dev, s, []*device.Buffer{g.points[0], g.points[g.set(g.y)]}, []*device.Buffer{d.Buffer}, (*cutlass.Library).QuantumClosed, cutlass.QuantumClosed{
-		QuantumPairs: g.pairs(at), Type: g.dt, Upper: at.triangle,
-		Times: len(g.codes) > 0, K: d.Addr(), LD: d.Layout.Strides[0],
+	return square, g.gpu.closedForm.Launch(s, []*device.Buffer{g.points[0], g.points[g.set(g.y)]}, []*device.Buffer{d.Buffer}, closedFormArgs{
+		Points: g.tilePoints(at), Type: int32(g.dt), Dot: flagOf(g.dot), Upper: flagOf(at.triangle),
+		Times: flagOf(len(g.codes) > 0), K: d.Addr(), Ld: int64(d.Layout.Strides[0]),
 	})
 }
 
-// pairs returns the points of the samples of a tile.
-func (g *cudaGram) pairs(t bounds) cutlass.QuantumPairs {
+// tilePoints returns the points of the samples of a tile.
+func (g *cudaGram) tilePoints(t bounds) wirePoints {
 	x, y, size := g.points[0], g.points[g.set(g.y)], uint64(g.dt.Size())
-	return cutlass.QuantumPairs{
-		Rows: t.r, Cols: t.c, X: x.Addr() + uint64(t.i)*size, LDX: pointPitch(g.x.n), Y: y.Addr() + uint64(t.j)*size, LDY: pointPitch(g.y.n),
-		Planar: g.planar, Full: g.full, Dot: g.dot,
+	return wirePoints{
+		Rows: int64(t.r), Cols: int64(t.c), X: x.Addr() + uint64(t.i)*size, LdX: int64(pointPitch(g.x.n)), Y: y.Addr() + uint64(t.j)*size, LdY: int64(pointPitch(g.y.n)),
+		Planar: int32(g.planar), Full: int32(g.full),
 	}
 }
 
@@ -182,18 +181,15 @@ func (g *cudaGram) precision() matmul.Precision {
 
 // complete does the postprocessing of a product: the mirror, the diagonal, statistics.
 func (g *cudaGram) complete(s *device.Stream, t target, at bounds, square bool) error {
-	need, err := g.dev.Library().QuantumFinishWorkspace(at.r, at.c)
-	if err != nil {
-		return err
-	}
+	need := epilogueWorkspace(at.r, at.c)
 	work, err := g.dev.Alloc(need, s)
 	if err != nil {
 		return err
 	}
 	defer work.Free()
-	q := cutlass.QuantumFinish{
-		Type: g.dt, Rows: at.r, Cols: at.c, K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
-		Triangle: at.triangle, Square: square, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+	q := epilogueArgs{
+		Type: int32(g.dt), Rows: int64(at.r), Cols: int64(at.c), K: t.view.Addr(), Ld: int64(t.view.Layout.Strides[0]), Mirror: t.mirrorAt, LdMirror: int64(t.ldMirror),
+		Triangle: flagOf(at.triangle), Square: flagOf(square), Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 		Workspace: work.Addr(), WorkspaceBytes: need,
 	}
 	reads := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, at)
@@ -202,5 +198,12 @@ func (g *cudaGram) complete(s *device.Stream, t target, at bounds, square bool) 
 		writes = append(writes, t.mirror)
 	}
 	g.launches += 2 // another kernel sums the patches
-	return launchOn(g.dev, s, reads, writes, (*cutlass.Library).QuantumFinish, q)
+	return g.gpu.epilogue.Launch(s, reads, writes, q)
+}
+
+// epilogueWorkspace returns the workspace of quantum_epilogue for r rows and c columns: the
+// sums of every 64 x 64.
+func epilogueWorkspace(r, c int) int64 {
+	const side, sums = 64, 24
+	return sums * int64((r+side-1)/side) * int64((c+side-1)/side)
 }

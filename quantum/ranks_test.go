@@ -134,7 +134,7 @@ func TestGroup(t *testing.T) {
 // A CPU, and a GPU in Double, add float64 numbers: their errors are far below 1e-9.
 //
 // A GPU's kernel for float32 adds four entries, and their squares, in float32, and these sums in float64 (add_four in
-// quantum_gram.cuh). Which four depends on the tile. With u = 2^-24 and entries of at most 1, rounding a sum of two
+// kernels/gram_tile.cuh). Which four depends on the tile. With u = 2^-24 and entries of at most 1, rounding a sum of two
 // errs by at most u, one of four by at most 2u, and one of four squares by at most u/2 more for each square. Errors
 // that are uniform within these bounds and independent have, for four entries, the variances
 //

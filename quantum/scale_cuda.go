@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
@@ -43,8 +42,9 @@ func (d *deviceCode) scaled() bool { return d.grows && d.nAngles > 0 && d.dt == 
 // norms writes the fourth powers of the lengths of n states, which begin at the address at, to norms from byte `to` on.
 // If these are not the first factors, it multiplies norms by them.
 func (d *deviceCode) norms(s *device.Stream, n int, states *device.Buffer, at uint64, norms *device.Buffer, to int, first bool) error {
-	return launchCode(d, s, []*device.Buffer{states}, []*device.Buffer{norms}, (*cutlass.Library).QuantumNorms, cutlass.QuantumNorms{
-		Type: d.dt, N: n, Width: d.numbers(), State: at, Out: norms.Addr() + uint64(to), First: first,
+	*d.launches++
+	return d.gpu.norms.Launch(s, []*device.Buffer{states}, []*device.Buffer{norms}, normsArgs{
+		Type: int32(d.dt), N: int64(n), Width: int64(d.numbers()), State: at, Out: norms.Addr() + uint64(to), First: flagOf(first),
 	})
 }
 

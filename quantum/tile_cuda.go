@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 )
 
@@ -25,9 +24,9 @@ func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, at bou
 	case len(g.codes) != 1 || g.points[0] != nil:
 		return false, nil
 	}
-	q := cutlass.QuantumGram{
-		Triangle: at.triangle, K: t.view.Addr(), LD: t.view.Layout.Strides[0],
-		Mirror: t.mirrorAt, LDMirror: t.ldMirror, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+	q := gramArgs{
+		Triangle: flagOf(at.triangle), K: t.view.Addr(), Ld: int64(t.view.Layout.Strides[0]),
+		Mirror: t.mirrorAt, LdMirror: int64(t.ldMirror), Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 	}
 	norms := g.normalization(&q.One, &q.NormX, &q.NormY, &q.Jitter, at)
 	reads, writes := g.uses(t, norms, nil)
@@ -36,25 +35,24 @@ func (g *cudaGram) fusedTile(s *device.Stream, a, b stateBlock, t target, at bou
 
 // gramKernel multiplies the states of a tile in one block of the kernel, with a single launch. It sets the fields of q
 // that describe the states. It returns false, with nothing started, if there is no such kernel.
-func (g *cudaGram) gramKernel(s *device.Stream, q cutlass.QuantumGram, a, b stateBlock, to device.View, block int, t bounds, reads, writes []*device.Buffer) (bool, error) {
-	if g.dt != gpk.Float32 {
+func (g *cudaGram) gramKernel(s *device.Stream, q gramArgs, a, b stateBlock, to device.View, block int, t bounds, reads, writes []*device.Buffer) (bool, error) {
+	if g.dt != gpk.Float32 || !g.gpu.hopper {
 		return false, nil
 	}
 	code, x, y := g.codes[block], g.blocks[a.slot][block], g.blocks[b.slot][block]
 	row := uint64(code.states().Size()) << code.qubits
-	q.Real, q.Split, q.Width, q.Rows, q.Cols = code.real, g.kernel.split(g.options.Precision), 1<<code.qubits, t.r, t.c
+	q.Real, q.Split, q.Width, q.Rows, q.Cols = flagOf(code.real), flagOf(g.kernel.split(g.options.Precision)), 1<<code.qubits, int64(t.r), int64(t.c)
 	q.X, q.Y = x.Addr()+uint64(t.i-a.lo)*row, y.Addr()+uint64(t.j-b.lo)*row
-	need, err := g.dev.Library().QuantumGramWorkspace(g.dev.Info().Index, q)
-	if err != nil || need == 0 {
+	if err := g.gpu.gramWorkspace.Query(&q); err != nil { // sets WorkspaceBytes
 		return false, err
 	}
-	work, err := g.room(s, need)
+	work, err := g.room(s, q.WorkspaceBytes)
 	if err != nil {
 		return false, err
 	}
-	q.Workspace, q.WorkspaceBytes = work.Addr(), need
+	q.Workspace = work.Addr()
 	g.launches += gramKernels(q)
-	return true, launchOn(g.dev, s, append(reads, x, y), append(writes, work), (*cutlass.Library).QuantumGram, q)
+	return true, g.gpu.gram.Launch(s, append(reads, x, y), append(writes, work), q)
 }
 
 // uses adds the buffers, other than its workspace, that a tile's kernel writes. Tiles of
@@ -73,50 +71,49 @@ func (g *cudaGram) uses(t target, reads, writes []*device.Buffer) ([]*device.Buf
 
 // closed computes a tile for single wires, like fusedTile.
 func (g *cudaGram) closed(s *device.Stream, t target, at bounds) (bool, error) {
-	has, err := g.dev.Library().HasQuantumGram(g.dev.Info().Index)
-	if err != nil || !has {
-		return false, err
+	if !g.gpu.hopper {
+		return false, nil
 	}
 	need := g.kernel.closedWorkspace(at.r, at.c)
 	work, err := g.room(s, need)
 	if err != nil {
 		return false, err
 	}
-	q := cutlass.QuantumClosedGram{
-		QuantumPairs: g.pairs(at), K: t.view.Addr(), LD: t.view.Layout.Strides[0], Mirror: t.mirrorAt, LDMirror: t.ldMirror,
-		Triangle: at.triangle, One: 1 + g.options.Jitter, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
+	q := closedGramArgs{
+		Points: g.tilePoints(at), Dot: flagOf(g.dot), K: t.view.Addr(), Ld: int64(t.view.Layout.Strides[0]), Mirror: t.mirrorAt, LdMirror: int64(t.ldMirror),
+		Triangle: flagOf(at.triangle), One: 1 + g.options.Jitter, Total: g.notes.Addr() + uint64(8*g.tileNotes(g.tiles)),
 		Workspace: work.Addr(), WorkspaceBytes: need,
 	}
 	reads, writes := g.uses(t, []*device.Buffer{g.points[0], g.points[g.set(g.y)]}, []*device.Buffer{work})
 	g.launches += closedKernels(q)
-	return true, launchOn(g.dev, s, reads, writes, (*cutlass.Library).QuantumClosedGram, q)
+	return true, g.gpu.closedGram.Launch(s, reads, writes, q)
 }
 
 // gramKernels returns the number of kernels for a tile of states: for the planes of x, for those of y if it differs,
 // for the tile, and, unless it is a factor, for its sums.
-func gramKernels(q cutlass.QuantumGram) int64 {
+func gramKernels(q gramArgs) int64 {
 	n := int64(4)
-	if q.Triangle {
+	if q.Triangle != 0 {
 		n--
 	}
-	if q.Factor {
+	if q.Factor != 0 {
 		n--
 	}
 	return n
 }
 
-// direct reports whether there are few enough wires for the kernels that write K from registers.
-func direct(planar, full int) bool { return (planar+7)/8+(full+3)/4 <= 4 }
+// fewWires reports whether the kernels of few_wires.cuh, which store K from registers, support the wires.
+func fewWires(planar, full int) bool { return (planar+7)/8+(full+3)/4 <= 4 }
 
 // closedKernels returns the number of kernels for a tile of single wires. Many wires need no planes. The kernels for
 // few wires compute their sums themselves, if the rows of K and its mirror allow vector stores.
-func closedKernels(q cutlass.QuantumClosedGram) int64 {
-	if !q.Dot {
+func closedKernels(q closedGramArgs) int64 {
+	if q.Dot == 0 {
 		return 2
 	}
-	n := gramKernels(cutlass.QuantumGram{Triangle: q.Triangle})
-	vectors := func(at uint64, ld, n int) bool { return at%16 == 0 && ld%4 == 0 && n%4 == 0 }
-	if direct(q.Planar, q.Full) && vectors(q.K, q.LD, q.Cols) && (q.Mirror == 0 || vectors(q.Mirror, q.LDMirror, q.Rows)) {
+	n := gramKernels(gramArgs{Triangle: q.Triangle})
+	vectors := func(at uint64, ld, n int64) bool { return at%16 == 0 && ld%4 == 0 && n%4 == 0 }
+	if fewWires(int(q.Points.Planar), int(q.Points.Full)) && vectors(q.K, q.Ld, q.Points.Cols) && (q.Mirror == 0 || vectors(q.Mirror, q.LdMirror, q.Points.Rows)) {
 		n--
 	}
 	return n
@@ -137,7 +134,7 @@ func (g *cudaGram) room(s *device.Stream, need int64) (*device.Buffer, error) {
 	return *room, err
 }
 
-// closedWorkspace returns the workspace of gpk_quantum_closed_gram for r rows and c columns: the sums of every tile.
+// closedWorkspace returns the workspace of quantum_closed_gram for r rows and c columns: the sums of every tile.
 // For few wires it also has two planes of 16 numbers for each group of four planar wires or two others, in lines of
 // two such groups, padded to whole tiles.
 func (k *kernel) closedWorkspace(r, c int) int64 {

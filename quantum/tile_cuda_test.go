@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
@@ -68,38 +67,38 @@ func TestSingleBlocks(t *testing.T) {
 // TestKernelsOf: the report counts the kernels that a tile takes.
 func TestKernelsOf(t *testing.T) {
 	for name, c := range map[string]struct {
-		q    cutlass.QuantumGram
+		q    gramArgs
 		want int64
 	}{
-		"states":                {cutlass.QuantumGram{Triangle: true}, 3},
-		"states, rectangular":   {cutlass.QuantumGram{}, 4},
-		"a factor":              {cutlass.QuantumGram{Triangle: true, Factor: true}, 2},
-		"a factor, rectangular": {cutlass.QuantumGram{Factor: true}, 3},
+		"states":                {gramArgs{Triangle: 1}, 3},
+		"states, rectangular":   {gramArgs{}, 4},
+		"a factor":              {gramArgs{Triangle: 1, Factor: 1}, 2},
+		"a factor, rectangular": {gramArgs{Factor: 1}, 3},
 	} {
 		if n := gramKernels(c.q); n != c.want {
 			t.Errorf("%s: %d kernels, want %d", name, n, c.want)
 		}
 	}
-	square := cutlass.QuantumClosedGram{QuantumPairs: cutlass.QuantumPairs{Rows: 8, Cols: 8, Dot: true, Planar: 16}, K: 256, LD: 8, Mirror: 256, LDMirror: 8, Triangle: true}
-	mirrored := cutlass.QuantumClosedGram{QuantumPairs: cutlass.QuantumPairs{Rows: 8, Cols: 12, Dot: true, Planar: 16}, K: 256, LD: 12, Mirror: 512, LDMirror: 8}
-	with := func(q cutlass.QuantumClosedGram, f func(*cutlass.QuantumClosedGram)) cutlass.QuantumClosedGram {
+	square := closedGramArgs{Dot: 1, Points: wirePoints{Rows: 8, Cols: 8, Planar: 16}, K: 256, Ld: 8, Mirror: 256, LdMirror: 8, Triangle: 1}
+	mirrored := closedGramArgs{Dot: 1, Points: wirePoints{Rows: 8, Cols: 12, Planar: 16}, K: 256, Ld: 12, Mirror: 512, LdMirror: 8}
+	with := func(q closedGramArgs, f func(*closedGramArgs)) closedGramArgs {
 		f(&q)
 		return q
 	}
 	for name, c := range map[string]struct {
-		q    cutlass.QuantumClosedGram
+		q    closedGramArgs
 		want int64
 	}{
-		"many":              {with(square, func(q *cutlass.QuantumClosedGram) { q.Dot, q.Planar = false, 40 }), 2},
-		"many, rectangular": {with(mirrored, func(q *cutlass.QuantumClosedGram) { q.Dot, q.Planar = false, 40 }), 2},
+		"many":              {with(square, func(q *closedGramArgs) { q.Dot, q.Points.Planar = 0, 40 }), 2},
+		"many, rectangular": {with(mirrored, func(q *closedGramArgs) { q.Dot, q.Points.Planar = 0, 40 }), 2},
 		"few":               {square, 2},
 		"few, rectangular":  {mirrored, 3},
-		"no vectors":        {with(square, func(q *cutlass.QuantumClosedGram) { q.Rows, q.Cols, q.LD, q.LDMirror = 9, 9, 9, 9 }), 3},
-		"a crooked tile":    {with(mirrored, func(q *cutlass.QuantumClosedGram) { q.K = 260 }), 4},
-		"a narrow mirror":   {with(mirrored, func(q *cutlass.QuantumClosedGram) { q.Rows = 7 }), 4},
-		"no mirror":         {with(mirrored, func(q *cutlass.QuantumClosedGram) { q.Rows, q.Mirror = 7, 0 }), 3},
-		"others too":        {with(square, func(q *cutlass.QuantumClosedGram) { q.Planar, q.Full = 8, 9 }), 2},
-		"five steps":        {with(square, func(q *cutlass.QuantumClosedGram) { q.Planar, q.Full = 8, 13 }), 3},
+		"no vectors":        {with(square, func(q *closedGramArgs) { q.Points.Rows, q.Points.Cols, q.Ld, q.LdMirror = 9, 9, 9, 9 }), 3},
+		"a crooked tile":    {with(mirrored, func(q *closedGramArgs) { q.K = 260 }), 4},
+		"a narrow mirror":   {with(mirrored, func(q *closedGramArgs) { q.Points.Rows = 7 }), 4},
+		"no mirror":         {with(mirrored, func(q *closedGramArgs) { q.Points.Rows, q.Mirror = 7, 0 }), 3},
+		"others too":        {with(square, func(q *closedGramArgs) { q.Points.Planar, q.Points.Full = 8, 9 }), 2},
+		"five steps":        {with(square, func(q *closedGramArgs) { q.Points.Planar, q.Points.Full = 8, 13 }), 3},
 	} {
 		if n := closedKernels(c.q); n != c.want {
 			t.Errorf("%s: %d kernels, want %d", name, n, c.want)

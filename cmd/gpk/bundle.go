@@ -70,21 +70,25 @@ func bundle(ctx context.Context, args []string, std streams) error {
 		}
 		files = append(files, file)
 	}
-	for _, f := range []struct {
-		from, name string
-		mode       os.FileMode
-	}{
-		{library, cutlass.LibraryName, 0o755},
-		{filepath.Join(filepath.Dir(library), cutlass.SidecarName), cutlass.SidecarName, 0o644},
-	} {
-		to := filepath.Join(dir, f.name)
-		if err := copyFile(f.from, to, f.mode); err != nil {
+	names := []string{cutlass.LibraryName}
+	for _, name := range cutlass.Companions() {
+		names = append(names, cutlass.CompanionLibrary(name))
+	}
+	for _, name := range names {
+		from, to := filepath.Join(filepath.Dir(library), name), filepath.Join(dir, name)
+		err := errors.Join(copyFile(from, to, 0o755), copyFile(cutlass.KernelLibrarySidecar(from), cutlass.KernelLibrarySidecar(to), 0o644))
+		if err != nil {
 			return err
 		}
-		files = append(files, to)
+		files = append(files, to, cutlass.KernelLibrarySidecar(to))
 	}
 	if _, _, err := cutlass.Check(filepath.Join(dir, cutlass.LibraryName)); err != nil {
 		return err
+	}
+	for _, name := range names[1:] {
+		if _, _, err := cutlass.CheckCompanion(filepath.Join(dir, name)); err != nil {
+			return err
+		}
 	}
 	if *archive {
 		if err := writeTar(dir+".tar.gz", filepath.Base(dir), files); err != nil {

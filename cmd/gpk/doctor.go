@@ -37,6 +37,7 @@ type machine struct {
 	built   func() error
 	devices func() []device.Info
 	library func() (*cutlass.Library, error)
+	company func(*cutlass.Library) error // the error of the first companion of the library that cannot be used
 	tools   func() []setup.Tool
 	cache   func() (string, error)
 	nvrtc   func() (path, version string, err error)
@@ -60,6 +61,7 @@ func doctor(ctx context.Context, args []string, std streams) error {
 	m := machine{
 		built: cutlass.Built, devices: device.List,
 		library: func() (*cutlass.Library, error) { return cutlass.Open(cutlass.OpenOptions{Logger: quiet}) },
+		company: openCompanions,
 		tools:   func() []setup.Tool { return setup.Tools(ctx, "", "") },
 		cache:   cutlass.CacheDir,
 		nvrtc:   deviceapi.RuntimeCompiler,
@@ -122,7 +124,7 @@ func (m machine) examine() []check {
 
 	if program.err == nil {
 		lib, err := m.library()
-		checks = append(checks, libraryCheck(lib, err), m.compilerCheck(),
+		checks = append(checks, m.libraryCheck(lib, err), m.compilerCheck(),
 			optionalCheck("libcufft", "transforms on a GPU are computed on the CPU", m.cufft),
 			optionalCheck("libcusolver", "the CPU factors the panels of QR of matrices on a GPU, and computes their eigenvalues and singular values", m.solver),
 			optionalCheck("libnccl", "arrays of ranks on several GPUs are copied through the host", m.nccl))
@@ -140,7 +142,7 @@ func (m machine) examine() []check {
 	return append(checks, check{name: chosenCheck, detail: name, err: err, fix: "unset GPK_DEVICE and GPK_MEMORY_LIMIT, or set them to what is there"})
 }
 
-func libraryCheck(lib *cutlass.Library, err error) check {
+func (m machine) libraryCheck(lib *cutlass.Library, err error) check {
 	c := check{name: "kernel library", err: err, fix: invocation("setup")}
 	switch missing, ok := errors.AsType[*cutlass.NotFoundError](err); {
 	case ok:
@@ -150,8 +152,11 @@ func libraryCheck(lib *cutlass.Library, err error) check {
 		}
 		c.err = fmt.Errorf("none that can be used\n%s", strings.Join(reasons, "\n"))
 	case err == nil:
+		if missing := m.company(lib); missing != nil { // all else works
+			c.err, c.note = missing, true
+		}
 		c.detail = fmt.Sprintf("%s, for %s, CUDA %s", lib.Path(), strings.Join(lib.Describe().Archs, " "), cudaVersion(lib.CUDAVersion()))
-		if lib.KernelSet() != cutlass.KernelSetHash() {
+		if c.err == nil && lib.KernelSet() != cutlass.KernelSetHash() {
 			c.err, c.note = fmt.Errorf("%s was built from other sources (%s) than this program's (%s)", lib.Path(), lib.KernelSet(), cutlass.KernelSetHash()), true
 		}
 	}

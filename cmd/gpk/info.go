@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/deviceapi"
 	"github.com/gpk-go/gpk/internal/nvrtc"
+	sources "github.com/gpk-go/gpk/quantum/kernels"
 )
 
 // defaultDevice returns the name of the device that programs use by default, or the error
@@ -82,6 +84,13 @@ func printLibrary(out io.Writer, lib *cutlass.Library, err error) {
 	if lib.KernelSet() != cutlass.KernelSetHash() {
 		fmt.Fprintf(out, "  this program's kernel set is %s: %s builds it\n", cutlass.KernelSetHash(), invocation("setup"))
 	}
+	for _, name := range cutlass.Companions() {
+		if _, err := lib.OpenCompanion(name); err != nil { //nolint:staticcheck // in a build without CUDA it always fails
+			fmt.Fprintf(out, "  %s cannot be used: %v\n", cutlass.CompanionLibrary(name), err)
+		} else {
+			fmt.Fprintf(out, "  with %s\n", cutlass.CompanionLibrary(name))
+		}
+	}
 	for _, a := range lib.Tried()[:len(lib.Tried())-1] {
 		fmt.Fprintf(out, "  passed over: %v\n", a)
 	}
@@ -124,7 +133,7 @@ func printKernels(out io.Writer, lib *cutlass.Library, each bool) {
 	} else {
 		fmt.Fprintln(w, "  unit\tfor\tkernels\there\tmath\ttile\tschedule")
 	}
-	for _, u := range cutlass.Units() {
+	for _, u := range slices.Concat(cutlass.Units(), sources.Companion().Units()) {
 		here := 0
 		var math, tile, schedule []string
 		for _, k := range u.Kernels {

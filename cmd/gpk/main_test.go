@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/internal/dynlib"
 	"github.com/gpk-go/gpk/internal/nvrtc"
+	"github.com/gpk-go/gpk/quantum/kernels"
 )
 
 func TestRun(t *testing.T) {
@@ -65,7 +67,7 @@ func TestInfo(t *testing.T) {
 		t.Fatalf("status %d\n%s", status, &errs)
 	}
 	want := []string{"cpu: ", cache}
-	for _, u := range cutlass.Units() {
+	for _, u := range slices.Concat(cutlass.Units(), kernels.Companion().Units()) {
 		want = append(want, u.Name)
 	}
 	if cutlass.Built() == nil {
@@ -110,6 +112,7 @@ func TestDoctor(t *testing.T) {
 			built:   func() error { return nil },
 			devices: func() []device.Info { return []device.Info{{Kind: device.CPU}, gpu} },
 			library: func() (*cutlass.Library, error) { return &cutlass.Library{}, nil },
+			company: func(*cutlass.Library) error { return nil },
 			tools:   func() []setup.Tool { return []setup.Tool{{Name: "g++", Detail: "g++ 99"}} },
 			cache:   func() (string, error) { return t.TempDir(), nil },
 			nvrtc:   func() (path, version string, err error) { return "/a/libnvrtc.so.13", "13.0", nil },
@@ -138,6 +141,11 @@ func TestDoctor(t *testing.T) {
 			m.devices = func() []device.Info { return []device.Info{{Kind: device.CPU}} }
 			m.open = func(string) error { return errors.New("libcuda.so.1 is not here") }
 		}, false, []string{"missing  driver and GPU", "libcuda.so.1 is not here", "nvidia-smi"}},
+		{"no companion", func(m *machine) {
+			m.company = func(*cutlass.Library) error {
+				return &cutlass.LibraryError{Path: "/a/libgpk_quantum.so", Reason: "not there; run `gpk setup`"}
+			}
+		}, true, []string{"note     kernel library", "/a/libgpk_quantum.so: not there"}},
 		{"no library", func(m *machine) { m.library = func() (*cutlass.Library, error) { return nil, missing } }, false, []string{"missing  kernel library", "/a/libgpk.so (GPK_LIB): truncated", "to fix it: go run"}},
 		{"no compiler", func(m *machine) {
 			m.tools = func() []setup.Tool { return []setup.Tool{{Name: "g++", Err: errors.New("apt-get install g++")}} }

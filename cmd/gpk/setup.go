@@ -11,6 +11,7 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/cutlass/setup"
+	"github.com/gpk-go/gpk/quantum/kernels"
 )
 
 // setupCommand downloads the kernel library from a release, or builds it.
@@ -30,7 +31,7 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	if *jobs < 0 {
 		return usageError{fmt.Errorf("-jobs %d: want 1 or more", *jobs)}
 	}
-	opt := setup.Options{WheelsDir: *wheels, Jobs: *jobs, NVCC: *nvcc, Compile: *compile, CheckSASS: *sass, Progress: std.err}
+	opt := setup.Options{WheelsDir: *wheels, Jobs: *jobs, NVCC: *nvcc, Compile: *compile, CheckSASS: *sass, Progress: std.err, Companions: []cutlass.Companion{kernels.Companion()}}
 	if *arch != "" {
 		archs, err := setup.ParseArchs(*arch)
 		if err != nil {
@@ -67,10 +68,23 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	if cutlass.Built() != nil {
 		return nil // this gpk cannot load it, but the program that uses it may be able to
 	}
-	_, err = cutlass.Open(cutlass.OpenOptions{
+	lib, err := cutlass.Open(cutlass.OpenOptions{
 		Candidates: []cutlass.Candidate{{Path: res.Library, From: "just built"}}, Logger: slog.New(slog.DiscardHandler),
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return openCompanions(lib)
+}
+
+// openCompanions opens all companions of a library and returns the first error.
+func openCompanions(lib *cutlass.Library) error {
+	for _, name := range cutlass.Companions() {
+		if _, err := lib.OpenCompanion(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func printUnits(std streams, res setup.Result) {

@@ -41,20 +41,22 @@ func (e *CompileError) Unwrap() error { return e.Reason }
 
 // text is one compiler input: a unit's source, or the registry.
 type text struct {
-	name   string
-	source string
-	flags  []string // without include folders, whose content is part of the key
-	work   int      // number of kernels, for the order and the progress
-	object string
-	cached bool
-	took   time.Duration
+	name      string
+	source    string
+	companion string
+	own       map[string]string // the sources of its companion, by name
+	flags     []string          // without include folders, whose content is part of the key
+	work      int               // number of kernels, for the order and the progress
+	object    string
+	cached    bool
+	took      time.Duration
 }
 
 // compile brings the objects of all units into the cache.
 func (b *builder) compile(ctx context.Context, units []cutlass.Unit) ([]UnitResult, error) {
 	texts := make([]*text, len(units))
 	for i, u := range units {
-		texts[i] = &text{name: u.Name, source: u.Source(), flags: unitFlags(u, b.Archs), work: max(1, len(u.Kernels))}
+		texts[i] = &text{name: u.Name, source: u.Source(), companion: u.Companion, own: b.companionSources(u.Companion), flags: unitFlags(u, b.Archs), work: max(1, len(u.Kernels))}
 	}
 	if err := b.compileAll(ctx, texts); err != nil {
 		return nil, err
@@ -70,7 +72,7 @@ func (b *builder) compile(ctx context.Context, units []cutlass.Unit) ([]UnitResu
 // (-fmad=false), so that fused and unfused chains have the same bits.
 func unitFlags(u cutlass.Unit, archs []string) []string {
 	flags := slices.Concat(baseFlags, gencode(u.SM, archs))
-	if strings.HasPrefix(u.File, "ops") {
+	if u.Companion == "" && strings.HasPrefix(u.File, "ops") {
 		flags = append(flags, "-fmad=false")
 	}
 	return flags
@@ -141,11 +143,15 @@ func (b *builder) compileOne(ctx context.Context, t *text) error {
 		return err
 	}
 	temp := filepath.Join(b.temp, "units", t.name+".o")
-	args := slices.Concat(t.flags, []string{
+	args := slices.Clone(t.flags)
+	if t.companion != "" {
+		args = append(args, "-I", filepath.Join(b.temp, "companions", t.companion))
+	}
+	args = append(args,
 		"-I", filepath.Join(b.temp, "src"),
 		"-I", filepath.Join(b.tools.cutlass, "include"), "-I", filepath.Join(b.tools.cutlass, "tools", "util", "include"),
 		"-c", source, "-o", temp,
-	})
+	)
 	cmd := exec.CommandContext(ctx, b.tools.nvcc, args...)
 	cmd.Env = b.environment()
 	out, err := output(cmd)
@@ -174,7 +180,18 @@ func (b *builder) compileError(name string, out []byte, reason error) error {
 	return &CompileError{Unit: name, Log: tail(out), File: file, Reason: reason}
 }
 
-// writeSources writes the embedded folder src to this run's folder.
+// companionSources returns the sources of a companion; nil for "".
+func (b *builder) companionSources(name string) map[string]string {
+	for _, c := range b.Companions {
+		if c.Name == name {
+			return c.Sources
+		}
+	}
+	return nil
+}
+
+// writeSources writes the embedded folder src, and the sources of each companion, to this
+// run's folder.
 func (b *builder) writeSources() error {
 	if isDir(filepath.Join(b.temp, "units")) {
 		return nil
@@ -197,11 +214,22 @@ func (b *builder) writeSources() error {
 			return err
 		}
 	}
+	for _, c := range b.Companions {
+		dir := filepath.Join(b.temp, "companions", c.Name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		for name, text := range c.Sources {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
-// key identifies an object by its whole input: the text, the headers of src that it
-// includes, flags, compilers and CUTLASS.
+// key identifies an object by its whole input: the text, the headers of src and of its
+// companion that it includes, flags, compilers and CUTLASS.
 func (b *builder) key(t *text) string {
 	h := sha256.New()
 	add := func(what, content string) { fmt.Fprintf(h, "%s %d\n%s\n", what, len(content), content) }
@@ -210,7 +238,7 @@ func (b *builder) key(t *text) string {
 	add("flags", strings.Join(t.flags, "\n"))
 	add("text", t.source)
 	headers := map[string]string{}
-	includes(t.source, headers)
+	includes(t.source, t.own, headers)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		add(name, headers[name])
 	}
@@ -219,18 +247,22 @@ func (b *builder) key(t *text) string {
 
 var include = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*include[ \t]*["<]([^">]+)[">]`)
 
-// includes collects the files of src that a text includes, directly or indirectly.
-func includes(source string, found map[string]string) {
+// includes collects the files of own and of src that a text includes, directly or indirectly.
+func includes(source string, own, found map[string]string) {
 	for _, m := range include.FindAllStringSubmatch(source, -1) {
 		name := m[1]
 		if _, ok := found[name]; ok {
 			continue
 		}
-		content, err := cutlass.Sources.ReadFile(path.Join("src", name))
-		if err != nil {
-			continue // a header of CUDA, CUTLASS or the system, covered by other parts of the key
+		content, ok := own[name]
+		if !ok {
+			b, err := cutlass.Sources.ReadFile(path.Join("src", name))
+			if err != nil {
+				continue // a header of CUDA, CUTLASS or the system, covered by other parts of the key
+			}
+			content = string(b)
 		}
-		found[name] = string(content)
-		includes(string(content), found)
+		found[name] = content
+		includes(content, own, found)
 	}
 }

@@ -1,5 +1,5 @@
-// Package setup installs the kernel library libgpk.so on the user's machine. The command
-// `gpk setup` calls it.
+// Package setup installs the kernel library libgpk.so and its companions on the user's
+// machine. The command `gpk setup` calls it and passes the companions.
 //
 // Run downloads prebuilt kernels of a release if there are any. Otherwise it compiles: it reads
 // the CUDA sources embedded in the program (package cutlass), finds

@@ -23,13 +23,20 @@ var linkFlags = []string{
 	"-Xlinker=--exclude-libs", "-Xlinker=ALL", "-Xlinker=-z", "-Xlinker=defs", "-Xlinker=--strip-all",
 }
 
-// exports is the linker's version script. It keeps inline functions of the C++ library,
-// which are visible in every object, from being resolved to another copy in the process.
-const exports = "{ global: gpk_*; local: *; };\n"
+// exports returns the linker's version script for the library of a companion ("": libgpk.so). It
+// keeps inline functions of the C++ library, which are visible in every object, from being
+// resolved to another copy in the process.
+func exports(companion string) string {
+	global := "gpk_*"
+	if companion != "" {
+		global = "gpk_kernels_*; " + companion + "_*"
+	}
+	return "{ global: " + global + "; local: *; };\n"
+}
 
-// link makes the library of all units, with its description, unless the cache already has
-// it.
-func (b *builder) link(ctx context.Context, units []cutlass.Unit, res *Result) error {
+// linkAll makes the companions and then libgpk.so, so that a run that is killed in between
+// leaves no libgpk.so without its companions.
+func (b *builder) linkAll(ctx context.Context, units []cutlass.Unit, res *Result) error {
 	registry := &text{
 		name: "registry", source: cutlass.RegistrySource(units), work: 1,
 		flags: slices.Concat(baseFlags, []string{"-DGPK_KERNEL_SET=" + cutlass.KernelSetHash()}),
@@ -37,15 +44,51 @@ func (b *builder) link(ctx context.Context, units []cutlass.Unit, res *Result) e
 	if err := b.compileAll(ctx, []*text{registry}); err != nil {
 		return err
 	}
-	flags := linkFlags
+	current := true
+	for _, c := range b.Companions {
+		_, was, err := b.link(ctx, companionFile(b.Cache, c.Name), c.Name, nil, res.Units)
+		if err != nil {
+			return err
+		}
+		current = current && was
+	}
+	res.Library = filepath.Join(cutlass.LibraryDirIn(b.Cache), cutlass.LibraryName)
+	sidecar, was, err := b.link(ctx, res.Library, "", []string{registry.object}, res.Units)
+	res.Sidecar, res.Current = sidecar, current && was
+	return err
+}
+
+// companionFile returns the file of a companion's library in a cache.
+func companionFile(cache, name string) string {
+	return filepath.Join(cutlass.LibraryDirIn(cache), cutlass.CompanionLibrary(name))
+}
+
+// checkLibrary is cutlass.Check for the library of a companion, or for libgpk.so.
+func checkLibrary(library, companion string) (s cutlass.Sidecar, err error) {
+	check := cutlass.Check
+	if companion != "" {
+		check = cutlass.CheckCompanion
+	}
+	_, s, err = check(library)
+	return s, err
+}
+
+// link makes a library of the objects and of its units, with its description, unless the cache
+// already has it.
+func (b *builder) link(ctx context.Context, library, companion string, objects []string, units []UnitResult) (sidecar cutlass.Sidecar, current bool, _ error) {
+	flags, exports := linkFlags, exports(companion)
 	if hasStaticLibrary(ctx) {
 		flags = append(slices.Clone(flags), "-Xcompiler=-static-libstdc++,-static-libgcc")
 	}
-	objects := []string{registry.object}
-	sidecar := cutlass.Sidecar{ABI: cutlass.ABI, KernelSet: cutlass.KernelSetHash(), CUDA: b.tools.cuda, Archs: b.Archs}
-	for _, u := range res.Units {
-		objects = append(objects, u.Object)
-		sidecar.Units = append(sidecar.Units, u.Unit.Name)
+	sidecar = cutlass.Sidecar{ABI: cutlass.ABI, KernelSet: cutlass.KernelSetHash(), CUDA: b.tools.cuda, Archs: b.Archs}
+	if companion != "" {
+		sidecar.ABI = cutlass.KernelsABI
+	}
+	for _, u := range units {
+		if u.Unit.Companion == companion {
+			objects = append(objects, u.Object)
+			sidecar.Units = append(sidecar.Units, u.Unit.Name)
+		}
 	}
 	sum := sha256.New()
 	for _, o := range objects {
@@ -54,45 +97,38 @@ func (b *builder) link(ctx context.Context, units []cutlass.Unit, res *Result) e
 	fmt.Fprint(sum, strings.Join(flags, "\n"), exports)
 	sidecar.Inputs = hex.EncodeToString(sum.Sum(nil))
 
-	library := filepath.Join(cutlass.LibraryDirIn(b.Cache), cutlass.LibraryName)
-	res.Library = library
-	if _, old, err := cutlass.Check(library); err == nil && old.Inputs == sidecar.Inputs {
-		res.Sidecar, res.Current = old, true
-		return nil
+	if old, err := checkLibrary(library, companion); err == nil && old.Inputs == sidecar.Inputs {
+		return old, true, nil
 	}
 	b.progress.say("linking %s", library)
-	temp, script := filepath.Join(b.temp, cutlass.LibraryName), filepath.Join(b.temp, "exports.txt")
+	temp, script := filepath.Join(b.temp, filepath.Base(library)), filepath.Join(b.temp, "exports.txt")
 	if err := os.WriteFile(script, []byte(exports), 0o600); err != nil {
-		return err
+		return sidecar, false, err
 	}
 	cmd := exec.CommandContext(ctx, b.tools.nvcc, slices.Concat(flags, []string{"-Xlinker=--version-script=" + script, "-o", temp}, objects)...)
 	cmd.Env = b.environment()
 	if out, err := output(cmd); err != nil {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return sidecar, false, ctx.Err()
 		}
-		return b.compileError(cutlass.LibraryName, out, err)
+		return sidecar, false, b.compileError(filepath.Base(library), out, err)
 	}
 	if err := os.Chmod(temp, 0o700); err != nil {
-		return err
+		return sidecar, false, err
 	}
 	if err := sidecar.Measure(temp); err != nil {
-		return err
+		return sidecar, false, err
 	}
-	if err := b.place(temp, library, sidecar); err != nil {
-		return err
-	}
-	res.Sidecar = sidecar
-	return nil
+	return sidecar, false, b.place(temp, library, companion, sidecar)
 }
 
 // place gives a complete library and its description their names in the cache.
-func (b *builder) place(temp, library string, sidecar cutlass.Sidecar) error {
+func (b *builder) place(temp, library, companion string, sidecar cutlass.Sidecar) error {
 	description, err := json.MarshalIndent(sidecar, "", "  ")
 	if err != nil {
 		return err
 	}
-	tempSidecar := filepath.Join(b.temp, cutlass.SidecarName)
+	tempSidecar := cutlass.KernelLibrarySidecar(temp)
 	if err := os.WriteFile(tempSidecar, append(description, '\n'), 0o600); err != nil {
 		return err
 	}
@@ -101,10 +137,10 @@ func (b *builder) place(temp, library string, sidecar cutlass.Sidecar) error {
 	if err := finish(temp, library); err != nil {
 		return err
 	}
-	if err := finish(tempSidecar, filepath.Join(filepath.Dir(library), cutlass.SidecarName)); err != nil {
+	if err := finish(tempSidecar, cutlass.KernelLibrarySidecar(library)); err != nil {
 		return err
 	}
-	if _, _, err = cutlass.Check(library); err != nil {
+	if _, err = checkLibrary(library, companion); err != nil {
 		return fmt.Errorf("the library just made: %w", err)
 	}
 	return nil

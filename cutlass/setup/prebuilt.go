@@ -61,7 +61,7 @@ func (b *builder) takePrebuilt(ctx context.Context, res *Result) error {
 		}
 	}
 	res.Library, res.Module = library, at
-	if _, old, err := cutlass.Check(library); err == nil && old.Inputs == prebuiltInputs+at && slices.Equal(old.Archs, b.Archs) {
+	if old, ok := b.prebuiltCurrent(library, at); ok {
 		res.Sidecar, res.Current, res.CUDA = old, true, cudaText(old.CUDA)
 		return checkDriver(at, old)
 	}
@@ -71,12 +71,24 @@ func (b *builder) takePrebuilt(ctx context.Context, res *Result) error {
 		return err
 	}
 	p := cutlass.Prebuilt{Module: at}
-	for name, text := range map[string]*string{cutlass.PrebuiltLibrary: &p.Library, cutlass.PrebuiltDescription: &p.Description} {
+	read := func(name string, text *string) error {
 		content, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return refused(fmt.Errorf("%s is not a module of kernels: %w%s", at, err, orCompile))
 		}
 		*text = string(content)
+		return nil
+	}
+	if err := errors.Join(read(cutlass.PrebuiltLibrary, &p.Library), read(cutlass.PrebuiltDescription, &p.Description)); err != nil {
+		return err
+	}
+	for _, c := range b.Companions {
+		library, description := cutlass.PrebuiltCompanionFiles(c.Name)
+		packed := cutlass.PrebuiltCompanion{Name: c.Name}
+		if err := errors.Join(read(library, &packed.Library), read(description, &packed.Description)); err != nil {
+			return err
+		}
+		p.Companions = append(p.Companions, packed)
 	}
 	content, sidecar, err := p.Unpack()
 	if err != nil {
@@ -88,15 +100,58 @@ func (b *builder) takePrebuilt(ctx context.Context, res *Result) error {
 	if err := checkDriver(at, sidecar); err != nil {
 		return err
 	}
+	if err := b.placeCompanions(p, sidecar, at); err != nil {
+		return refused(err)
+	}
 	sidecar.Inputs = prebuiltInputs + at
 	temp := filepath.Join(b.temp, cutlass.LibraryName)
 	if err := os.WriteFile(temp, content, 0o600); err != nil {
 		return err
 	}
-	if err := b.place(temp, library, sidecar); err != nil {
+	if err := b.place(temp, library, "", sidecar); err != nil {
 		return err
 	}
 	res.Sidecar, res.CUDA = sidecar, cudaText(sidecar.CUDA)
+	return nil
+}
+
+// prebuiltCurrent returns the description of the library if it and all companions in the cache
+// are those of the module at.
+func (b *builder) prebuiltCurrent(library, at string) (cutlass.Sidecar, bool) {
+	same := func(s cutlass.Sidecar, err error) bool {
+		return err == nil && s.Inputs == prebuiltInputs+at && slices.Equal(s.Archs, b.Archs)
+	}
+	for _, c := range b.Companions {
+		if !same(checkLibrary(companionFile(b.Cache, c.Name), c.Name)) {
+			return cutlass.Sidecar{}, false
+		}
+	}
+	s, err := checkLibrary(library, "")
+	return s, same(s, err)
+}
+
+// placeCompanions unpacks the companions in the module at, whose libgpk.so has the description
+// of, and gives them their names in the cache.
+func (b *builder) placeCompanions(p cutlass.Prebuilt, of cutlass.Sidecar, at string) error {
+	for _, c := range b.Companions {
+		content, s, err := p.UnpackCompanion(c.Name)
+		if err != nil {
+			return err
+		}
+		file := companionFile(b.Cache, c.Name)
+		if !slices.Equal(s.Archs, of.Archs) || s.CUDA != of.CUDA {
+			return fmt.Errorf("%s holds %s for %s, CUDA %d, and %s for %s, CUDA %d%s", at, filepath.Base(file), strings.Join(s.Archs, " "), s.CUDA,
+				cutlass.LibraryName, strings.Join(of.Archs, " "), of.CUDA, orCompile)
+		}
+		s.Inputs = prebuiltInputs + at
+		temp := filepath.Join(b.temp, filepath.Base(file))
+		if err := os.WriteFile(temp, content, 0o600); err != nil {
+			return err
+		}
+		if err := b.place(temp, file, c.Name, s); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -7,10 +7,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/format"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +21,8 @@ import (
 	"github.com/gpk-go/gpk/internal/kernelmodule"
 )
 
-// released makes a machine whose PATH has the go command alone, and a proxy with
-// the module of a stand-in library.
-
+// released makes a machine whose PATH has the go command alone, and a proxy with the module of
+// a stand-in library and of its companion.
 func released(t *testing.T) (dir string, m kernelmodule.Module) {
 	t.Helper()
 	dir = t.TempDir()
@@ -50,8 +51,20 @@ func released(t *testing.T) (dir string, m kernelmodule.Module) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	own := filepath.Join(dir, "libgpk_fake.so")
+	if out, err := exec.Command(cc, "-shared", "-fPIC", "-o", own, "../testdata/companion.c").CombinedOutput(); err != nil {
+		t.Fatalf("cc: %v\n%s", err, out)
+	}
+	s.ABI = cutlass.KernelsABI
+	if err := s.Measure(own); err != nil {
+		t.Fatal(err)
+	}
+	companionText, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
 	proxy := filepath.Join(dir, "proxy")
-	for path, content := range map[string][]byte{filepath.Join(dir, cutlass.SidecarName): text, filepath.Join(dir, "work", "go.mod"): []byte("module example.com/user\n\ngo 1.26\n")} {
+	for path, content := range map[string][]byte{filepath.Join(dir, cutlass.SidecarName): text, own + ".json": companionText, filepath.Join(dir, "work", "go.mod"): []byte("module example.com/user\n\ngo 1.26\n")} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +72,7 @@ func released(t *testing.T) (dir string, m kernelmodule.Module) {
 			t.Fatal(err)
 		}
 	}
-	if m, err = kernelmodule.Write(proxy, kernelmodule.Options{Library: library, GPK: "v0.4.0", Time: time.Unix(1e9, 0)}); err != nil {
+	if m, err = kernelmodule.Write(proxy, kernelmodule.Options{Library: library, GPK: "v0.4.0", Time: time.Unix(1e9, 0), Companions: []string{"fake"}}); err != nil {
 		t.Fatal(err)
 	}
 	old := driverVersion
@@ -74,6 +87,11 @@ func released(t *testing.T) (dir string, m kernelmodule.Module) {
 		t.Setenv(k, v)
 	}
 	return dir, m
+}
+
+// install runs setup with the companion.
+func install(dir string) (Result, error) {
+	return build(dir, func(o *Options) { o.Companions = []cutlass.Companion{companion()} })
 }
 
 // repack writes the module's archive again, each file through change.
@@ -140,7 +158,7 @@ func TestPrebuilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	res, err := build(dir, nil)
+	res, err := install(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +171,24 @@ func TestPrebuilt(t *testing.T) {
 	if _, s, err := cutlass.Check(res.Library); err != nil || s.KernelSet != cutlass.KernelSetHash() {
 		t.Errorf("the library: %+v, %v", s, err)
 	}
-	for path, want := range map[string]os.FileMode{res.Library: 0o600, filepath.Dir(res.Library): 0o700} {
+	// The module's package embeds both libraries.
+	code, err := os.ReadFile(filepath.Join(dir, "modules", m.Path+"@"+m.Version, "kernels_linux_"+runtime.GOARCH+".go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if formatted, err := format.Source(code); err != nil || !bytes.Equal(formatted, code) {
+		t.Errorf("%v\n%s\nformatted:\n%s", err, code, formatted)
+	}
+	for _, want := range []string{"//go:embed libgpk.so.gz\n", "//go:embed libgpk_fake.so.gz\n", "//go:embed libgpk_fake.so.json\n", `{Name: "fake", Library: fakeLibrary, Description: fakeDescription}`} {
+		if !strings.Contains(string(code), want) {
+			t.Errorf("the package lacks %q:\n%s", want, code)
+		}
+	}
+	file := filepath.Join(filepath.Dir(res.Library), "libgpk_fake.so")
+	if _, s, err := cutlass.CheckCompanion(file); err != nil || s.KernelSet != cutlass.KernelSetHash() || s.Inputs != res.Sidecar.Inputs {
+		t.Errorf("the companion: %+v, %v", s, err)
+	}
+	for path, want := range map[string]os.FileMode{res.Library: 0o600, file: 0o600, filepath.Dir(res.Library): 0o700} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: mode %v, want %v, %v", path, info.Mode(), want, err)
 		}
@@ -161,8 +196,17 @@ func TestPrebuilt(t *testing.T) {
 	if after, err := os.ReadFile("go.sum"); err != nil || string(after) != sums {
 		t.Errorf("go.sum is now %q, %v", after, err)
 	}
-	if res, err = build(dir, nil); err != nil || !res.Current {
+	if res, err = install(dir); err != nil || !res.Current {
 		t.Errorf("again: %+v, %v", res, err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if res, err = install(dir); err != nil || res.Current {
+		t.Errorf("without the companion: %+v, %v", res, err)
+	}
+	if _, _, err := cutlass.CheckCompanion(file); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -202,6 +246,22 @@ func TestPrebuiltRefused(t *testing.T) {
 				return content
 			})
 		}, []string{"damaged", "gpk setup -compile"}},
+		{"a companion without a description", func(t *testing.T, dir string, m kernelmodule.Module) {
+			repack(t, dir, m, func(name string, content []byte) []byte {
+				if name == "libgpk_fake.so.json" {
+					return []byte("{}")
+				}
+				return content
+			})
+		}, []string{"its description cannot be used", "gpk setup -compile"}},
+		{"truncated companion", func(t *testing.T, dir string, m kernelmodule.Module) {
+			repack(t, dir, m, func(name string, content []byte) []byte {
+				if name == "libgpk_fake.so.gz" {
+					return content[:len(content)/2]
+				}
+				return content
+			})
+		}, []string{"damaged", "gpk setup -compile"}},
 		{"truncated archive", func(t *testing.T, dir string, m kernelmodule.Module) {
 			path := filepath.Join(dir, "proxy", m.Path, "@v", m.Version+".zip")
 			if err := os.Truncate(path, 2000); err != nil {
@@ -218,7 +278,7 @@ func TestPrebuiltRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir, m := released(t)
 			c.change(t, dir, m)
-			_, err := build(dir, nil)
+			_, err := install(dir)
 			if !errors.Is(err, ErrPrebuilt) {
 				t.Fatalf("error %v, want ErrPrebuilt", err)
 			}

@@ -39,8 +39,11 @@ func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, er
 				want++
 			}
 		}
-		whole := u.Unit.WGMMA() // whether all of its kernels use wgmma
-		if want == 0 && !whole {
+		if slices.Contains(b.Archs, "90a") {
+			want += b.companionWGMMA(u.Unit)
+		}
+		every := u.Unit.WGMMA() // whether all of its kernels use wgmma
+		if want == 0 && !every {
 			continue
 		}
 		found, err := CheckSASS(ctx, cuobjdump, u.Object)
@@ -55,7 +58,7 @@ func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, er
 				have++
 			}
 		}
-		if whole {
+		if every {
 			want = max(1, len(found))
 		}
 		b.progress.say("%-32s %d kernels with HGMMA of %d", u.Unit.Name, have, want)
@@ -64,6 +67,16 @@ func (b *builder) checkSASS(ctx context.Context, units []UnitResult) ([]SASS, er
 		}
 	}
 	return all, nil
+}
+
+// companionWGMMA returns the number of kernels with wgmma in a unit of a companion.
+func (b *builder) companionWGMMA(u cutlass.Unit) int {
+	for _, c := range b.Companions {
+		if c.Name == u.Companion {
+			return c.WGMMA[u.Name]
+		}
+	}
+	return 0
 }
 
 // IsWGMMA reports whether the kernel is a CUTLASS 3.x kernel that uses wgmma.

@@ -27,18 +27,20 @@ type Options struct {
 	Compile   bool      // do not use prebuilt kernels
 	CheckSASS bool      // disassemble the wgmma units and count their HGMMA instructions
 	Progress  io.Writer // a bar on a terminal, otherwise lines; nil: silent
+
+	Companions []cutlass.Companion // the other libraries of the kernel set
 }
 
 // Result is the result of Run.
 type Result struct {
-	Library  string // the library; "" if Options.Units omitted parts
+	Library  string // libgpk.so, beside which the companions are; "" if Options.Units omitted parts
 	Sidecar  cutlass.Sidecar
-	Current  bool   // the library already existed, made from the same inputs
+	Current  bool   // all libraries already existed, made from the same inputs
 	Module   string // the module from which the library was taken, with its version; "": compiled
 	NVCC     string
 	CUDA     string // nvcc's version: 13.0
 	Archs    []string
-	Units    []UnitResult // in the order of the manifest
+	Units    []UnitResult // in the order of the manifest, then those of the companions
 	SASS     []SASS       // with Options.CheckSASS
 	Duration time.Duration
 }
@@ -59,7 +61,7 @@ type builder struct {
 	progress *progress
 }
 
-// Run brings the kernel library into the cache: prebuilt if a release has it, otherwise
+// Run brings the kernel library and its companions into the cache: prebuilt if a release has it, otherwise
 // compiled. Prebuilt kernels that exist but cannot be used are an error. Cancelling ctx
 // stops the compilers and returns ctx's error.
 func Run(ctx context.Context, opt Options) (res Result, _ error) {
@@ -131,7 +133,7 @@ func (b *builder) setDefaults(ctx context.Context) (err error) {
 }
 
 // compileLibrary compiles the units, checks their machine code if requested, and links the
-// library unless units were omitted.
+// libraries unless units were omitted.
 func (b *builder) compileLibrary(ctx context.Context, units []cutlass.Unit, res *Result) (err error) {
 	if b.tools, err = b.toolchain(ctx); err != nil {
 		return err
@@ -149,12 +151,15 @@ func (b *builder) compileLibrary(ctx context.Context, units []cutlass.Unit, res 
 	if len(b.Options.Units) > 0 {
 		return nil
 	}
-	return b.link(ctx, units, res)
+	return b.linkAll(ctx, units, res)
 }
 
 // units selects the translation units for the requested targets and names.
 func (b *builder) units() ([]cutlass.Unit, error) {
 	all := cutlass.Units()
+	for _, c := range b.Companions {
+		all = append(all, c.Units()...)
+	}
 	if len(b.Options.Units) == 0 {
 		return slices.DeleteFunc(all, func(u cutlass.Unit) bool { return gencode(u.SM, b.Archs) == nil }), nil
 	}

@@ -121,49 +121,6 @@ GPK_API int gpk_topk(int device, uint64_t stream, int type, int ndim, const int6
                      const int64_t* x_strides, int64_t k, uint64_t values, const int64_t* value_strides,
                      uint64_t places, const int64_t* place_strides, uint64_t workspace, int64_t workspace_bytes);
 
-/* Quantum circuits. quantum.cuh and quantum.cu describe the codes, all of int32 words and on the device. `type` is
- * that of the states: float32 or float64 for real programs, otherwise complex64 or complex128.
- *
- * gpk_quantum_angles: the angles of the n samples from first on, [n, angles] of float64. x: element (i, j) of all
- * samples is at x + i row + j col. status: two words. The first becomes the smaller of its value and the least
- * index i features + j of an element of x that is not finite, the second likewise for the index i angles + a of an
- * angle. Without features, or angles, that part is skipped. */
-GPK_API int gpk_quantum_angles(int device, uint64_t stream, int x_type, int64_t first, int64_t n, int64_t features, uint64_t x, int64_t row,
-                               int64_t col, int angles, uint64_t code, uint64_t coefs, uint64_t out, uint64_t status);
-
-/* Vectors, matrices and phases of every sample, of type float32 or float64: value v of a sample is stored at out +
- * sample sample_stride + v value_stride. code begins with the offset of each slot; fixed: constant matrices. */
-GPK_API int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
-                              uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride);
-
-/* One pass of a program over the states [n, 2^qubits]. A block has 2^local amplitudes of
- * `samples` samples (1 where local < qubits); at: the position of each local bit,
- * then of the others. */
-GPK_API int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
-                             uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
-                             int n_angles, uint64_t tables, const int32_t* at);
-
-/* out[i] = (sum of the squares of row i of state, [n, width] of float32 or float64)^2, multiplied by the previous
- * value of out, float64, unless first. */
-GPK_API int gpk_quantum_norms(int device, uint64_t stream, int type, int64_t n, int64_t width, uint64_t state, uint64_t out, int first);
-
-/* k[i][j] = product over wires of 1/2 + r.s (dot) or 1 - |r - s|^2, with r and s the coordinates of row i and
- * column j: line c of x, ld_x apart, has coordinate c of every row. `planar` wires of two coordinates come first,
- * then `full` ones of three. upper: only tiles on and above the diagonal; times: multiplies the previous values of
- * k. */
-GPK_API int gpk_quantum_closed(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x,
-                               uint64_t y, int64_t ld_y, int planar, int full, int dot, int upper, int times, uint64_t k, int64_t ld);
-
-/* The epilogue of a Gram product, in one pass over k [rows, cols]: entries are squared (square), divided by the
- * square roots of norm_x[i] + jitter and norm_y[j] + jitter (0: not), added up, and written to mirror, transposed
- * (0: not). triangle: k is square and on the diagonal; only the part above the diagonal is used, mirror is k or 0,
- * and the diagonal is compared with 1 and set to `one`. total: float64 sum, sum of squares and largest |diagonal -
- * 1|, which are updated. */
-GPK_API int64_t gpk_quantum_finish_workspace(int64_t rows, int64_t cols);
-GPK_API int gpk_quantum_finish(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t k, int64_t ld,
-                               uint64_t mirror, int64_t ld_mirror, int triangle, int square, double one, uint64_t norm_x,
-                               uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes);
-
 /* Random numbers into dst, n dense elements: a function of the seed, which is the
  * key of Philox4x32-10, of the block's number, which is its counter, and of the
  * element's place in its block alone. Blocks are numbered from `block` on; one makes
@@ -176,37 +133,6 @@ GPK_API int gpk_uniform(int device, uint64_t stream, int type, int64_t n, uint64
                         uint64_t p1, uint64_t p2, uint64_t dst);
 GPK_API int gpk_normal(int device, uint64_t stream, int type, int64_t n, uint64_t seed, uint64_t block, double mean,
                        double std, uint64_t dst);
-
-/* A tile of K, float32, in one kernel, with its mirror and sums: gpk_quantum_closed and gpk_quantum_finish at
- * once. workspace: 48 bytes for each 128 x 128 of rows x cols. With dot, it is aligned to 128 bytes, and these are
- * preceded by 128 bytes per row and per column, both rounded up to multiples of 128, for each group of eight
- * planar and of four other wires, partial groups included. Without dot lines of x and y are aligned to 16 bytes. */
-GPK_API int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,
-                                    int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
-                                    int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes);
-
-/* A whole symmetric K, n x n, for few wires that the circuit does not entangle, from the samples:
- * gpk_quantum_angles, gpk_quantum_slots and gpk_quantum_closed_gram at once. code: host memory with the codes of angles and slots,
- * coefficients and constant matrices at the given byte offsets. The slots are the points of planar wires, then of
- * the others. notes: `found` words that mean that nothing was found, then others up to `words`, the last three of
- * which are the sums. If an input is not finite the third sum is NaN. GPK_ERR_UNSUPPORTED, with nothing started,
- * if this kernel does not support K or the code. */
-GPK_API int gpk_quantum_closed_whole(int device, uint64_t stream, int x_type, int64_t n, int64_t features, uint64_t x, int64_t row, int64_t col,
-                                     int planar, int full, void const* code, int64_t code_bytes, int64_t coefs, int64_t fixed, int64_t angles,
-                                     int64_t slots, uint64_t k, int64_t ld, double one, uint64_t notes, int found, int words, uint64_t workspace,
-                                     int64_t workspace_bytes);
-
-/* k = |<x|y>|^2, float32, of the dense states x [rows, width] and y [cols, width], complex64 or real float32, of
- * norm 1, with its mirror, norms and sums as in gpk_quantum_finish. split: with the accuracy of float32, otherwise
- * of float16. factor: K is the product of several such matrices, whose errors add up; this one is more accurate,
- * and keeps its diagonal. triangle: y is x. total 0: no sums. A workspace of 0: the device or the build has no
- * kernel. The workspace is aligned to 128 bytes. */
-GPK_API int64_t gpk_quantum_gram_workspace(int device, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,
-                                           int triangle);
-GPK_API int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width,
-                             int triangle, uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
-                             double one, uint64_t norm_x, uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace,
-                             int64_t workspace_bytes);
 
 /* The second pass of a product whose k was cut into parts: D = act(alpha sum of p[0] ... p[parts - 1] + bias), m x
  * n of type GPK_F32, GPK_F16 or GPK_BF16. The parts are consecutive float32 matrices of m rows with the pitch ldp,

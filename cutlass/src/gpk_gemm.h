@@ -12,7 +12,7 @@
 #define GPK_GEMM_H
 #include <stdint.h>
 
-#define GPK_ABI 4
+#define GPK_ABI 5
 
 #ifdef __cplusplus
 extern "C" {

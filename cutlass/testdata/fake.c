@@ -150,64 +150,6 @@ int gpk_normal(int device, uint64_t stream, int type, int64_t n, uint64_t seed, 
   RECORD(type, n, seed, block, mean, std, dst);
   return device;
 }
-int gpk_quantum_angles(int device, uint64_t stream, int x_type, int64_t first, int64_t n, int64_t features, uint64_t x, int64_t row,
-                       int64_t col, int angles, uint64_t code, uint64_t coefs, uint64_t out, uint64_t status) {
-  RECORD(x_type, first, n, features, x, row, col, angles, code, coefs, out, status);
-  return device;
-}
-int gpk_quantum_slots(int device, uint64_t stream, int type, int64_t n, int slots, uint64_t code, uint64_t fixed,
-                      uint64_t angles, int n_angles, uint64_t out, int64_t sample_stride, int64_t value_stride) {
-  RECORD(type, n, slots, code, fixed, angles, n_angles, out, sample_stride, value_stride);
-  return device;
-}
-int gpk_quantum_pass(int device, uint64_t stream, int type, int64_t n, int qubits, int local, int samples,
-                     uint64_t state, uint64_t code, uint64_t slots, int64_t slot_stride, uint64_t angles,
-                     int n_angles, uint64_t tables, const int32_t* at) {
-  RECORD(type, n, qubits, local, samples, state, code, slots, slot_stride, angles, n_angles, tables, at[0], at[qubits - 1]);
-  return device;
-}
-int gpk_quantum_norms(int device, uint64_t stream, int type, int64_t n, int64_t width, uint64_t state, uint64_t out, int first) {
-  RECORD(type, n, width, state, out, first);
-  return device;
-}
-int gpk_quantum_closed(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x,
-                       uint64_t y, int64_t ld_y, int planar, int full, int dot, int upper, int times, uint64_t k, int64_t ld) {
-  RECORD(type, rows, cols, x, ld_x, y, ld_y, planar, full, dot, upper, times, k, ld);
-  return device;
-}
-int64_t gpk_quantum_finish_workspace(int64_t rows, int64_t cols) { return rows * 100 + cols; }
-int gpk_quantum_finish(int device, uint64_t stream, int type, int64_t rows, int64_t cols, uint64_t k, int64_t ld,
-                       uint64_t mirror, int64_t ld_mirror, int triangle, int square, double one, uint64_t norm_x,
-                       uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
-  RECORD(type, rows, cols, k, ld, mirror, ld_mirror, triangle, square, bits(one), norm_x, norm_y, bits(jitter), total,
-         workspace, workspace_bytes);
-  return device;
-}
-int gpk_quantum_closed_whole(int device, uint64_t stream, int x_type, int64_t n, int64_t features, uint64_t x, int64_t row, int64_t col,
-                             int planar, int full, void const* code, int64_t code_bytes, int64_t coefs, int64_t fixed, int64_t angles,
-                             int64_t slots, uint64_t k, int64_t ld, double one, uint64_t notes, int found, int words, uint64_t workspace,
-                             int64_t workspace_bytes) {
-  RECORD(x_type, n, features, x, row, col, planar, full, ((unsigned char const*)code)[code_bytes - 1], code_bytes, coefs, fixed, angles, slots, k, ld,
-         bits(one), notes, found, words, workspace, workspace_bytes);
-  return device;
-}
-int gpk_quantum_closed_gram(int device, uint64_t stream, int64_t rows, int64_t cols, uint64_t x, int64_t ld_x, uint64_t y,
-                            int64_t ld_y, int planar, int full, int dot, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror,
-                            int triangle, double one, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
-  RECORD(rows, cols, x, ld_x, y, ld_y, planar, full, dot, k, ld, mirror, ld_mirror, triangle, bits(one), total, workspace,
-         workspace_bytes);
-  return device;
-}
-int64_t gpk_quantum_gram_workspace(int device, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width, int triangle) {
-  return device != 0 ? -device : factor * 10000000 + real * 1000000 + split * 100000 + rows * 10000 + cols * 1000 + width * 10 + triangle;
-}
-int gpk_quantum_gram(int device, uint64_t stream, int real, int split, int factor, int64_t rows, int64_t cols, int64_t width, int triangle,
-                     uint64_t x, uint64_t y, uint64_t k, int64_t ld, uint64_t mirror, int64_t ld_mirror, double one,
-                     uint64_t norm_x, uint64_t norm_y, double jitter, uint64_t total, uint64_t workspace, int64_t workspace_bytes) {
-  RECORD(real, split, factor, rows, cols, width, triangle, x, y, k, ld, mirror, ld_mirror, bits(one), norm_x, norm_y, bits(jitter), total, workspace,
-         workspace_bytes);
-  return device;
-}
 #ifdef FAKE_UNDEFINED
 int gpk_nowhere(void);
 int gpk_spin(int device, uint64_t stream, int64_t us) { return gpk_nowhere(); }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/cutlass"
@@ -38,17 +39,46 @@ type Library struct {
 // the library is missing, not described, damaged, or for another machine or interface
 // version, the error is a *cutlass.LibraryError and it is not loaded.
 func Load(d *device.Device, path string) (*Library, error) {
-	if err := d.Err(); err != nil {
+	if err := needGPU(d, path); err != nil {
 		return nil, err
-	}
-	if d.Kind() != device.CUDA {
-		return nil, fmt.Errorf("%w: the kernels of %s need a CUDA device, this is %v", device.ErrNoGPU, path, d)
 	}
 	lib, err := cutlass.OpenKernelLibrary(path) //nolint:staticcheck // in a build without CUDA it always fails
 	if err != nil {                             //nolint:staticcheck // as above
 		return nil, err
 	}
 	return &Library{d, lib}, nil
+}
+
+// LoadCompanion loads a library that `gpk setup` built along with d's libgpk.so, from the
+// same place: its folder, the folder that GPK_LIB names, or the kernels in the program. name
+// is "quantum" for libgpk_quantum.so; cutlass.Companions lists all. The library is never
+// unloaded.
+//
+// Errors: those of Load. If the companion is missing, damaged, or of another build than d's
+// libgpk.so, the error is a *cutlass.LibraryError that names the file and the remedy.
+func LoadCompanion(d *device.Device, name string) (*Library, error) {
+	if err := needGPU(d, cutlass.CompanionLibrary(name)); err != nil {
+		return nil, err
+	}
+	if d.Library() == nil {
+		return nil, fmt.Errorf("%w: %v has no kernel library beside which %s could be", device.ErrNoGPU, d, cutlass.CompanionLibrary(name))
+	}
+	lib, err := d.Library().OpenCompanion(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Library{d, lib}, nil
+}
+
+// needGPU returns an error unless d is a GPU that can be used.
+func needGPU(d *device.Device, library string) error {
+	if err := d.Err(); err != nil {
+		return err
+	}
+	if d.Kind() != device.CUDA {
+		return fmt.Errorf("%w: the kernels of %s need a CUDA device, this is %v", device.ErrNoGPU, library, d)
+	}
+	return nil
 }
 
 // Path returns the file from which the library was loaded, with links resolved. It is empty
@@ -67,6 +97,20 @@ func (l *Library) none() bool { return l == nil || l.lib == nil }
 type Entry[A any] struct {
 	dev   *device.Device
 	entry cutlass.KernelEntry
+	calls sync.Pool // of *call[A]
+}
+
+// call is the work of one launch. Launch reuses it, so that a launch allocates nothing. The
+// arguments are an object of their own, because cgo passes no pointer to an object that
+// contains Go pointers.
+type call[A any] struct {
+	entry *Entry[A]
+	args  *A
+}
+
+// Start implements device.Work.
+func (c *call[A]) Start(ordinal int, stream uint64) error {
+	return c.entry.call(ordinal, stream, c.args)
 }
 
 // Bind finds the entry point with a C name. A is a struct of numbers of fixed size with the
@@ -89,7 +133,9 @@ func Bind[A any](l *Library, name string) (*Entry[A], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Entry[A]{l.dev, e}, nil
+	entry := &Entry[A]{dev: l.dev, entry: e}
+	entry.calls.New = func() any { return &call[A]{entry, new(A)} }
+	return entry, nil
 }
 
 // fixed checks that t has the same layout in C as in Go: no pointers, and no sizes that
@@ -123,9 +169,11 @@ func (e *Entry[A]) Launch(s *device.Stream, reads, writes []*device.Buffer, args
 	if err := e.check(); err != nil {
 		return err
 	}
-	return e.dev.Launch(s, reads, writes, func(ordinal int, stream uint64) error {
-		return e.call(ordinal, stream, &args)
-	})
+	c := e.calls.Get().(*call[A])
+	*c.args = args
+	err := e.dev.LaunchWork(s, reads, writes, c)
+	e.calls.Put(c)
+	return err
 }
 
 // Query calls an entry point that only computes on the host, such as the size of a

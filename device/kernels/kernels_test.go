@@ -24,6 +24,14 @@ func TestLoadNeedsGPU(t *testing.T) {
 	if _, err := kernels.Load(nil, "libnone.so"); !errors.Is(err, device.ErrDevice) {
 		t.Errorf("on a nil device: %v", err)
 	}
+	for _, d := range []*device.Device{cpu, fakeGPU()} { // the fake GPU has no kernel library
+		if _, err := kernels.LoadCompanion(d, "quantum"); !errors.Is(err, device.ErrNoGPU) || !strings.Contains(err.Error(), "libgpk_quantum.so") {
+			t.Errorf("a companion on %v: %v", d, err)
+		}
+	}
+	if _, err := kernels.LoadCompanion(nil, "quantum"); !errors.Is(err, device.ErrDevice) {
+		t.Errorf("a companion on a nil device: %v", err)
+	}
 	if _, err := kernels.Bind[struct{}](nil, "x"); !errors.Is(err, device.ErrDevice) {
 		t.Errorf("of a nil library: %v", err)
 	}

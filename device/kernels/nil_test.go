@@ -17,7 +17,7 @@ func TestNil(t *testing.T) {
 			func() any { return (*kernels.Library)(nil) }, // for which there is no GPU here
 			func() any { return (*kernels.Entry[args])(nil) },
 		},
-		Functions: map[string]any{"Load": kernels.Load, "Bind": kernels.Bind[args], "Describe": kernels.Describe},
+		Functions: map[string]any{"Load": kernels.Load, "LoadCompanion": kernels.LoadCompanion, "Bind": kernels.Bind[args], "Describe": kernels.Describe},
 	})
 	if _, err := kernels.Bind[args](&kernels.Library{}, "x"); !errors.Is(err, device.ErrDevice) {
 		t.Errorf("Bind of a zero Library: %v", err)

@@ -1,7 +1,8 @@
 // Command gen writes the code and documents that repeat the table of operations in package
 // ops and the declarations of package internal/compose: the methods of arrays, the functions
 // of package gpk, their registration in the conformance suite, docs/operations.md and
-// docs/numpy.md, and the tables of the functions that kernels are made from. It is run by
+// docs/numpy.md, the tables of the functions that kernels are made from, and the digests of the
+// companions of the kernel set. It is run by
 //
 //	go generate ./...
 //
@@ -13,6 +14,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/gpk-go/gpk/quantum/kernels"
 )
 
 func main() {
@@ -26,6 +29,12 @@ func main() {
 			os.Exit(1)
 		}
 	}
+}
+
+// companions returns the text of cutlass/companions.txt.
+func companions() []byte {
+	c := kernels.Companion()
+	return fmt.Appendf(nil, "%s %s\n", c.Name, c.Digest())
 }
 
 // files returns the generated files by their paths in the repository at root.
@@ -42,6 +51,7 @@ func files(root string) map[string][]byte {
 		"internal/random/random_gen.go": randomMethods(root),
 		"internal/cpu/functions_gen.go": cpuFunctions(),
 		"cutlass/src/functions_gen.cuh": cudaFunctions(),
+		"cutlass/companions.txt":        companions(),
 		"gpk.go":                        facade(root),
 	}
 }

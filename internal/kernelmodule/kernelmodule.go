@@ -27,10 +27,12 @@ import (
 
 // Options are the inputs from which Write makes a module.
 type Options struct {
-	Library string    // the file libgpk.so for one target, with its description beside it
+	Library string    // the file libgpk.so for one target, with its description and its companions beside it
 	License string    // the text of the licence
 	GPK     string    // the version of gpk that the module requires: v1.2.3
 	Time    time.Time // of the release
+
+	Companions []string // the names of the companions
 }
 
 // Module is a module that Write made.
@@ -53,10 +55,19 @@ var library string
 
 //go:embed %[4]s
 var description string
-
+%[6]s
 func init() {
-	cutlass.Register(cutlass.Prebuilt{Module: %[5]q, Library: library, Description: description})
+	cutlass.Register(cutlass.Prebuilt{Module: %[5]q, Library: library, Description: description%[7]s})
 }
+`
+
+// companionSource is the part of source for a companion.
+const companionSource = `
+//go:embed %[2]s
+var %[1]sLibrary string
+
+//go:embed %[3]s
+var %[1]sDescription string
 `
 
 // Write makes the module of a library in folder proxy, which GOPROXY can name as
@@ -72,36 +83,60 @@ func Write(proxy string, o Options) (Module, error) {
 	if len(s.Archs) != 1 {
 		return Module{}, fmt.Errorf("%s is for the targets %s, a module holds one; run `gpk setup -compile -arch TARGET`", path, strings.Join(s.Archs, " "))
 	}
-	library, err := os.ReadFile(path)
-	if err != nil {
-		return Module{}, err
-	}
-	description, err := json.MarshalIndent(s, "", "  ")
+	library, description, err := pack(path, s)
 	if err != nil {
 		return Module{}, err
 	}
 	m := Module{Path: cutlass.PrebuiltModule(s.Archs[0]), Version: cutlass.PrebuiltVersion()}
 	name := "sm" + s.Archs[0]
-	code := fmt.Sprintf(source, name, s.Archs[0], cutlass.PrebuiltLibrary, cutlass.PrebuiltDescription, m.Path+"@"+m.Version)
+	files := map[string][]byte{cutlass.PrebuiltLibrary: library, cutlass.PrebuiltDescription: description}
+	var embedded, listed strings.Builder
+	for _, c := range o.Companions {
+		at, own, err := cutlass.CheckCompanion(filepath.Join(filepath.Dir(path), cutlass.CompanionLibrary(c)))
+		if err != nil {
+			return Module{}, err
+		}
+		if own.KernelSet != s.KernelSet || own.CUDA != s.CUDA || !slices.Equal(own.Archs, s.Archs) {
+			return Module{}, fmt.Errorf("%s and %s are of different builds; run `gpk setup -compile`", at, path)
+		}
+		file, describedIn := cutlass.PrebuiltCompanionFiles(c)
+		if files[file], files[describedIn], err = pack(at, own); err != nil {
+			return Module{}, err
+		}
+		fmt.Fprintf(&embedded, companionSource, c, file, describedIn)
+		fmt.Fprintf(&listed, "\n\t\t{Name: %[1]q, Library: %[1]sLibrary, Description: %[1]sDescription},", c)
+	}
+	list := ""
+	if listed.Len() > 0 {
+		list = ", Companions: []cutlass.PrebuiltCompanion{" + listed.String() + "\n\t}"
+	}
+	code := fmt.Sprintf(source, name, s.Archs[0], cutlass.PrebuiltLibrary, cutlass.PrebuiltDescription, m.Path+"@"+m.Version, embedded.String(), list)
 	doc, _, _ := strings.Cut(code, "\n\n")
+	goMod := fmt.Sprintf("module %s\n\ngo 1.26\n\nrequire github.com/gpk-go/gpk %s\n", m.Path, o.GPK)
+	files["go.mod"], files["LICENSE"], files["doc.go"] = []byte(goMod), []byte(o.License), []byte(doc+"\n")
+	files["kernels_linux_"+runtime.GOARCH+".go"] = []byte(code[strings.Index(code, "package "):])
+	return m, m.write(proxy, files, o.Time)
+}
+
+// pack returns the library at path, compressed, and its description.
+func pack(path string, s cutlass.Sidecar) (library, description []byte, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if description, err = json.MarshalIndent(s, "", "  "); err != nil {
+		return nil, nil, err
+	}
 	var packed bytes.Buffer
 	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {
-		return Module{}, err
+		return nil, nil, err
 	}
-	if _, err := z.Write(library); err != nil {
-		return Module{}, err
+	if _, err := z.Write(content); err != nil {
+		return nil, nil, err
 	}
-	if err := z.Close(); err != nil {
-		return Module{}, err
-	}
-	goMod := fmt.Sprintf("module %s\n\ngo 1.26\n\nrequire github.com/gpk-go/gpk %s\n", m.Path, o.GPK)
-	files := map[string][]byte{
-		"go.mod": []byte(goMod), "LICENSE": []byte(o.License), "doc.go": []byte(doc + "\n"),
-		"kernels_linux_" + runtime.GOARCH + ".go": []byte(code[strings.Index(code, "package "):]),
-		cutlass.PrebuiltLibrary:                   packed.Bytes(), cutlass.PrebuiltDescription: description,
-	}
-	return m, m.write(proxy, files, o.Time)
+	err = z.Close()
+	return packed.Bytes(), description, err
 }
 
 // write makes the files that a proxy serves of a module.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/internal/kernelmodule"
 )
 
@@ -31,7 +32,7 @@ func main() {
 		log.Fatal(err)
 	}
 	for _, library := range flag.Args() {
-		m, err := kernelmodule.Write(*out, kernelmodule.Options{Library: library, License: string(license), GPK: *version, Time: when})
+		m, err := kernelmodule.Write(*out, kernelmodule.Options{Library: library, License: string(license), GPK: *version, Time: when, Companions: cutlass.Companions()})
 		if err != nil {
 			log.Fatal(err)
 		}

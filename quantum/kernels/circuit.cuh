@@ -1,16 +1,15 @@
-// quantum.cuh: common definitions of the kernels for quantum circuits: the opcodes that the host writes, and
-// arithmetic.
+// circuit.cuh: the codes of circuits, and the arithmetic on angles, matrices and Bloch vectors.
 //
-// A circuit is passed to the device as data. There are three kinds of code, all of int32 words:
+// The host passes a circuit to the device as data. There are three kinds of code, all of int32 words:
 //
-// Angles. For each angle: the number of terms, then for each term the index of its coefficient, the number of its
-// features, and the features.
+// Angles. For each angle: the number of terms. For each term: the index of its coefficient, the number of its features,
+// and the features.
 //
-// Slots. A slot holds values that a sample's gates need. They are computed once per sample in float64 and stored in
-// the states' type. For each slot: its kind, the offset of its values, the number of its parts, and for each part
-// kind, angle and index of a constant matrix.
+// Slots. A slot holds values that a sample's gates need. They are computed once per sample in float64 and stored in the
+// states' type. For each slot: its kind, the offset of its values, and the number of its parts. For each part: its kind,
+// its angle and the index of a constant matrix.
 //
-// Passes. See quantum.cu.
+// Passes. amplitudes.cuh describes them.
 #pragma once
 #include <math.h>
 
@@ -72,8 +71,8 @@ __device__ inline Matrix times(Matrix const& a, Matrix const& b) {
   return m;
 }
 
-// The Bloch coordinates of the state that a slot's parts make of |0>. The code behind the parts says which of them
-// are stored: the index of the scale, then the offsets of x, y and z.
+// The Bloch coordinates of the state that a slot's parts make of |0>. The code after the parts selects the coordinates to
+// store: the index of the scale, then the offsets of x, y and z, -1 for none.
 template <class Angle, class Put>
 __device__ __forceinline__ void bloch_vector(int const* p, int parts, double const* fixed, Angle angle, Put put) {
   Complex a{1, 0}, b{0, 0};
@@ -90,7 +89,7 @@ __device__ __forceinline__ void bloch_vector(int const* p, int parts, double con
     if (p[1 + c] >= 0) put(p[1 + c], scale * r[c]);
 }
 
-// The sum of a sample's terms at p. Every product and every sum is rounded separately, as on the host.
+// The angle with code p for a sample. Every product and every sum is rounded separately, as on the CPU.
 template <class X>
 __device__ inline double angle_of(X const* x, int64_t sample, int64_t row, int64_t col, int const* p, double const* coefs) {
   double sum = 0;
@@ -101,18 +100,5 @@ __device__ inline double angle_of(X const* x, int64_t sample, int64_t row, int64
   }
   return sum;
 }
-
-// An amplitude. In a real program there are no imaginary parts, which the type makes known to the compiler.
-template <class T, bool Real>
-struct Amp {
-  T re, im;
-  __device__ Amp() : re(0), im(0) {}
-  __device__ Amp(T r, T i) : re(r), im(Real ? T(0) : i) {}
-  __device__ Amp operator*(Amp o) const {
-    if constexpr (Real) return {re * o.re, 0};
-    else return {re * o.re - im * o.im, re * o.im + im * o.re};
-  }
-  __device__ Amp operator+(Amp o) const { return {re + o.re, im + o.im}; }
-};
 
 }  // namespace gpk
