@@ -180,6 +180,25 @@ struct Panel {
   int first, last;    // the columns of the group
 };
 
+// Computes the new position of the panel's row `lane`, and CTA 0 stores the moves. N threads call it.
+template <class T>
+__device__ inline void store_moves(PanelShared<T>& s, Panel const& p, int lane, int rank) {
+  constexpr int N = panel_columns<T>;
+  uint32_t at = static_cast<uint32_t>(lane);
+  for (int j = 0; j < p.cols; ++j) {
+    if (at == s.pivot_position[j]) {
+      at = static_cast<uint32_t>(j);
+      break;
+    }
+    if (at == static_cast<uint32_t>(j)) at = s.pivot_position[j];
+  }
+  s.moved_to[lane] = static_cast<int32_t>(at);
+  if (rank == 0) {
+    int32_t* const moves = reinterpret_cast<int32_t*>(p.moves) + blockIdx.y * p.moves_member;
+    moves[lane] = lane < p.cols ? static_cast<int32_t>(s.pivot_row[lane]) : lane, moves[N + lane] = static_cast<int32_t>(at);
+  }
+}
+
 // Factors a panel: L is below the diagonal and U on and above it, with the rows at their new positions. moves[j], j < N, is
 // the row that moved to position j, and moves[N + j] the new position of row j. The rows of the group's other columns are
 // exchanged too, and in the columns after the panel the block row becomes U = L^-1 A. Grid: a cluster by the batch. ROWS:
@@ -301,21 +320,7 @@ __global__ void __launch_bounds__(panel_threads) factor_panel(Panel p) {
       top[i] = line[s.pivot_row[at] * p.pitch + c0];
     }
   }
-  if (warp == warps - 1 && lane < N) {  // the new position of the row that was at position `lane`
-    uint32_t at = static_cast<uint32_t>(lane);
-    for (int j = 0; j < p.cols; ++j) {
-      if (at == s.pivot_position[j]) {
-        at = static_cast<uint32_t>(j);
-        break;
-      }
-      if (at == static_cast<uint32_t>(j)) at = s.pivot_position[j];
-    }
-    s.moved_to[lane] = static_cast<int32_t>(at);
-    if (rank == 0) {
-      int32_t* const moves = reinterpret_cast<int32_t*>(p.moves) + blockIdx.y * p.moves_member;
-      moves[lane] = lane < p.cols ? static_cast<int32_t>(s.pivot_row[lane]) : lane, moves[N + lane] = static_cast<int32_t>(at);
-    }
-  }
+  if (warp == warps - 1 && lane < N) store_moves<T>(s, p, lane, rank);
 #pragma unroll
   for (int r = 0; r < ROWS; ++r) {
     int const own = done[r] ? static_cast<int>(position[r]) : N;  // elements of L
