@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
     for (unsigned long long& x : sums) x = 0;
   }
   __syncthreads();
-  wait_for_previous();
+  griddepcontrol_wait();
   int stage = 0;
   unsigned phase = 0;
   auto advance = [&] {

@@ -143,8 +143,8 @@ struct Piece {
 template <int Groups>
 __global__ void __launch_bounds__(256)
     planes_kernel(float const* points, int64_t ld, int64_t n, wires::Groups of, uint32_t* rows, unsigned char* cols, Counters* counters) {
-  wait_for_previous();
-  let_next_start();
+  griddepcontrol_wait();
+  launch_dependents();
   int64_t const at = int64_t(blockIdx.x) * 256 + threadIdx.x;
   if (at == 0) *counters = Counters{};
   Piece<Groups> const p(at, n, of);
@@ -167,8 +167,8 @@ struct Notes {
 template <class X, int Groups>
 __global__ void __launch_bounds__(256) samples_kernel(X const* x, int64_t n, int64_t features, int64_t row, int64_t col, wires::Groups of,
                                                       quantum_code const __grid_constant__ code, uint32_t* rows, unsigned char* cols, Counters* counters, Notes notes) {
-  wait_for_previous();
-  let_next_start();
+  griddepcontrol_wait();
+  launch_dependents();
   int64_t const at = int64_t(blockIdx.x) * 256 + threadIdx.x;
   if (at == 0) *counters = Counters{};
   if (at < notes.all) notes.words[at] = at < notes.found ? ~0ull : 0;
