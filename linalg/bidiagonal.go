@@ -12,7 +12,7 @@ func bidiagonal[T number](a matrix[T], d, e []float64) (q, p []reflectors[T]) {
 		left, right := bidiagonalPanel(a.part(i, m, i, n), d[i:min(i+qrBlock, n)], e[i:])
 		left.at, right.at = i, i+1
 		q = append(q, left)
-		if right.v.cols > 0 {
+		if right.vh.rows > 0 {
 			p = append(p, right)
 		}
 	}
@@ -30,6 +30,7 @@ func bidiagonal[T number](a matrix[T], d, e []float64) (q, p []reflectors[T]) {
 func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflectors[T]) {
 	m, n, k := a.rows, a.cols, len(d)
 	w, z := newMatrix[T](m, 2*k), newMatrix[T](n, 2*k)
+	uh, vh := newMatrix[T](k, m), newMatrix[T](min(k, n-1), n-1)
 	tauq, taup := make([]T, 0, k), make([]T, 0, k)
 	column, row := zeros[T](m), zeros[T](n)
 	line, work := zeros[T](2*k), zeros[T](max(m, n))
@@ -41,6 +42,8 @@ func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflect
 		d[i], _ = parts(u[0])
 		u[0] = 1
 		w.setColumn(2*i, i, u)
+		copy(uh.row(i)[i:], u)
+		conjugate(uh.row(i))
 		if i+1 == n {
 			break
 		}
@@ -65,6 +68,8 @@ func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflect
 		e[i], _ = parts(v[0])
 		v[0] = 1
 		z.setColumn(2*i+1, i+1, v)
+		copy(vh.row(i)[i:], v)
+		conjugate(vh.row(i))
 		x := column[:m-i-1]
 		timesVector(x, plain(a.part(i+1, m, i+1, n)), v)
 		known = line[:2*i+1]
@@ -76,15 +81,7 @@ func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflect
 		w.setColumn(2*i+1, i+1, x)
 	}
 	subtract(a.part(k, m, k, n), plain(w.part(k, m, 0, 2*k)), adj(z.part(k, n, 0, 2*k)))
-	us, vs := make([]int, k), make([]int, len(taup))
-	for i := range us {
-		us[i] = 2 * i
-	}
-	for i := range vs {
-		vs[i] = 2*i + 1
-	}
-	u, v := w.columns(us), z.part(min(1, n-1), n, 0, 2*k).columns(vs)
-	return reflectors[T]{v: u, t: triangleOf(u, tauq)}, reflectors[T]{v: v, t: triangleOf(v, taup)}
+	return reflectors[T]{vh: uh, t: triangleOf(product(plain(uh), adj(uh)), tauq)}, reflectors[T]{vh: vh, t: triangleOf(product(plain(vh), adj(vh)), taup)}
 }
 
 // panelColumn sets c to column i of a - W Z^H, from row i on, where W and Z have 2 i columns. line and work are

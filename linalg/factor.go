@@ -82,7 +82,7 @@ func choleskyOuter[T number](a matrix[T]) (order int) {
 		}
 		for i := last; i < n; i += block {
 			to := min(i+block, n)
-			cpu.SubtractProduct(a.data[i*a.stride+last:], a.stride, to-i, to-last, a.data[i*a.stride+first:], a.stride, data[last:], n, last-first, false)
+			cpu.SubtractProduct(a.data[i*a.stride+last:], a.stride, to-i, to-last, a.data[i*a.stride+first:], a.stride, 1, data[last:], n, last-first, false)
 		}
 	}
 	return 0

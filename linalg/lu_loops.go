@@ -26,7 +26,7 @@ func luLoops[T number](a matrix[T], pivots []int) (zero int) {
 			}
 		}
 		if z < 0 && last < a.rows {
-			cpu.SubtractProduct(rest.data[last*a.stride:], a.stride, a.rows-last, rest.cols, a.data[last*a.stride+first:], a.stride, rest.data[first*a.stride:], a.stride, last-first, false)
+			cpu.SubtractProduct(rest.data[last*a.stride:], a.stride, a.rows-last, rest.cols, a.data[last*a.stride+first:], a.stride, 1, rest.data[first*a.stride:], a.stride, last-first, false)
 		}
 	}
 	return zero

@@ -193,8 +193,12 @@ func subtract[T number](c matrix[T], a, b operand[T]) {
 	if c.rows == 0 || c.cols == 0 || k == 0 {
 		return
 	}
-	if !a.adjoint && !b.adjoint && k <= loopColumns && c.cols >= loopColumns && loops[T](c.rows, c.cols) {
-		cpu.SubtractProduct(c.data, c.stride, c.rows, c.cols, a.data, a.stride, b.data, b.stride, k, false)
+	if !b.adjoint && k <= loopColumns && c.cols >= loopColumns && loops[T](c.rows, c.cols) {
+		pitch, step := a.stride, 1
+		if a.adjoint {
+			pitch, step = 1, a.stride
+		}
+		cpu.SubtractProduct(c.data, c.stride, c.rows, c.cols, a.data, pitch, step, b.data, b.stride, k, false)
 		return
 	}
 	if !a.adjoint && !b.adjoint && c.rows*c.cols*k <= fewProducts {

@@ -41,11 +41,11 @@ func (host[T]) qr(op *operation, a *gpk.Array) (q, r *gpk.Array, err error) {
 	}
 	err = each(m.batch, m.rows, func(i int) error {
 		x := m.at(i)
-		blocks := qr(x)
+		blocks, r := qr(x)
 		columns(blocks, left.at(i))
 		to := right.at(i)
 		for j := range min(k, m.cols) {
-			copy(to.row(j)[j:], x.row(j)[j:])
+			copy(to.row(j)[j:], r.row(j)[j:])
 		}
 		return nil
 	})

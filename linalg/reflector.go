@@ -56,100 +56,123 @@ const qrBlock, smallBlock = 32, 8
 // reflectors is a product H0 H1 … of reflectors: Q = I - V T V^H block by block (Schreiber and
 // Van Loan, A storage-efficient WY representation, SIAM J. Sci. Stat. Comput. 10, 1989).
 type reflectors[T number] struct {
-	at int       // row of the 1 in the first column of v
-	v  matrix[T] // unit lower trapezoidal; its first row is row at
-	t  matrix[T] // upper triangular
+	at   int       // row of the 1 in the first column of V
+	vh   matrix[T] // V^H; V is unit lower trapezoidal, and its first row is row at
+	t    matrix[T] // upper triangular
+	tall *tall[T]  // if not nil, Q is this product instead
 }
 
-// qr replaces a by R on and above the diagonal, and returns the blocks of Q.
-func qr[T number](a matrix[T]) []reflectors[T] {
+// rows returns the number of rows that Q changes, from row at on.
+func (b reflectors[T]) rows() int {
+	if b.tall != nil {
+		return b.tall.rows
+	}
+	return b.vh.cols
+}
+
+// qr returns the blocks of Q, and R on and above the diagonal of a matrix, which may be a. It overwrites a. The blocks may
+// use a's memory.
+func qr[T number](a matrix[T]) (blocks []reflectors[T], r matrix[T]) {
+	if height := tallRows[T](a.cols); a.cols <= qrBlock && a.rows >= 2*height && a.stride == max(1, a.cols) {
+		return tallQR(a, height)
+	}
 	k := min(a.rows, a.cols)
 	block := qrBlock
 	if loops[T](a.rows, a.cols) {
 		block = smallBlock
 	}
-	var blocks []reflectors[T]
 	for j := 0; j < k; j += block {
 		to := min(j+block, k)
-		b := panel(a.part(j, a.rows, j, to))
+		p := a.part(j, a.rows, j, to)
+		b := panel(p, newMatrix[T](p.cols, p.rows), p)
 		b.at = j
 		b.apply(a.part(j, a.rows, to, a.cols), true)
 		blocks = append(blocks, b)
 	}
-	return blocks
+	return blocks, a
 }
 
-// panel factors a few columns, replaces them by R, and returns the reflectors. It works on the
-// transpose, in which a column is contiguous.
-func panel[T number](a matrix[T]) reflectors[T] {
-	m, k := a.rows, min(a.rows, a.cols)
-	data, lent := scratch[T](a.cols * m)
+// panel factors a few columns, a, which has at least as many rows. It writes V^H to vh, and R on and above the diagonal of r,
+// which may be a. It works on the transpose, in which a column is contiguous.
+func panel[T number](a, vh, r matrix[T]) reflectors[T] {
+	k := a.cols
+	a.transposeTo(vh)
+	data, lent := scratch[T](k * (k + 2))
 	defer lent.Free()
-	c := dense(data, a.cols, m)
-	a.transposeTo(c)
-	tau, diagonal := make([]T, k), make([]T, k)
+	s, tau, w := dense(data, k, k), data[k*k:][:k], data[k*(k+1):]
 	for j := range k {
-		x := c.row(j)[j:]
+		x := vh.row(j)[j:]
 		tau[j] = reflector(x)
-		diagonal[j], x[0] = x[0], 1
-		if tau[j] != 0 {
-			reflect(c.part(j+1, a.cols, j, m), x, conj(tau[j]))
+		r.set(j, j, x[0])
+		x[0] = 1
+		// The products of x with the columns before it are those that T needs.
+		rowProducts(w, vh.part(0, k, j, vh.cols), x)
+		for i, v := range w[:j] {
+			s.set(i, j, conj(v))
 		}
+		subtractOuter(vh.part(j+1, k, j, vh.cols), conj(tau[j]), w[j+1:], x)
 	}
-	v := newMatrix[T](m, k)
-	for i := range m {
-		own, row := v.row(i), a.row(i)
-		clear(row[:min(i+1, k)])
-		for j := range min(i+1, k) {
-			own[j] = c.data[j*m+i]
+	for j := range k {
+		row := vh.row(j)
+		for i := range j {
+			r.set(i, j, row[i])
 		}
-		if i < k {
-			row[i] = diagonal[i]
-			for j := i + 1; j < a.cols; j++ {
-				row[j] = c.at(j, i)
-			}
-		}
+		clear(row[:j])
+		conjugate(row)
 	}
-	return reflectors[T]{v: v, t: triangleOf(v, tau)}
+	return reflectors[T]{vh: vh, t: triangleOf(s, tau)}
 }
 
-// reflect subtracts tau (x^H y) x from each row y of c.
-func reflect[T number](c matrix[T], x []T, tau T) {
-	grain := 1 + (1<<15)/len(x)
+// rowProducts sets w[i] to x^H y for each row y of c.
+func rowProducts[T number](w []T, c matrix[T], x []T) {
 	if isComplex[T]() {
-		cpu.Parallel(c.rows, grain, func(lo, hi int) {
-			for l := lo; l < hi; l++ {
-				y := c.row(l)
-				axpy(-tau*dotc(x, y), x, y)
+		cpu.Parallel(c.rows, 1+(1<<15)/len(x), func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				w[i] = dotc(x, c.row(i))
 			}
 		})
 		return
 	}
-	data, lent := scratch[T](c.rows)
-	defer lent.Free()
-	w := dense(data, c.rows, 1)
-	multiply(w, plain(c), plain(dense(x, len(x), 1)))
-	scale(tau, w.data)
+	multiply(dense(w, c.rows, 1), plain(c), plain(dense(x, len(x), 1)))
+}
+
+// subtractOuter subtracts tau w[i] x from each row of c. It overwrites w.
+func subtractOuter[T number](c matrix[T], tau T, w, x []T) {
+	if c.rows == 0 || tau == 0 {
+		return
+	}
+	scale(tau, w)
+	grain := 1 + (1<<15)/len(x)
+	if c.rows <= grain && !isComplex[T]() {
+		cpu.SubtractOuter(c.data, c.stride, c.rows, w, 1, x)
+		return
+	}
 	cpu.Parallel(c.rows, grain, func(lo, hi int) {
-		cpu.SubtractOuter(c.data[lo*c.stride:], c.stride, hi-lo, w.data[lo:], 1, x)
+		if isComplex[T]() {
+			for i := lo; i < hi; i++ {
+				axpy(-w[i], x, c.row(i))
+			}
+			return
+		}
+		cpu.SubtractOuter(c.data[lo*c.stride:], c.stride, hi-lo, w[lo:], 1, x)
 	})
 }
 
-// triangleOf returns T of reflectors with the vectors v:
+// triangleOf returns T of reflectors with S = V^H V, of which it reads the elements above the diagonal:
 //
-//	T[j, j] = tau[j]    T[:j, j] = -tau[j] T[:j, :j] V[:, :j]^H v[j]
-func triangleOf[T number](v matrix[T], tau []T) matrix[T] {
+//	T[j, j] = tau[j]    T[:j, j] = -tau[j] T[:j, :j] S[:j, j]
+func triangleOf[T number](s matrix[T], tau []T) matrix[T] {
 	k := len(tau)
-	data, lent := scratch[T](k * (2*k + 1))
+	data, lent := scratch[T](k * (k + 1))
 	defer lent.Free()
-	s, columns, sums := dense(data, k, k), dense(data[k*k:], k, k), data[2*k*k:] // columns is T^T, whose rows are contiguous
-	multiply(s, adj(v), plain(v))
+	columns, sums := dense(data, k, k), data[k*k:] // columns is T^T, whose rows are contiguous
 	t := newMatrix[T](k, k)
 	for j := range k {
 		clear(sums)
 		for p := range j {
+			factor := s.at(p, j)
 			for i, w := range columns.row(p)[:p+1] {
-				sums[i] += T(w * s.at(p, j)) // rounded, so that it is not fused to a multiply-add
+				sums[i] += T(w * factor) // rounded, so that it is not fused to a multiply-add
 			}
 		}
 		row := columns.row(j)
@@ -164,20 +187,24 @@ func triangleOf[T number](v matrix[T], tau []T) matrix[T] {
 	return t
 }
 
-// apply sets c = Q c, or Q^H c; c has the rows of v.
+// apply sets c = Q c, or Q^H c; c has the columns of vh as rows.
 func (b reflectors[T]) apply(c matrix[T], adjoint bool) {
 	if c.cols == 0 {
+		return
+	}
+	if b.tall != nil {
+		b.tall.apply(c, adjoint)
 		return
 	}
 	k := b.t.rows
 	data, lent := scratch[T](2 * k * c.cols)
 	defer lent.Free()
 	w, turned := dense(data, k, c.cols), dense(data[k*c.cols:], k, c.cols)
-	multiply(w, adj(b.v), plain(c))
+	multiply(w, plain(b.vh), plain(c))
 	t := plain(b.t)
 	t.adjoint = adjoint
 	multiply(turned, t, plain(w))
-	subtract(c, plain(b.v), plain(turned))
+	subtract(c, adj(b.vh), plain(turned))
 }
 
 // applyAll sets c = Q c, or Q^H c, for the product of all blocks.
@@ -187,7 +214,7 @@ func applyAll[T number](blocks []reflectors[T], c matrix[T], adjoint bool) {
 			i = len(blocks) - 1 - i
 		}
 		b := blocks[i]
-		b.apply(c.part(b.at, b.at+b.v.rows, 0, c.cols), adjoint)
+		b.apply(c.part(b.at, b.at+b.rows(), 0, c.cols), adjoint)
 	}
 }
 

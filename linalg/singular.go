@@ -56,8 +56,8 @@ func compacted[T number](a matrix[T]) (q []reflectors[T], r matrix[T]) {
 	if 3*m <= 5*n || n <= 1 {
 		return nil, a
 	}
-	q = qr(a)
-	r = a.part(0, n, 0, n)
+	q, r = qr(a)
+	r = r.part(0, n, 0, n)
 	for i := range n {
 		clear(r.row(i)[:i])
 	}

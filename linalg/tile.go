@@ -118,8 +118,9 @@ func (host[T]) tileQR(op *operation, a *gpk.Array) (v, t, r *gpk.Array, err erro
 		return nil, nil, nil, err
 	}
 	err = each(m.batch, m.rows, func(i int) error {
-		b := panel(m.at(i))
-		copy(vs.at(i).data, b.v.data)
+		b := panel(m.at(i), newMatrix[T](k, m.rows), m.at(i))
+		b.vh.transposeTo(vs.at(i))
+		conjugate(vs.at(i).data)
 		copy(ts.at(i).data, b.t.data)
 		return nil
 	})

@@ -30,7 +30,7 @@ func solveLower[T number](l, b matrix[T], unit bool) {
 				}
 			}
 			if last < n {
-				cpu.SubtractProduct(b.data[last*b.stride:], b.stride, n-last, b.cols, l.data[last*l.stride+first:], l.stride, b.data[first*b.stride:], b.stride, last-first, false)
+				cpu.SubtractProduct(b.data[last*b.stride:], b.stride, n-last, b.cols, l.data[last*l.stride+first:], l.stride, 1, b.data[first*b.stride:], b.stride, last-first, false)
 			}
 		}
 		return
@@ -71,7 +71,7 @@ func solveUpper[T number](u, b matrix[T], unit bool) {
 				}
 				cpu.SubtractOuter(b.data[first*b.stride:], b.stride, i-first, u.data[first*u.stride+i:], u.stride, x)
 			}
-			cpu.SubtractProduct(b.data, b.stride, first, b.cols, u.data[first:], u.stride, b.data[first*b.stride:], b.stride, last-first, true)
+			cpu.SubtractProduct(b.data, b.stride, first, b.cols, u.data[first:], u.stride, 1, b.data[first*b.stride:], b.stride, last-first, true)
 		}
 		return
 	case n > triangleBlock:

@@ -69,15 +69,15 @@ func newList[T number]() *list[T] { return &list[T]{taus: make([]T, 0, qrBlock)}
 // reflectors from this one on.
 func (l *list[T]) add(at int, x []T, tau T, remaining int) {
 	if len(l.taus) == 0 {
-		l.blocks = append(l.blocks, reflectors[T]{at: at, v: newMatrix[T](len(x), min(qrBlock, remaining))})
+		l.blocks = append(l.blocks, reflectors[T]{at: at, vh: newMatrix[T](min(qrBlock, remaining), len(x))})
 	}
 	b := &l.blocks[len(l.blocks)-1]
 	j := len(l.taus)
-	for k, value := range x {
-		b.v.set(j+k, j, value)
-	}
-	if l.taus = append(l.taus, tau); len(l.taus) == b.v.cols {
-		b.t = triangleOf(b.v, l.taus)
+	row := b.vh.row(j)[j:]
+	copy(row, x)
+	conjugate(row)
+	if l.taus = append(l.taus, tau); len(l.taus) == b.vh.rows {
+		b.t = triangleOf(product(plain(b.vh), adj(b.vh)), l.taus)
 		l.taus = l.taus[:0]
 	}
 }

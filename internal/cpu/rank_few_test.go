@@ -43,7 +43,7 @@ func subtractProductTwins[T float32 | float64](t *testing.T, rng *rand.Rand, n, 
 			}
 		}
 	}
-	SubtractProduct(a[k*pitch+k:], pitch, n, m, a[k*pitch:], pitch, a[k:], pitch, k, down)
+	SubtractProduct(a[k*pitch+k:], pitch, n, m, a[k*pitch:], pitch, 1, a[k:], pitch, k, down)
 	if !slices.Equal(a, want) {
 		t.Fatalf("%d x %d x %d, down %v: differs from the definition", n, m, k, down)
 	}
