@@ -19,26 +19,29 @@ func Cholesky(a *gpk.Array, opts ...Option) *gpk.Array {
 }
 
 func (host[T]) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
-	m, err := read[T]("a", a, op.triangle())
-	if err != nil {
-		return nil, err
-	}
-	return filled(op, "blocked Cholesky", m, m.rows, func(i int) error {
-		x := m.at(i)
-		if op.has(Upper) {
-			x = x.adjoint()
-		}
-		if order := cholesky(x); order > 0 {
-			return &DefiniteError{unravel(i, m.lead), order}
-		}
-		for r := range x.rows {
-			clear(x.row(r)[r+1:])
-		}
-		if op.has(Upper) {
-			copy(m.at(i).data, x.adjoint().data)
-		}
-		return nil
+	results, err := computed(op, "blocked Cholesky", [][]int{a.Shape()}, []input{{"a", a, op.triangle()}}, func(to []matrices[T], from []source[T]) error {
+		return each(to[0].batch, to[0].rows, func(i int) error {
+			l := to[0].at(i)
+			if err := from[0].copyTo(l, i); err != nil {
+				return err
+			}
+			x := l
+			if op.has(Upper) {
+				x = l.adjoint()
+			}
+			if order := cholesky(x); order > 0 {
+				return &DefiniteError{unravel(i, to[0].lead), order}
+			}
+			for r := range x.rows {
+				clear(x.row(r)[r+1:])
+			}
+			if op.has(Upper) {
+				copy(l.data, x.adjoint().data)
+			}
+			return nil
+		})
 	})
+	return only(results, err)
 }
 
 // triangle returns the part of a matrix that a function reads if it reads one triangle.

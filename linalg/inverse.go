@@ -13,20 +13,31 @@ func Inv(a *gpk.Array, opts ...Option) *gpk.Array {
 }
 
 func (host[T]) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
-	f, err := factored[T](op, a)
-	if err != nil {
-		return nil, err
-	}
-	m := f.m
-	x, err := newMatrices[T](m.lead, m.rows, m.cols)
-	if err != nil {
-		return nil, err
-	}
-	defer f.free()
-	return filled(op, f.name(), x, m.rows, func(i int) error {
-		f.inverse(i, x.at(i))
-		return nil
+	f := &factors[T]{positive: op.has(Positive)}
+	inputs := []input{{"a", a, op.factoredElements()}}
+	results, err := computed(op, f.name(), [][]int{a.Shape()}, inputs, func(to []matrices[T], from []source[T]) error {
+		x, s := to[0], from[0]
+		m, err := uninitialized[T](s.lead, s.rows, s.cols)
+		if err != nil {
+			return err
+		}
+		if err := f.of(m); err != nil {
+			return err
+		}
+		defer f.free()
+		return each(x.batch, x.rows, func(i int) error {
+			if err := s.copyTo(m.at(i), i); err != nil {
+				return err
+			}
+			if err := f.factor(i); err != nil {
+				return err
+			}
+			clear(x.at(i).data)
+			f.inverse(i, x.at(i))
+			return nil
+		})
 	})
+	return only(results, err)
 }
 
 // inverse sets x, which is zero, to the inverse of matrix i.

@@ -85,7 +85,7 @@ func (host[T]) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond fl
 	}
 	squares := make([]float64, y.batch*y.cols)
 	err = each(y.batch, y.rows, func(i int) error {
-		own := source(i, lead, m.lead)
+		own := place(i, lead, m.lead)
 		u, turned := us[own], y.at(i)
 		if qs[own] != nil {
 			turned = turned.clone()

@@ -159,26 +159,39 @@ func read[T number](name string, a *gpk.Array, which triangle) (matrices[T], err
 	if err != nil {
 		return m, err
 	}
-	for i := range m.batch * m.rows {
-		row := m.data[i*m.cols:][:m.cols]
-		lo, hi := 0, m.cols
-		switch which {
-		case lowerElements:
-			hi = min(i%m.rows+1, m.cols)
-		case upperElements:
-			lo = min(i%m.rows, m.cols)
-		}
-		if isFinite(row[lo:hi]) {
-			continue
-		}
-		for j, v := range row[lo:hi] {
-			if v-v != 0 {
-				at := append(unravel(i/m.rows, m.lead), i%m.rows, lo+j)
-				return m, fmt.Errorf("%w: %s%v is %v", gpk.ErrNonFinite, name, at, v)
-			}
+	for i := range m.batch {
+		x := m.at(i)
+		if row, col := notFinite(x, which); row >= 0 {
+			return m, fmt.Errorf("%w: %s%v is %v", gpk.ErrNonFinite, name, append(unravel(i, m.lead), row, col), x.at(row, col))
 		}
 	}
 	return m, nil
+}
+
+// notFinite returns the place of the first element that is NaN or infinite, or -1.
+func notFinite[T number](x matrix[T], which triangle) (row, col int) {
+	if which == allElements && x.stride == x.cols && isFinite(x.data[:x.rows*x.cols]) {
+		return -1, -1
+	}
+	for i := range x.rows {
+		lo, hi := 0, x.cols
+		switch which {
+		case lowerElements:
+			hi = min(i+1, x.cols)
+		case upperElements:
+			lo = min(i, x.cols)
+		}
+		elements := x.row(i)[lo:hi]
+		if isFinite(elements) {
+			continue
+		}
+		for j, v := range elements {
+			if v-v != 0 {
+				return i, lo + j
+			}
+		}
+	}
+	return -1, -1
 }
 
 // isFinite reports whether all elements are finite: x - x is 0 for these, and NaN otherwise.
@@ -211,9 +224,9 @@ func unravel(i int, shape []int) []int {
 	return at
 }
 
-// source returns the number of the matrix at place i of a result. own are the leading axes of the stack, and lead those
+// place returns the number of the matrix at place i of a result. own are the leading axes of the stack, and lead those
 // of the result, to which own broadcasts.
-func source(i int, lead, own []int) int {
+func place(i int, lead, own []int) int {
 	at := unravel(i, lead)[len(lead)-len(own):]
 	n := 0
 	for d, length := range own {

@@ -22,35 +22,35 @@ func QR(a *gpk.Array, opts ...Option) (q, r *gpk.Array) {
 }
 
 func (host[T]) qr(op *operation, a *gpk.Array) (q, r *gpk.Array, err error) {
-	m, err := read[T]("a", a, allElements)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer m.free()
-	k := min(m.rows, m.cols)
+	shape := a.Shape()
+	n := len(shape)
+	rows, cols := shape[n-2], shape[n-1]
+	k := min(rows, cols)
 	if op.has(Complete) {
-		k = m.rows
+		k = rows
 	}
-	left, err := newMatrices[T](m.lead, m.rows, k)
-	if err != nil {
-		return nil, nil, err
-	}
-	right, err := newMatrices[T](m.lead, k, m.cols)
-	if err != nil {
-		return nil, nil, err
-	}
-	err = each(m.batch, m.rows, func(i int) error {
-		x := m.at(i)
-		blocks, r := qr(x)
-		columns(blocks, left.at(i))
-		to := right.at(i)
-		for j := range min(k, m.cols) {
-			copy(to.row(j)[j:], r.row(j)[j:])
-		}
-		return nil
+	shapes := [][]int{with(shape[:n-2], rows, k), with(shape[:n-2], k, cols)}
+	results, err := computed(op, "blocked Householder QR", shapes, []input{{"a", a, allElements}}, func(to []matrices[T], from []source[T]) error {
+		return each(from[0].batch, rows, func(i int) error {
+			data, lent := scratch[T](rows * cols)
+			defer lent.Free()
+			x := dense(data, rows, cols)
+			if err := from[0].copyTo(x, i); err != nil {
+				return err
+			}
+			blocks, triangle := qr(x)
+			left, right := to[0].at(i), to[1].at(i)
+			clear(left.data)
+			columns(blocks, left)
+			clear(right.data)
+			for j := range min(k, cols) {
+				copy(right.row(j)[j:], triangle.row(j)[j:])
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	return stacked(op, "blocked Householder QR", left), stacked(op, "blocked Householder QR", right), nil
+	return results[0], results[1], nil
 }

@@ -99,7 +99,7 @@ func (host[T]) triangular(op *operation, a, b *gpk.Array, lead []int) (*gpk.Arra
 		return nil, err
 	}
 	return filled(op, "substitution", x, x.rows, func(i int) error {
-		t := m.at(source(i, lead, m.lead))
+		t := m.at(place(i, lead, m.lead))
 		if upper {
 			solveUpper(t, x.at(i), op.has(Unit))
 		} else {
@@ -130,31 +130,40 @@ type factors[T number] struct {
 
 // factor factors the matrices of m in place.
 func factor[T number](m matrices[T], positive bool) (*factors[T], error) {
-	f := &factors[T]{m: m, positive: positive, pivots: make([][]int, m.batch)}
-	var err error
-	if positive {
-		if f.adjoints, err = uninitialized[T](m.lead, m.rows, m.rows); err != nil {
-			return nil, err
-		}
+	f := &factors[T]{positive: positive}
+	err := f.of(m)
+	if err == nil {
+		err = each(m.batch, m.rows, f.factor)
 	}
-	err = each(m.batch, m.rows, func(i int) error {
-		x := m.at(i)
-		if positive {
-			if order := cholesky(x); order > 0 {
-				return &DefiniteError{unravel(i, m.lead), order}
-			}
-			t := f.adjoints.at(i)
-			x.transposeTo(t)
-			conjugate(t.data)
-			return nil
-		}
-		f.pivots[i] = make([]int, m.rows)
-		if k := lu(x, f.pivots[i]); k >= 0 {
-			return &SingularError{unravel(i, m.lead), k}
-		}
-		return nil
-	})
 	return f, err
+}
+
+// of makes f the factors of m, which are not computed yet.
+func (f *factors[T]) of(m matrices[T]) (err error) {
+	f.m, f.pivots = m, make([][]int, m.batch)
+	if f.positive {
+		f.adjoints, err = uninitialized[T](m.lead, m.rows, m.rows)
+	}
+	return err
+}
+
+// factor factors matrix i in place.
+func (f *factors[T]) factor(i int) error {
+	x := f.m.at(i)
+	if f.positive {
+		if order := cholesky(x); order > 0 {
+			return &DefiniteError{unravel(i, f.m.lead), order}
+		}
+		t := f.adjoints.at(i)
+		x.transposeTo(t)
+		conjugate(t.data)
+		return nil
+	}
+	f.pivots[i] = make([]int, x.rows)
+	if k := lu(x, f.pivots[i]); k >= 0 {
+		return &SingularError{unravel(i, f.m.lead), k}
+	}
+	return nil
 }
 
 // free returns the memory of all matrices for reuse.
@@ -179,23 +188,44 @@ func (f *factors[T]) solve(i int, b matrix[T]) {
 }
 
 func (host[T]) solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error) {
-	m, err := read[T]("a", a, op.factoredElements())
-	if err != nil {
-		return nil, err
-	}
-	x, err := read[T]("b", b, allElements)
-	if err != nil {
-		return nil, err
-	}
-	f, err := factor(m, op.has(Positive))
-	if err != nil {
-		return nil, err
-	}
-	defer f.free()
-	return filled(op, f.name(), x, x.rows, func(i int) error {
-		f.solve(source(i, lead, m.lead), x.at(i))
-		return nil
+	f := &factors[T]{positive: op.has(Positive)}
+	inputs := []input{{"a", a, op.factoredElements()}, {"b", b, allElements}}
+	results, err := computed(op, f.name(), [][]int{b.Shape()}, inputs, func(to []matrices[T], from []source[T]) error {
+		x, s := to[0], from[0]
+		m, err := uninitialized[T](s.lead, s.rows, s.cols)
+		if err != nil {
+			return err
+		}
+		if err := f.of(m); err != nil {
+			return err
+		}
+		defer f.free()
+		factor := func(i int) error {
+			if err := s.copyTo(m.at(i), i); err != nil {
+				return err
+			}
+			return f.factor(i)
+		}
+		once := slices.Equal(s.lead, lead) // each matrix has one right-hand side, and is solved while it is in the cache
+		if !once {
+			if err := each(s.batch, s.rows, factor); err != nil {
+				return err
+			}
+		}
+		return each(x.batch, x.rows, func(i int) error {
+			if once {
+				if err := factor(i); err != nil {
+					return err
+				}
+			}
+			if err := from[1].copyTo(x.at(i), i); err != nil {
+				return err
+			}
+			f.solve(place(i, lead, s.lead), x.at(i))
+			return nil
+		})
 	})
+	return only(results, err)
 }
 
 func (f *factors[T]) name() string {

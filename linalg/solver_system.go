@@ -87,7 +87,7 @@ func (f *solverSystem) of(op *operation, b *gpk.Array, lead []int, adjoint bool)
 			return err
 		}
 		for i := range calls {
-			c := f.callOf(r.reads, r.dst[0], k, source(i*each, lead, f.lead), i, each)
+			c := f.callOf(r.reads, r.dst[0], k, place(i*each, lead, f.lead), i, each)
 			c.Adjoint = adjoint
 			if err := r.run(c); err != nil {
 				return err
