@@ -29,7 +29,10 @@ func bidiagonal[T number](a matrix[T], d, e []float64) (q, p []reflectors[T]) {
 // so that A = a - W Z^H, where the columns of W are u, x, u, x … and those of Z are y, v, y, v …
 func bidiagonalPanel[T number](a matrix[T], d, e []float64) (left, right reflectors[T]) {
 	m, n, k := a.rows, a.cols, len(d)
-	w, z := newMatrix[T](m, 2*k), newMatrix[T](n, 2*k)
+	w, lentW := scratchMatrix[T](m, 2*k)
+	z, lentZ := scratchMatrix[T](n, 2*k)
+	defer lentW.Free()
+	defer lentZ.Free()
 	uh, vh := newMatrix[T](k, m), newMatrix[T](min(k, n-1), n-1)
 	tauq, taup := make([]T, 0, k), make([]T, 0, k)
 	column, row := zeros[T](m), zeros[T](n)

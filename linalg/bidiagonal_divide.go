@@ -189,18 +189,22 @@ func (b *broken) solve(size float64) (values []float64, left, right matrix[float
 		divideBy(scale, b.d, b.z)
 		kept, done = b.deflate()
 	}
-	values, us, vs := b.vectors(kept)
+	us, lentU := scratchMatrix[float64](len(kept), len(kept))
+	vs, lentV := scratchMatrix[float64](len(kept), len(kept))
+	defer lentU.Free()
+	defer lentV.Free()
+	values = b.vectors(kept, us, vs)
 	for _, c := range done {
 		values = append(values, b.d[c])
 	}
 	sorted, order := ascending(values)
 	multiplyBy(scale, sorted)
-	left = b.left.arranged(b.left.times(kept, us), done, order)
+	left = b.left.times(kept, us, done, order)
 	if b.right.cols > len(order) { // the null vector remains the last column
 		order = append(order, len(kept)+len(done))
 		done = append(done, b.right.cols-1)
 	}
-	return sorted, left, b.right.arranged(b.right.times(kept, vs), done, order)
+	return sorted, left, b.right.times(kept, vs, done, order)
 }
 
 // deflate finds the singular values that the row z does not change in working precision (LAPACK's
@@ -245,19 +249,18 @@ func (b *broken) rotate(i, j int) {
 	b.right.rotate(i, j, c, s)
 }
 
-// vectors returns the singular values of the kept columns of M and, as rows, the singular vectors. The
+// vectors returns the singular values of the kept columns of M, and sets the rows of us and vs to the singular vectors. The
 // squares of the values are the eigenvalues of M^T M = diag(d^2) + z z^T. z is recomputed so that the
 // computed eigenvalues are exact for it. Then the singular vectors of a value are, up to a factor,
 //
 //	v[i] = z[i] / (d[i]^2 - value^2)    u[0] = -1    u[i] = d[i] v[i]
-func (b *broken) vectors(kept []int) (values []float64, us, vs matrix[float64]) {
+func (b *broken) vectors(kept []int, us, vs matrix[float64]) (values []float64) {
 	k := len(kept)
 	s := &secular{d: make([]float64, k), z: make([]float64, k), rho: 1}
 	for i, c := range kept {
 		s.d[i], s.z[i] = b.d[c]*b.d[c], b.z[c]
 	}
-	values, vs = s.solve()
-	us = newMatrix[float64](k, k)
+	values = s.solve(vs)
 	cpu.Parallel(k, 1+1<<12/max(1, k), func(lo, hi int) {
 		for j := lo; j < hi; j++ {
 			u, v := us.row(j), vs.row(j)
@@ -274,5 +277,5 @@ func (b *broken) vectors(kept []int) (values []float64, us, vs matrix[float64]) 
 			values[j] = math.Sqrt(values[j])
 		}
 	})
-	return values, us, vs
+	return values
 }

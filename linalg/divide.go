@@ -79,12 +79,14 @@ func (r *rankOne) solve() ([]float64, matrix[float64]) {
 	for i, c := range kept {
 		s.d[i], s.z[i] = r.d[c], r.z[c]
 	}
-	values, vectors := s.solve()
+	vectors, lent := scratchMatrix[float64](len(kept), len(kept))
+	defer lent.Free()
+	values := s.solve(vectors)
 	for _, c := range done {
 		values = append(values, r.d[c])
 	}
 	sorted, order := ascending(values)
-	return sorted, r.q.arranged(r.q.times(kept, vectors), done, order)
+	return sorted, r.q.times(kept, vectors, done, order)
 }
 
 // ascending returns the values in ascending order, and the index of each.

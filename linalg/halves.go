@@ -1,11 +1,14 @@
 package linalg
 
+import "github.com/gpk-go/gpk/internal/cpu"
+
 // halves is the orthogonal matrix of a divide-and-conquer step, assembled from the matrices of the
 // two halves of the problem. A column that belongs to one half is zero in the rows of the other.
 type halves struct {
 	matrix[float64]
 	split int     // the first row of the second half
 	in    []uint8 // for each column, firstHalf or secondHalf or both
+	lent  cpu.Scratch[float64]
 }
 
 const (
@@ -14,7 +17,9 @@ const (
 )
 
 func newHalves(n, split int) *halves {
-	return &halves{newMatrix[float64](n, n), split, make([]uint8, n)}
+	m, lent := scratchMatrix[float64](n, n)
+	clear(m.data)
+	return &halves{m, split, make([]uint8, n), lent}
 }
 
 // place copies the matrix of one half to row i and column j.
@@ -37,10 +42,13 @@ func (h *halves) rotate(a, b int, c, s float64) {
 	h.in[b] = h.in[a]
 }
 
-// times returns the columns listed in kept times the transpose of vectors. It does not multiply by
-// the zero blocks.
-func (h *halves) times(kept []int, vectors matrix[float64]) matrix[float64] {
-	moved := newMatrix[float64](h.rows, vectors.rows)
+// times multiplies the columns listed in kept by the transpose of vectors, and returns the matrix whose
+// column j is column order[j] of the concatenation of these products and the columns listed in done. It
+// does not multiply by the zero blocks. It frees h.
+func (h *halves) times(kept []int, vectors matrix[float64], done, order []int) matrix[float64] {
+	defer h.lent.Free()
+	moved, lent := scratchMatrix[float64](h.rows, len(kept))
+	defer lent.Free()
 	for half, rows := range [][2]int{{0, h.split}, {h.split, h.rows}} {
 		var from, of []int // the columns of h, and of vectors
 		for i, c := range kept {
@@ -48,10 +56,16 @@ func (h *halves) times(kept []int, vectors matrix[float64]) matrix[float64] {
 				from, of = append(from, c), append(of, i)
 			}
 		}
-		multiply(moved.part(rows[0], rows[1], 0, moved.cols),
-			plain(h.part(rows[0], rows[1], 0, h.cols).columns(from)), adj(vectors.columns(of)))
+		part := h.part(rows[0], rows[1], 0, h.cols)
+		a, lentA := scratchMatrix[float64](part.rows, len(from))
+		b, lentB := scratchMatrix[float64](vectors.rows, len(of))
+		part.columns(a, from)
+		vectors.columns(b, of)
+		multiply(moved.part(rows[0], rows[1], 0, moved.cols), plain(a), adj(b))
+		lentA.Free()
+		lentB.Free()
 	}
-	return moved
+	return h.arranged(moved, done, order)
 }
 
 // arranged returns the matrix whose column j is column order[j] of the concatenation of moved and
@@ -71,14 +85,12 @@ func (h *halves) arranged(moved matrix[float64], done, order []int) matrix[float
 	return q
 }
 
-// columns returns a copy of the listed columns.
-func (m matrix[T]) columns(list []int) matrix[T] {
-	c := newMatrix[T](m.rows, len(list))
+// columns copies the listed columns to c.
+func (m matrix[T]) columns(c matrix[T], list []int) {
 	for i := range m.rows {
 		from, to := m.row(i), c.row(i)
 		for j, k := range list {
 			to[j] = from[k]
 		}
 	}
-	return c
 }

@@ -104,6 +104,12 @@ func scratch[T number](n int) (data []T, lent cpu.Scratch[float64]) {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(lent.Data()))), n), lent
 }
 
+// scratchMatrix is scratch for a matrix.
+func scratchMatrix[T number](rows, cols int) (m matrix[T], lent cpu.Scratch[float64]) {
+	data, lent := scratch[T](rows * cols)
+	return dense(data, rows, cols), lent
+}
+
 // diagonal returns a copy of the diagonal.
 func (m matrix[T]) diagonal() []T {
 	d := make([]T, min(m.rows, m.cols))

@@ -21,19 +21,19 @@ type secular struct {
 	norm float64 // |z|^2, set by solve
 }
 
-// solve returns the eigenvalues and, as rows, the eigenvectors. It replaces z by the vector for which
+// solve returns the eigenvalues, and sets the rows of v to the eigenvectors. It replaces z by the vector for which
 // the computed eigenvalues are exact,
 //
 //	z[i]^2 rho = product over j of (value[j] - d[i]) / product over j other than i of (d[j] - d[i])
 //
 // so that the vectors z[i] / (d[i] - value) are orthogonal to working precision.
-func (s *secular) solve() ([]float64, matrix[float64]) {
+func (s *secular) solve(v matrix[float64]) (values []float64) {
 	k := len(s.d)
 	s.norm = 0
 	for _, z := range s.z {
 		s.norm += z * z
 	}
-	values, v := make([]float64, k), newMatrix[float64](k, k)
+	values = make([]float64, k)
 	grain := 1 + 1<<11/max(1, k)
 	cpu.Parallel(k, grain, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
@@ -70,7 +70,7 @@ func (s *secular) solve() ([]float64, matrix[float64]) {
 			}
 		}
 	})
-	return values, v
+	return values
 }
 
 // root returns root j and sets apart[i] to d[i] - value. It computes the root as its distance from

@@ -25,7 +25,10 @@ func tridiagonal[T number](a matrix[T], d, e []float64) []reflectors[T] {
 // number of rows above the panel.
 func tridiagonalPanel[T number](a matrix[T], d, e []float64, at int, blocks *list[T]) {
 	n, k := a.rows, len(d)
-	x, y := newMatrix[T](n, 2*k), newMatrix[T](n, 2*k)
+	x, lentX := scratchMatrix[T](n, 2*k)
+	y, lentY := scratchMatrix[T](n, 2*k)
+	defer lentX.Free()
+	defer lentY.Free()
 	column, row, work, line := zeros[T](n), zeros[T](n), zeros[T](n), zeros[T](2*k)
 	for i := range k {
 		c := column[:n-i]
