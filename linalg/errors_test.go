@@ -114,6 +114,28 @@ func TestNonFinite(t *testing.T) {
 	}
 }
 
+// TestNonFiniteFirst checks that an element that is not finite is the error also if an earlier matrix of the stack has no factors.
+func TestNonFiniteFirst(t *testing.T) {
+	for _, dt := range types {
+		for _, n := range []int{3, 20, 200} {
+			data := make([]float64, 2*n*n) // zeros: singular, and not positive definite
+			data[2*n*n-1] = math.NaN()
+			a, b := gpk.FromSlice(data, 2, n, n).Cast(dt), gpk.Ones(dt, n)
+			for name, x := range map[string]*gpk.Array{"Cholesky": Cholesky(a), "Solve": Solve(a, b), "Solve, Positive": Solve(a, b, Positive), "Inv": Inv(a), "one b": Solve(a, gpk.Ones(dt, 2, n, 1))} {
+				if err := x.Err(); !errors.Is(err, gpk.ErrNonFinite) || !strings.Contains(err.Error(), fmt.Sprintf("a[1 %d %d] is ", n-1, n-1)) {
+					t.Errorf("%s of %d x %d: %v does not name the element", name, n, n, err)
+				}
+			}
+			singular := gpk.Zeros(dt, 2, n, n)
+			for name, x := range map[string]*gpk.Array{"Solve": Solve(singular, gpk.Full(dt, math.NaN(), n, 1)), "Solve, Positive": Solve(singular, gpk.Full(dt, math.NaN(), n, 1), Positive)} {
+				if err := x.Err(); !errors.Is(err, gpk.ErrNonFinite) || !strings.Contains(err.Error(), "b[0 0 0] is ") {
+					t.Errorf("%s of %d x %d: %v does not name the element of b", name, n, n, err)
+				}
+			}
+		}
+	}
+}
+
 // TestNonFiniteLarge is like TestNonFinite, for matrices of several blocks.
 func TestNonFiniteLarge(t *testing.T) {
 	const n = 20

@@ -18,9 +18,10 @@ type tall[T number] struct {
 // tallBytes is the size of a block of rows.
 const tallBytes = 1 << 16
 
-// tallRows returns the number of rows of a block of a matrix with the given number of columns.
+// tallRows returns the number of rows of a block of a matrix with the given number of columns. It is a multiple of 16, because
+// dot products of other lengths take more time.
 func tallRows[T number](cols int) int {
-	return tallBytes / (max(1, cols) * int(unsafe.Sizeof(T(0))))
+	return tallBytes / (max(1, cols) * int(unsafe.Sizeof(T(0)))) &^ 15
 }
 
 // tallQR is qr by blocks of rows of a dense matrix.

@@ -43,8 +43,18 @@ func subtractProductTwins[T float32 | float64](t *testing.T, rng *rand.Rand, n, 
 			}
 		}
 	}
+	transposed, start := make([]T, k*n), slices.Clone(a)
+	for i := range n {
+		for p := range k {
+			transposed[p*n+i] = a[(k+i)*pitch+p]
+		}
+	}
 	SubtractProduct(a[k*pitch+k:], pitch, n, m, a[k*pitch:], pitch, 1, a[k:], pitch, k, down)
 	if !slices.Equal(a, want) {
 		t.Fatalf("%d x %d x %d, down %v: differs from the definition", n, m, k, down)
+	}
+	SubtractProduct(start[k*pitch+k:], pitch, n, m, transposed, 1, n, start[k:], pitch, k, down)
+	if !slices.Equal(start, want) {
+		t.Fatalf("%d x %d x %d, down %v, factors by columns: differs from the definition", n, m, k, down)
 	}
 }
