@@ -5,7 +5,8 @@ import "github.com/gpk-go/gpk"
 // QR returns the factorization A = Q R of a stack a [..., m, n]: with k = min(m, n), q [..., m, k] with orthonormal
 // columns and r [..., k, n], upper trapezoidal with a real diagonal of either sign. With Complete q is [..., m, m] and
 // r [..., m, n]. The method is Householder's, with blocks of reflectors (Schreiber and Van Loan 1989). On the CPU, a
-// matrix of up to 32 columns and many rows is factored by blocks of rows (Demmel and others 2012). On a GPU with cuSOLVER, large real matrices with m >= n are first factored by Cholesky's factorization of A^T A, twice (Yamamoto
+// matrix of up to 32 columns and many rows is factored by blocks of rows (Demmel and others 2012). On a GPU with
+// cuSOLVER, large real matrices with m >= n are first factored by Cholesky's factorization of A^T A, twice (Yamamoto
 // and others 2015). If a backward error exceeds 4 n eps, reflectors are used instead.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape.
