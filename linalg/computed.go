@@ -37,6 +37,9 @@ var errInput = errors.New("NaN or Inf")
 
 // copyTo copies matrix i to x, which has no gaps. The error is errInput if an element that the function reads is not finite.
 func (s source[T]) copyTo(x matrix[T], i int) error {
+	if s.rows == 0 || s.cols == 0 {
+		return nil
+	}
 	at := 0
 	for d, j := range unravel(i, s.lead) {
 		at += j * s.strides[d]
