@@ -38,12 +38,11 @@ func atan2_64AVX512(dst, x, y *float64, n int) int
 
 // angleTable holds the constants of the assembly, each repeated four times, in the order of angleConstants in
 // internal/asm/cpu/angle.go.
-var angleTable = func() (t [23][4]float64) {
+var angleTable = func() (t [44][4]float64) {
 	b := math.Float64frombits
 	constants := slices.Concat(
-		[]float64{0, 1, -1, b(1<<63 - 1), b(1 << 63), math.NaN(), math.Pi, atanLow, atanHigh},
-		[]float64{math.Pi / 2, atanRest, math.Pi / 4, 0.5 * atanRest},
-		[]float64{atanP0, atanP1, atanP2, atanP3, atanP4, atanQ0, atanQ1, atanQ2, atanQ3, atanQ4},
+		[]float64{0, 1, 2, 0.5, 0.25, -1, b(1<<63 - 1), b(1 << 63), math.Pi, 2 * atanRest, atanLow, atanHigh},
+		[]float64{math.Pi / 2, atanRest, math.Pi / 4, 0.5 * atanRest}, arcTangent[:], arcSine[:],
 	)
 	for i, v := range constants {
 		t[i] = [4]float64{v, v, v, v}

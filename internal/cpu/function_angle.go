@@ -7,65 +7,76 @@ import "math"
 // tanF64 returns the quotient of a sine and a cosine, each with an error of 1 ulp.
 func tanF64(x float64) float64 { return sinF64(x) / cosF64(x) }
 
-// The arctangent is that of the Cephes library (Moshier, 1984 to 2000), as in Go's package math. Every product is rounded
-// before it is added to something, so that all processors give the same bits.
+// An inverse function is base + s + s z P(z), where s is a tangent and z = s^2, or s is a sine, or twice a sine, and z the
+// square of the sine.
 
 const (
-	atanP0 = -8.750608600031904122785e-01
-	atanP1 = -1.615753718733365076637e+01
-	atanP2 = -7.500855792314704667340e+01
-	atanP3 = -1.228866684490136173410e+02
-	atanP4 = -6.485021904942025371773e+01
-	atanQ0 = +2.485846490142306297962e+01
-	atanQ1 = +1.650270098316988542046e+02
-	atanQ2 = +4.328810604912902668951e+02
-	atanQ3 = +4.853903996359136964868e+02
-	atanQ4 = +1.945506571482613964425e+02
-
-	atanLow  = 0.66                        // up to here, the arctangent is atanNear
-	atanHigh = 1 + math.Sqrt2              // from here on, it is computed from the reciprocal: tan(3 pi/8)
+	atanLow  = 0.66                        // up to here, s is the argument
+	atanHigh = 1 + math.Sqrt2              // from here on, s is a reciprocal: tan(3 pi/8)
 	atanRest = 6.123233995736765886130e-17 // pi/2 minus its float64
 )
 
-// atanNear returns the arctangent of |x| <= 0.66.
-func atanNear(x float64) float64 {
-	z := float64(x * x)
-	p := horner2(horner2(atanP0, z, atanP1, atanP2), z, atanP3, atanP4)
-	q := horner2(horner3(1, z, atanQ0, atanQ1, atanQ2), z, atanQ3, atanQ4)
-	return float64(x*(float64(z*p)/q)) + x
+// arcTangent are the coefficients of (atan(s) - s)/s^3 in s^2, lowest first, to 2^-59.5 of atan(s)/s for |s| <= 0.66.
+var arcTangent = [15]float64{
+	-0x1.5555555555545p-2, 0x1.99999999979fdp-3, -0x1.24924923e9c35p-3, 0x1.c71c718e17386p-4, -0x1.745d1183a8babp-4,
+	0x1.3b134ff494b27p-4, -0x1.110ca17625295p-4, 0x1.e197a79f0893bp-5, -0x1.ad60ad24a93a9p-5, 0x1.7df46374c2f6dp-5,
+	-0x1.4838af0651d06p-5, 0x1.fea83422bce33p-6, -0x1.43aa3d71d0267p-6, 0x1.1c5bbf201ce87p-7, -0x1.f50d7a840af5ep-10,
+}
+
+// arcSine are the coefficients of (asin(s) - s)/s^3 in s^2, lowest first, to 2^-59.8 of asin(s)/s for |s| <= 1/2.
+var arcSine = [13]float64{
+	0x1.5555555555578p-3, 0x1.333333332df7ep-4, 0x1.6db6db7226142p-5, 0x1.f1c71a8dbf844p-6, 0x1.6e8bdfa6df447p-6,
+	0x1.1c49e2b35df1ep-6, 0x1.ca20cecfb3b52p-7, 0x1.757b74065281ep-7, 0x1.61741466e6b3cp-7, 0x1.e2bcb33ed582fp-9,
+	0x1.649339b02d130p-6, -0x1.59553f852f0fbp-6, 0x1.0bb09c3cc267bp-5,
+}
+
+// arc returns base + rest + s + s z P(z). base is 0 or larger than s.
+func arc(base, rest, s, z float64, p []float64) float64 {
+	sum := base + s
+	return sum + math.FMA(float64(s*z), estrin(p, z), ((base-sum)+s)+rest)
 }
 
 // atanOf returns the arctangent of a >= 0.
 func atanOf(a float64) float64 {
+	base, rest, s := math.Pi/4, 0.5*atanRest, 0.0
 	switch {
 	case a <= atanLow:
-		return atanNear(a)
+		base, rest, s = 0, 0, a
 	case a > atanHigh:
-		return math.Pi/2 - atanNear(1/a) + atanRest
+		base, rest, s = math.Pi/2, atanRest, -1/a
+	default:
+		s = (a - 1) / (a + 1)
 	}
-	return math.Pi/4 + atanNear((a-1)/(a+1)) + 0.5*atanRest
+	return arc(base, rest, s, float64(s*s), arcTangent[:])
 }
 
 func atanF64(x float64) float64 { return math.Copysign(atanOf(math.Abs(x)), x) }
 
-// asinF64 returns the angle of the point (sqrt(1 - x^2), x).
+// asinF64 returns pi/2 - 2 asin(sqrt((1 - x)/2)) for x > 1/2. It is NaN beyond 1.
 func asinF64(x float64) float64 {
-	if !(math.Abs(x) <= 1) {
-		return math.NaN()
+	a := math.Abs(x)
+	base, rest, s, z := 0.0, 0.0, a, float64(a*a)
+	if !(a <= 0.5) {
+		z = math.FMA(-2, a, 2) // exact
+		base, rest, s, z = math.Pi/2, atanRest, -math.Sqrt(z), 0.25*z
 	}
-	return atanF64(x / cathetus(x))
+	return math.Copysign(arc(base, rest, s, z, arcSine[:]), x)
 }
 
-// acosF64 returns the angle of the point (x, sqrt(1 - x^2)), which avoids cancellation near 1.
+// acosF64 returns pi/2 - asin(x), or 2 asin(sqrt((1 - |x|)/2)) for |x| > 1/2, which is subtracted from pi for negative x. It is
+// NaN beyond 1.
 func acosF64(x float64) float64 {
-	if !(math.Abs(x) <= 1) {
-		return math.NaN()
+	a := math.Abs(x)
+	base, rest, s, z := math.Pi/2, atanRest, -x, float64(a*a)
+	if !(a <= 0.5) {
+		z = math.FMA(-2, a, 2) // exact
+		base, rest, s, z = 0, 0, math.Sqrt(z), 0.25*z
+		if math.Signbit(x) {
+			base, rest, s = math.Pi, 2*atanRest, -s
+		}
 	}
-	return turn(atanOf(cathetus(x)/math.Abs(x)), x)
+	return arc(base, rest, s, z, arcSine[:])
 }
-
-// cathetus returns sqrt(1 - x^2), with 1 - x^2 rounded once.
-func cathetus(x float64) float64 { return math.Sqrt(math.FMA(-x, x, 1)) }
 
 // turn returns pi - a if x is negative, or -0, and a otherwise.
 func turn(a, x float64) float64 {

@@ -2,39 +2,33 @@ package cpu
 
 import "math"
 
-// The cube root is FreeBSD's (s_cbrt.c), as in Go's package math. Every product is rounded before it is added to something, so
-// that all processors give the same bits.
-
 const (
-	cbrtStart     = 715094163 << 32 // (682 - 0.03306235651) 2^52
-	cbrtSubnormal = 696219795 << 32 // (664 - 0.03306235651) 2^52
+	cbrtStart = 0x553ee978 << 32 // estimates x^(-1/3) from a third of the upper half of x's bits, to 3.5 %
+	cbrtMask  = 1<<64 - 1<<27
 
-	cbrtC = 5.42857142857142815906e-01  // 19/35
-	cbrtD = -7.05306122448979611050e-01 // -864/1225
-	cbrtE = 1.41428571428571436819e+00  // 99/70
-	cbrtF = 1.60714285714285720630e+00  // 45/28
-	cbrtG = 3.57142857142857150787e-01  // 5/14
-
-	cbrtMask = 0xffffffffc << 28
-	cbrtUp   = 1 << 30
+	twoThirds  = 2.0 / 3
+	fiveNinths = 5.0 / 9
 )
 
-// cbrtF64 returns the cube root. An estimate from the bits of x is right to 5 bits. A rational function improves it to 23 bits,
-// which are rounded up to 22 so that their square is exact. One Newton step then gives the result.
+// cbrtC are the coefficients of ((1 - e)^(-1/3) - 1)/e, lowest first, to 2^-23.4 of (1 - e)^(-1/3) for |e| < 0.102.
+var cbrtC = [4]float64{0x1.55543d8a19319p-2, 0x1.c718448a740cfp-3, 0x1.654f1b2fd62ecp-3, 0x1.2aef409536445p-3}
+
+// cbrtF64 returns the cube root. With an estimate r of |x|^(-1/3) and e = 1 - |x| r^3, |x|^(-1/3) = r (1 - e)^(-1/3). A
+// polynomial gives that to 23 bits. It is cut to 26 bits, so that its square is exact, and the cube root |x| r^2 (1 - e)^(-2/3) is
+// computed from the new e by the first three terms of its series.
 func cbrtF64(x float64) float64 {
 	a := math.Abs(x)
-	if !(a > 0 && a <= math.MaxFloat64) {
+	switch {
+	case !(a > 0 && a <= math.MaxFloat64):
 		return x
+	case a < leastNormal:
+		return cbrtF64(x*0x1p54) * 0x1p-18
 	}
-	t := math.Float64frombits(math.Float64bits(a)/3 + cbrtStart)
-	if a < leastNormal {
-		t = math.Float64frombits(math.Float64bits(a*0x1p54)/3 + cbrtSubnormal)
-	}
-	r := t * t / a
-	s := cbrtC + float64(r*t)
-	t *= cbrtG + cbrtF/(s+cbrtE+cbrtD/s)
-	t = math.Float64frombits(math.Float64bits(t)&cbrtMask + cbrtUp)
-	r = a / float64(t*t) // t*t is exact
-	r = (r - t) / (t + t + r)
-	return math.Copysign(t+float64(t*r), x)
+	r := math.Float64frombits(cbrtStart - math.Float64bits(a)>>32*((1<<32+2)/3))
+	e := math.FMA(-float64(a*r), float64(r*r), 1)
+	r = math.FMA(float64(r*e), estrin(cbrtC[:], e), r)
+	r = math.Float64frombits(math.Float64bits(r) & cbrtMask)
+	t, low := twoProduct(a, float64(r*r)) // the square is exact
+	e = math.FMA(-low, r, math.FMA(-t, r, 1))
+	return math.Copysign(t+math.FMA(float64(t*e), math.FMA(fiveNinths, e, twoThirds), low), x)
 }

@@ -24,33 +24,6 @@ func exp2F64(x float64) float64 {
 // ln2Rest is log 2 minus its float64.
 const ln2Rest = 0x1.abc9e3b39803fp-56
 
-// log2F64 and log10F64 multiply a logarithm of more than 66 bits: they are exact for powers
-// of 2 and of 10, respectively.
-func log2F64(x float64) float64 { return logTo(x, 1/math.Ln2, inverseLn2Rest) }
-
-func log10F64(x float64) float64 { return logTo(x, 1/math.Ln10, inverseLn10Rest) }
-
-// 1/log 2 and 1/log 10 minus their float64s.
-const (
-	inverseLn2Rest  = 0x1.777d0ffda0d24p-56
-	inverseLn10Rest = 0x1.95355baaafad3p-57
-)
-
-// logTo returns log(x) (scale + rest).
-func logTo(x, scale, rest float64) float64 {
-	if !(x > 0 && x <= math.MaxFloat64) {
-		return math.Log(x) // an infinity or NaN
-	}
-	n := 0.0
-	if x < leastNormal {
-		x, n = x*0x1p54, -54
-	}
-	m, f := logParts(x)
-	high, low := logSum(n+m, f)
-	p, p1 := twoProduct(high, scale)
-	return p + math.FMA(high, rest, math.FMA(low, scale, p1))
-}
-
 const (
 	hyperbolicTiny = 0x1p-28 // below, sinh, asinh and atanh are x
 	hyperbolicFar  = 0x1p28  // beyond, asinh and acosh are log(2x)

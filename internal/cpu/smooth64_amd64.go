@@ -106,7 +106,7 @@ func tan64AVX512(dst, x *float64, n int) int
 
 // smooth64Table holds the constants of the assembly, each repeated four times, in the order of
 // smooth64Constants in internal/asm/cpu/smooth64.go.
-var smooth64Table = func() (t [149][4]float64) {
+var smooth64Table = func() (t [170][4]float64) {
 	b := math.Float64frombits
 	constants := slices.Concat(
 		[]float64{1, 2, 0.5, b(1<<63 - 1), b(1 << 63), 0, math.Inf(1), b(1023), log2e, shifter, ln2High, ln2Low},
@@ -115,9 +115,10 @@ var smooth64Table = func() (t [149][4]float64) {
 		[]float64{log64C6, log64C5, log64C4, log64C3, log64C2, log64C1, log64C0, -1, log1p64Up, b(2046 << 52)},
 		[]float64{inverseC2, inverseC1, inverseC0, b(1<<52 - 1), erf64Max, logErfc1, logErfc1Rest},
 		erf64R[:], erf64G[:],
-		[]float64{erf64Mid, powC8, powC7, powC6, powC5, powC4, powC3, powC2, powC1, third, thirdRest, fifth, fifthRest, b(half64)},
-		[]float64{math.Ln2, ln2Rest, 1 / math.Ln2, inverseLn2Rest, 1 / math.Ln10, inverseLn10Rest},
-		[]float64{b(cbrtStart), cbrtC, cbrtD, cbrtE, cbrtF, cbrtG, b(cbrtMask), b(cbrtUp), b(1<<31 - 1), b((1<<31 - 2) / 3), b((1<<33 + 1) / 3)},
+		[]float64{erf64Mid, b(half64), math.Ln2, ln2Rest, -0.5, b(one64 - logFrom), b(logFrom), b(one64 - powFrom), b(powFrom)}, powLog[:],
+		[]float64{logBase2.two, logBase2.twoLow, logBase2.e, logBase2.eLow}, logBase2.c[:],
+		[]float64{logBase10.two, logBase10.twoLow, logBase10.e, logBase10.eLow}, logBase10.c[:],
+		[]float64{b(cbrtStart), b(cbrtMask), b((1<<32 + 2) / 3), twoThirds, fiveNinths}, cbrtC[:],
 		[]float64{hyperbolicTiny, hyperbolicFar, math.Pi / 4, trigLimit, twoOverPi, halfPi1, halfPi2, halfPi3, halfPiCancelled, b(1)},
 		[]float64{sin64C6, sin64C5, sin64C4, sin64C3, sin64C2, sin64C1, sin64C0},
 		[]float64{cos64C6, cos64C5, cos64C4, cos64C3, cos64C2, cos64C1, cos64C0, leastNormal32},

@@ -10,9 +10,9 @@ import (
 // in the same order. The results therefore have the same bits.
 type angle struct{ fused }
 
-// angleConstants are the names of the constants in angleTable, polynomials highest coefficient first.
-var angleConstants = constantsOf(`zero one minusOne abs sign nan pi atanLow atanHigh
-	halfPi atanRest quarterPi quarterRest atanP*5 atanQ*5`)
+// angleConstants are the names of the constants in angleTable, polynomials lowest coefficient first.
+var angleConstants = constantsOf(`zero one two half quarter minusOne abs sign pi piRest atanLow atanHigh
+	halfPi atanRest quarterPi quarterRest atan*15 asin*13`)
 
 // angles writes the functions with AVX2 and with AVX-512.
 func angles(c *build.Context) {
@@ -38,13 +38,37 @@ func (v angle) atan(x vector) vector {
 }
 
 func (v angle) asin(x vector) vector {
-	y := v.copySign(v.atanOf(v.and(v.div(x, v.cathetus(x)), v.k("abs"))), x)
-	return v.choose(condition{unordered, "zero"}, y, v.load(v.k("nan")), y)
+	a := v.and(x, v.k("abs"))
+	near, root, z := v.sine(a)
+	s := v.blend(near, a, v.xor(root, v.k("sign")))
+	base := v.blend(near, v.zero(), v.load(v.k("halfPi")))
+	rest := v.blend(near, v.zero(), v.load(v.k("atanRest")))
+	return v.copySign(v.arc(base, rest, s, z, "asin", 13), x)
 }
 
 func (v angle) acos(x vector) vector {
-	y := v.turn(v.atanOf(v.div(v.cathetus(x), v.and(x, v.k("abs")))), x)
-	return v.choose(condition{unordered, "zero"}, y, v.load(v.k("nan")), y)
+	near, root, z := v.sine(v.and(x, v.k("abs")))
+	s := v.blend(near, v.xor(x, v.k("sign")), v.or(root, v.and(x, v.k("sign"))))
+	negative := v.signs(x)
+	base := v.blend(near, v.load(v.k("halfPi")), v.blend(negative, v.load(v.k("pi")), v.zero()))
+	rest := v.blend(near, v.load(v.k("atanRest")), v.blend(negative, v.load(v.k("piRest")), v.zero()))
+	return v.arc(base, rest, s, z, "asin", 13)
+}
+
+// sine returns the mask of a <= 1/2, sqrt(2 - 2a), and a^2 or (1 - a)/2.
+func (v angle) sine(a vector) (near operand.Op, root, z vector) {
+	near = v.compare(condition{lessEqual, "half"}, a)
+	rest := v.load(v.k("two"))
+	v.lessProduct(rest, a, v.k("two"))
+	return near, v.sqrt(rest), v.blend(near, v.mul(a, a), v.mul(rest, v.k("quarter")))
+}
+
+// arc returns base + rest + s + s z P(z), where P has n coefficients of that name.
+func (v angle) arc(base, rest, s, z vector, name string, n int) vector {
+	sum := v.add(base, s)
+	low := v.add(v.add(v.sub(base, sum), s), rest)
+	v.plusProduct(low, v.mul(s, z), v.estrin(name, n, z))
+	return v.add(sum, low)
 }
 
 // atan2 jumps to "out" if y/x is NaN in an element.
@@ -52,12 +76,6 @@ func (v angle) atan2(y, x vector) vector {
 	q := v.and(v.div(y, x), v.k("abs"))
 	v.outUnless(condition{greaterEqual, "zero"}, q)
 	return v.copySign(v.turn(v.atanOf(q), x), y)
-}
-
-func (v angle) cathetus(x vector) vector {
-	c := v.load(v.k("one"))
-	v.lessProduct(c, x, x)
-	return v.sqrt(c)
 }
 
 // turn returns pi - a if x is negative, or -0, and a otherwise.
@@ -81,19 +99,6 @@ func (v angle) atanOf(a vector) vector {
 	below = v.blend(low, one, below)
 	base = v.blend(low, zero, base)
 	rest = v.blend(low, zero, rest)
-	return v.add(v.add(base, v.atanNear(v.div(above, below))), rest)
-}
-
-func (v angle) atanNear(x vector) vector {
-	z := v.mul(x, x)
-	p := v.mul(z, v.k("atanP"))
-	for i := 1; i < 4; i++ {
-		p = v.mul(v.add(p, v.ki("atanP", i)), z)
-	}
-	p = v.add(p, v.ki("atanP", 4))
-	q := v.add(z, v.k("atanQ"))
-	for i := 1; i < 5; i++ {
-		q = v.add(v.mul(q, z), v.ki("atanQ", i))
-	}
-	return v.add(v.mul(v.div(v.mul(z, p), q), x), x)
+	s := v.div(above, below)
+	return v.arc(base, rest, s, v.mul(s, s), "atan", 15)
 }

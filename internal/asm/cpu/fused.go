@@ -1,6 +1,10 @@
 package cpu
 
-import "github.com/mmcloughlin/avo/operand"
+import (
+	"math/bits"
+
+	"github.com/mmcloughlin/avo/operand"
+)
 
 // fused adds fused multiply-adds, which round once and overwrite their first operand to floats.
 type fused struct{ floats }
@@ -44,4 +48,28 @@ func (v fused) horner(name string, n int, x vector) vector {
 		v.fma213(p, x, v.ki(name, i))
 	}
 	return p
+}
+
+// estrin returns the polynomial in x with the n coefficients of that name, lowest first. It performs the operations of the Go
+// function of its name.
+func (v fused) estrin(name string, n int, x vector) vector {
+	powers := []vector{x}
+	for i := 2; i < n; i *= 2 {
+		last := powers[len(powers)-1]
+		powers = append(powers, v.mul(last, last))
+	}
+	var of func(from, n int) operand.Op
+	of = func(from, n int) operand.Op {
+		if n == 1 {
+			return v.ki(name, from)
+		}
+		power := bits.Len(uint(n-1)) - 1
+		low := of(from, 1<<power)
+		if k, ok := low.(constant); ok {
+			low = v.load(k)
+		}
+		v.plusProduct(low.(vector), powers[power], of(from+1<<power, n-1<<power))
+		return low
+	}
+	return of(0, n).(vector)
 }

@@ -10,13 +10,13 @@ import (
 // function of the same name in the same order, so the results have the same bits.
 type smooth64 struct{ fused }
 
-// smooth64Constants are the names of the constants in smooth64Table, polynomials highest coefficient first.
+// smooth64Constants are the names of the constants in smooth64Table, polynomials highest coefficient first, those of estrin lowest.
 var smooth64Constants = constantsOf(`one two half abs sign zero inf bias log2e shifter ln2High ln2Low exp*10
 	expMax expm1Low expm1High tanhHigh normal split two52 unbias log*7 minusOne log1pUp scales inverse*3
 	mantissa erfMax logErfc logErfcRest erfR*11 erfG*19 erfMid
-	pow*8 third thirdRest fifth fifthRest rootHalf
-	ln2 ln2Rest inverseLn2 inverseLn2Rest inverseLn10 inverseLn10Rest
-	cbrtStart cbrtC cbrtD cbrtE cbrtF cbrtG cbrtMask cbrtUp low31 thirdOf31 thirdOf33
+	rootHalf ln2 ln2Rest minusHalf logSplit logFrom powSplit powFrom powLog*8
+	binaryTwo binaryTwoLow binaryE binaryELow binary*9 decimalTwo decimalTwoLow decimalE decimalELow decimal*9
+	cbrtStart cbrtMask third twoThirds fiveNinths cbrt*4
 	tiny hyperbolicFar quarterPi trigLimit twoOverPi halfPi*3 cancelled unit sin*7 cos*7
 	normal32 pow32Log*6 pow32Exp*7 pow32High pow32Low nan`)
 
