@@ -127,8 +127,14 @@ func TestFunctionsExact64(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ got, want float64 }{
-		{asinF64(1), math.Pi / 2}, {asinF64(-1), -math.Pi / 2}, {acosF64(1), 0}, {acosF64(-1), math.Pi}, {acosF64(0), math.Pi / 2},
-		{atanF64(1), math.Pi / 4}, {atanF64(math.Inf(1)), math.Pi / 2}, {atanF64(math.Inf(-1)), -math.Pi / 2},
+		{asinF64(1), math.Pi / 2},
+		{asinF64(-1), -math.Pi / 2},
+		{acosF64(1), 0},
+		{acosF64(-1), math.Pi},
+		{acosF64(0), math.Pi / 2},
+		{atanF64(1), math.Pi / 4},
+		{atanF64(math.Inf(1)), math.Pi / 2},
+		{atanF64(math.Inf(-1)), -math.Pi / 2},
 	} {
 		if c.got != c.want {
 			t.Errorf("%v, not %v", c.got, c.want)
