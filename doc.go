@@ -43,7 +43,7 @@
 // # Environment
 //
 //	GPK_DEVICE        cpu, cuda, cuda:1: the default device
-//	GPK_LIB           path of libgpk.so, instead of the search
+//	GPK_LIB           path of libgpk.so or its folder, instead of the search
 //	GPK_CUFFT         path of libcufft.so or its folder, instead of the search
 //	GPK_CUSOLVER      path of libcusolver.so or its folder, instead of the search
 //	GPK_NCCL          path of libnccl.so.2 or its folder, instead of the search; off: NCCL is not used

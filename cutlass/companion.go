@@ -81,48 +81,64 @@ func CheckCompanion(path string) (resolved string, s Sidecar, err error) {
 	resolved, s, err = check(path, described{
 		at: KernelLibrarySidecar, abi: KernelsABI, remedy: "run `gpk setup`", copy: "run `gpk setup`, or copy the file along with the library",
 	})
-	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrSidecar) {
-		err = &LibraryError{path, "not there; run `gpk setup`, which builds it beside " + LibraryName + ", or copy it along with " + LibraryName, fs.ErrNotExist}
+	if errors.Is(err, fs.ErrNotExist) {
+		why := "not there; run `gpk setup`, which builds it beside " + LibraryName + " in the cache, or copy both libraries and their descriptions from there"
+		if name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(path), "libgpk_"), ".so"); !slices.Contains(Companions(), name) {
+			why = fmt.Sprintf("not there, and the kernel set has no companion %q; it has: %s", name, strings.Join(Companions(), ", "))
+		}
+		err = &LibraryError{path, why, fs.ErrNotExist}
 	}
 	return resolved, s, err
 }
 
 // OpenCompanion loads a companion of the kernel set from the folder of l, or from the kernels
-// in the program if l is one of them. The companion has to be complete and unaltered, and of
-// the same build as l. Its errors are *LibraryError, which names the file and the remedy; in a
-// program without CUDA parts, ErrNotBuilt.
+// in the program if l is one of them. The companion has to be complete and unaltered, of this
+// program's kernel set, and of the same build as l. Its errors are *LibraryError, which names
+// the file and the remedy; in a program without CUDA parts, ErrNotBuilt.
 func (l *Library) OpenCompanion(name string) (*KernelLibrary, error) {
 	if err := Built(); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if k := l.opened[name]; k != nil {
-		return k, nil
+	if c, ok := l.opened[name]; ok {
+		return c.library, c.err
 	}
 	open := l.openCompanionFile
 	if l.prebuilt != nil {
 		open = l.openPrebuiltCompanion
 	}
 	k, err := open(name)
-	if err != nil {
-		return nil, err
+	if err == nil || l.prebuilt != nil { // a file may be repaired, the program's own bytes may not
+		if l.opened == nil {
+			l.opened = map[string]openedCompanion{}
+		}
+		l.opened[name] = openedCompanion{k, err}
 	}
-	if l.opened == nil {
-		l.opened = map[string]*KernelLibrary{}
-	}
-	l.opened[name] = k
-	return k, nil
+	return k, err
+}
+
+// openedCompanion is the result of an OpenCompanion that is not repeated.
+type openedCompanion struct {
+	library *KernelLibrary
+	err     error
 }
 
 // openCompanionFile loads a companion from the folder of l.
 func (l *Library) openCompanionFile(name string) (*KernelLibrary, error) {
+	if name != filepath.Base(name) {
+		return nil, &LibraryError{l.path, fmt.Sprintf("%q is no name of a companion; there are: %s", name, strings.Join(Companions(), ", ")), fs.ErrNotExist}
+	}
 	file, s, err := CheckCompanion(filepath.Join(filepath.Dir(l.path), CompanionLibrary(name)))
 	if err != nil {
 		return nil, err
 	}
-	if err := l.sameBuild(file, s, "run `gpk setup`"); err != nil {
+	const remedy = "run `gpk setup`, or copy both libraries and their descriptions from one build"
+	if err := l.sameBuild(file, s, remedy); err != nil {
 		return nil, err
+	}
+	if s.KernelSet != KernelSetHash() { // the structures of arguments may differ
+		return nil, &LibraryError{file, fmt.Sprintf("built from other sources (kernel set %s) than this program (%s); %s", s.KernelSet, KernelSetHash(), remedy), ErrKernelSet}
 	}
 	return loadKernelLibrary(file)
 }
@@ -151,7 +167,7 @@ func (l *Library) openPrebuiltCompanion(name string) (*KernelLibrary, error) {
 
 // sameBuild compares the description of a companion at path with that of l.
 func (l *Library) sameBuild(path string, s Sidecar, remedy string) error {
-	if s.KernelSet == l.kernelSet && s.CUDA == l.cuda && slices.Equal(s.Archs, l.sidecar.Archs) {
+	if s.SameBuild(l.sidecar) {
 		return nil
 	}
 	return &LibraryError{path, fmt.Sprintf("kernel set %s, CUDA %d, for %s, where %s has %s, %d, %s: they are of different builds; %s", s.KernelSet, s.CUDA,

@@ -61,8 +61,19 @@ func checkTwice(t *testing.T, k *KernelLibrary) {
 	}
 }
 
+// current is fake with the program's kernel set, which companions have to have.
+func current(t *testing.T) string {
+	t.Helper()
+	path := fake(t, `-UFAKE_SET`, `-DFAKE_SET="`+KernelSetHash()+`"`)
+	describe(t, path, func(s *Sidecar) { s.KernelSet = KernelSetHash() })
+	return path
+}
+
 func TestOpenCompanion(t *testing.T) {
-	path := fake(t)
+	old := companions
+	t.Cleanup(func() { companions = old })
+	companions = "fake 0123\n"
+	path := current(t)
 	file := withCompanion(t, path, nil)
 	link := filepath.Join(t.TempDir(), LibraryName) // GPK_LIB may name a link: the companion is beside the file
 	if err := os.Symlink(path, link); err != nil {
@@ -85,6 +96,9 @@ func TestOpenCompanion(t *testing.T) {
 // TestOpenCompanionRefused checks that the error for a companion that cannot be used says
 // which file it is, why, and what to do.
 func TestOpenCompanionRefused(t *testing.T) {
+	old := companions
+	t.Cleanup(func() { companions = old })
+	companions = "fake 0123\n"
 	for _, c := range []struct {
 		name   string
 		change func(*Sidecar)
@@ -105,7 +119,7 @@ func TestOpenCompanionRefused(t *testing.T) {
 		{name: "of another CUDA", change: func(s *Sidecar) { s.CUDA = 12080 }, want: ErrDamaged, reason: "different builds; run `gpk setup`"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := fake(t)
+			path := current(t)
 			var macros []string
 			if c.macro != "" {
 				macros = append(macros, c.macro)
@@ -126,6 +140,28 @@ func TestOpenCompanionRefused(t *testing.T) {
 				t.Errorf("%v, want %v that says %q of %s", err, c.want, c.reason, file)
 			}
 		})
+	}
+}
+
+// TestOpenCompanionNames checks names that are none of the kernel set, and a library and a
+// companion of another one.
+func TestOpenCompanionNames(t *testing.T) {
+	lib, err := openOne(current(t), new(bytes.Buffer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"typo", "../quantum", ""} {
+		if _, err := lib.OpenCompanion(name); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "quantum") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	other := fake(t) // of the kernel set fakeset
+	withCompanion(t, other, nil)
+	if lib, err = openOne(other, new(bytes.Buffer)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lib.OpenCompanion("fake"); !errors.Is(err, ErrKernelSet) || !strings.Contains(err.Error(), "run `gpk setup`") {
+		t.Errorf("of another kernel set than the program: %v", err)
 	}
 }
 
@@ -184,6 +220,9 @@ func TestRegisteredCompanion(t *testing.T) {
 			}
 			if _, ok := errors.AsType[*LibraryError](err); !ok || !errors.Is(err, c.want) || !strings.Contains(err.Error(), p.Module) {
 				t.Errorf("%v, want %v", err, c.want)
+			}
+			if _, again := lib.OpenCompanion("fake"); again != err { //nolint:errorlint // the same error: nothing was put into memory again
+				t.Errorf("the second call: %v", again)
 			}
 		})
 	}

@@ -11,9 +11,9 @@ import (
 // GPK_KERNELS_ABI of device/kernels/gpk_kernels.h, which describes it.
 const KernelsABI = 1
 
-// KernelLibrary is a loaded library of kernels that are not gpk's own. It is safe for use
-// by several goroutines and is never unloaded. Package device/kernels launches its entry
-// points.
+// KernelLibrary is a loaded library of kernels outside libgpk.so: a program's own, or a
+// companion. It is safe for use by several goroutines and is never unloaded. Package
+// device/kernels launches its entry points.
 type KernelLibrary struct {
 	path    string
 	handle  uintptr //nolint:unused // only the CUDA build has one

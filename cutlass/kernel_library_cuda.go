@@ -66,7 +66,7 @@ func (k *KernelLibrary) Entry(name string) (KernelEntry, error) {
 	defer C.free(unsafe.Pointer(c))
 	at := C.gpk_find_entry(C.uintptr_t(k.handle), c)
 	if at == 0 {
-		return KernelEntry{}, &LibraryError{k.path, fmt.Sprintf("it lacks the entry %s", name), ErrLoad}
+		return KernelEntry{}, &LibraryError{k.path, fmt.Sprintf("it lacks the entry %s: an older or partial build; build the library again", name), ErrLoad}
 	}
 	return KernelEntry{of: k, name: name, at: uintptr(at)}, nil
 }

@@ -121,7 +121,7 @@ type Library struct {
 	prebuilt  *Prebuilt // the kernels in the program of which it is one; nil for a file
 
 	mu     sync.Mutex
-	opened map[string]*KernelLibrary // the companions by name; guarded by mu
+	opened map[string]openedCompanion // by name; guarded by mu
 }
 
 // Gemm is a product for Library.Gemm: D[i] = act(alpha·A[i]·B[i] + bias) for i < Batch. A

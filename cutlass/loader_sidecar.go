@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // SidecarName is the file beside libgpk.so that describes it.
@@ -25,6 +26,12 @@ type Sidecar struct {
 	Archs     []string `json:"archs"`      // 90a, 80, …
 	Units     []string `json:"units"`      // the translation units that it contains
 	Inputs    string   `json:"inputs"`     // hash of setup's link inputs, to detect that nothing changed
+}
+
+// SameBuild reports whether two libraries are of one kernel set, CUDA version and list of
+// targets, as libgpk.so and its companions have to be.
+func (s Sidecar) SameBuild(o Sidecar) bool {
+	return s.KernelSet == o.KernelSet && s.CUDA == o.CUDA && slices.Equal(s.Archs, o.Archs)
 }
 
 // maxSidecar bounds the number of bytes that are read of a description: a real one has some

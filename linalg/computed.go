@@ -102,6 +102,10 @@ func computedHere[T number](op *operation, what string, shapes [][]int, inputs [
 	}
 	var cause error // the error without the name of an operation
 	results, err := op.Several(parts, op.how(what), reads, func(s *device.Stream, dst, reads []device.View) error {
+		if s.Capturing() { // an error that a replay finds would be lost; reading the inputs in computed returns the reason
+			cause = gpk.ErrUnsupported
+			return cause
+		}
 		to, from := make([]matrices[T], len(dst)), make([]source[T], len(reads))
 		buffers := make([]*device.Buffer, len(dst)+len(reads))
 		for i, v := range dst {

@@ -291,7 +291,7 @@ func result[T number | int64](op *operation, what string, data []T, shape []int)
 	if err := gpk.Eval(a); err != nil {
 		return op.fail(err)
 	}
-	return a
+	return op.Own(a)
 }
 
 // filled calls f for every matrix of m, which f fills, and returns the array of m. rows is the number of rows of the

@@ -1,7 +1,7 @@
 package quantum
 
 import (
-	"errors"
+	"cmp"
 	"sync"
 
 	"github.com/gpk-go/gpk/device"
@@ -58,10 +58,10 @@ func kernelsOf(d *device.Device) (*gpuKernels, error) {
 	return k, nil
 }
 
-// bindKernels finds the entry points in the library.
+// bindKernels finds the entry points in the library. Its error is the first one.
 func bindKernels(lib *entries.Library) (*gpuKernels, error) {
 	k := &gpuKernels{}
-	return k, errors.Join(
+	return k, cmp.Or(
 		bind(lib, "quantum_angles", &k.angles),
 		bind(lib, "quantum_slots", &k.slots),
 		bind(lib, "quantum_pass", &k.pass),

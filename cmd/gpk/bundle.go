@@ -82,13 +82,8 @@ func bundle(ctx context.Context, args []string, std streams) error {
 		}
 		files = append(files, to, cutlass.KernelLibrarySidecar(to))
 	}
-	if _, _, err := cutlass.Check(filepath.Join(dir, cutlass.LibraryName)); err != nil {
+	if _, err := complete(filepath.Join(dir, cutlass.LibraryName)); err != nil {
 		return err
-	}
-	for _, name := range names[1:] {
-		if _, _, err := cutlass.CheckCompanion(filepath.Join(dir, name)); err != nil {
-			return err
-		}
 	}
 	if *archive {
 		if err := writeTar(dir+".tar.gz", filepath.Base(dir), files); err != nil {
@@ -113,24 +108,43 @@ func checkout(dir string) (string, error) {
 	}
 }
 
-// usableLibrary returns the first library of the search path that is complete and was
-// built from this program's sources.
+// complete checks the library at path and its companions beside it, and that all are of this
+// program's sources and of one build.
+func complete(path string) (resolved string, err error) {
+	resolved, s, err := cutlass.Check(path)
+	if err != nil {
+		return "", err
+	}
+	if s.KernelSet != cutlass.KernelSetHash() {
+		return "", fmt.Errorf("%s: built from other sources", resolved)
+	}
+	for _, name := range cutlass.Companions() {
+		file, own, err := cutlass.CheckCompanion(filepath.Join(filepath.Dir(resolved), cutlass.CompanionLibrary(name)))
+		if err != nil {
+			return "", err
+		}
+		if !own.SameBuild(s) {
+			return "", fmt.Errorf("%s and %s are of different builds", file, resolved)
+		}
+	}
+	return resolved, nil
+}
+
+// usableLibrary returns the first library of the search path that is complete, with its
+// companions, and was built from this program's sources.
 func usableLibrary() (string, error) {
 	var errs []error
 	for _, c := range cutlass.SearchPath() {
 		if c.Err != nil || c.Embedded != nil {
 			continue
 		}
-		path, s, err := cutlass.Check(c.Path)
-		switch {
-		case err == nil && s.KernelSet == cutlass.KernelSetHash():
+		path, err := complete(c.Path)
+		if err == nil {
 			return path, nil
-		case err == nil:
-			err = fmt.Errorf("%s: built from other sources", path)
-		case errors.Is(err, os.ErrNotExist) && !c.Asked:
-			continue
 		}
-		errs = append(errs, err)
+		if _, gone := os.Lstat(c.Path); gone == nil || c.Asked {
+			errs = append(errs, err)
+		}
 	}
 	return "", errors.Join(append(errs, fmt.Errorf("no kernel library of this program's sources; first: %s", invocation("setup")))...)
 }

@@ -34,18 +34,18 @@ type check struct {
 
 // machine holds the functions by which doctor examines the machine. Tests replace them.
 type machine struct {
-	built   func() error
-	devices func() []device.Info
-	library func() (*cutlass.Library, error)
-	company func(*cutlass.Library) error // the error of the first companion of the library that cannot be used
-	tools   func() []setup.Tool
-	cache   func() (string, error)
-	nvrtc   func() (path, version string, err error)
-	cufft   func() (version string, err error)
-	solver  func() (version string, err error)
-	nccl    func() (version string, err error)
-	open    func(name string) error // opens a device and checks a product on it
-	chosen  func() (string, error)  // returns the name of the default device
+	built      func() error
+	devices    func() []device.Info
+	library    func() (*cutlass.Library, error)
+	companions func(*cutlass.Library) error // the error of the first companion of the library that cannot be used
+	tools      func() []setup.Tool
+	cache      func() (string, error)
+	nvrtc      func() (path, version string, err error)
+	cufft      func() (version string, err error)
+	solver     func() (version string, err error)
+	nccl       func() (version string, err error)
+	open       func(name string) error // opens a device and checks a product on it
+	chosen     func() (string, error)  // returns the name of the default device
 }
 
 // doctor examines this machine.
@@ -60,12 +60,12 @@ func doctor(ctx context.Context, args []string, std streams) error {
 	quiet := slog.New(slog.DiscardHandler)
 	m := machine{
 		built: cutlass.Built, devices: device.List,
-		library: func() (*cutlass.Library, error) { return cutlass.Open(cutlass.OpenOptions{Logger: quiet}) },
-		company: openCompanions,
-		tools:   func() []setup.Tool { return setup.Tools(ctx, "", "") },
-		cache:   cutlass.CacheDir,
-		nvrtc:   deviceapi.RuntimeCompiler,
-		cufft:   func() (string, error) { err := cufft.Load(); return cufft.Version(), err },
+		library:    func() (*cutlass.Library, error) { return cutlass.Open(cutlass.OpenOptions{Logger: quiet}) },
+		companions: openCompanions,
+		tools:      func() []setup.Tool { return setup.Tools(ctx, "", "") },
+		cache:      cutlass.CacheDir,
+		nvrtc:      deviceapi.RuntimeCompiler,
+		cufft:      func() (string, error) { err := cufft.Load(); return cufft.Version(), err },
 		solver: func() (string, error) {
 			err := cusolver.Load()
 			return cusolver.Version() + ", " + cusolver.Path(), err
@@ -152,13 +152,12 @@ func (m machine) libraryCheck(lib *cutlass.Library, err error) check {
 		}
 		c.err = fmt.Errorf("none that can be used\n%s", strings.Join(reasons, "\n"))
 	case err == nil:
-		if missing := m.company(lib); missing != nil { // all else works
-			c.err, c.note = missing, true
-		}
 		c.detail = fmt.Sprintf("%s, for %s, CUDA %s", lib.Path(), strings.Join(lib.Describe().Archs, " "), cudaVersion(lib.CUDAVersion()))
-		if c.err == nil && lib.KernelSet() != cutlass.KernelSetHash() {
-			c.err, c.note = fmt.Errorf("%s was built from other sources (%s) than this program's (%s)", lib.Path(), lib.KernelSet(), cutlass.KernelSetHash()), true
+		if lib.KernelSet() != cutlass.KernelSetHash() {
+			c.err = fmt.Errorf("%s was built from other sources (%s) than this program's (%s)", lib.Path(), lib.KernelSet(), cutlass.KernelSetHash())
 		}
+		c.err = errors.Join(c.err, m.companions(lib))
+		c.note = c.err != nil // arrays work all the same
 	}
 	return c
 }

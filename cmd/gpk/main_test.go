@@ -109,18 +109,18 @@ func TestDoctor(t *testing.T) {
 	gpu := device.Info{Name: "H200", Kind: device.CUDA, SM: 90, CUDA: 13000, Driver: "580.1"}
 	whole := func() machine {
 		return machine{
-			built:   func() error { return nil },
-			devices: func() []device.Info { return []device.Info{{Kind: device.CPU}, gpu} },
-			library: func() (*cutlass.Library, error) { return &cutlass.Library{}, nil },
-			company: func(*cutlass.Library) error { return nil },
-			tools:   func() []setup.Tool { return []setup.Tool{{Name: "g++", Detail: "g++ 99"}} },
-			cache:   func() (string, error) { return t.TempDir(), nil },
-			nvrtc:   func() (path, version string, err error) { return "/a/libnvrtc.so.13", "13.0", nil },
-			cufft:   func() (string, error) { return "cuFFT 12.0.0", nil },
-			solver:  func() (string, error) { return "cuSOLVER 12.0.4, /a/libcusolver.so.12", nil },
-			nccl:    func() (string, error) { return "NCCL 2.28.9, /a/libnccl.so.2", nil },
-			open:    func(string) error { return nil },
-			chosen:  func() (string, error) { return "cuda:0", nil },
+			built:      func() error { return nil },
+			devices:    func() []device.Info { return []device.Info{{Kind: device.CPU}, gpu} },
+			library:    func() (*cutlass.Library, error) { return &cutlass.Library{}, nil },
+			companions: func(*cutlass.Library) error { return nil },
+			tools:      func() []setup.Tool { return []setup.Tool{{Name: "g++", Detail: "g++ 99"}} },
+			cache:      func() (string, error) { return t.TempDir(), nil },
+			nvrtc:      func() (path, version string, err error) { return "/a/libnvrtc.so.13", "13.0", nil },
+			cufft:      func() (string, error) { return "cuFFT 12.0.0", nil },
+			solver:     func() (string, error) { return "cuSOLVER 12.0.4, /a/libcusolver.so.12", nil },
+			nccl:       func() (string, error) { return "NCCL 2.28.9, /a/libnccl.so.2", nil },
+			open:       func(string) error { return nil },
+			chosen:     func() (string, error) { return "cuda:0", nil },
 		}
 	}
 	missing := &cutlass.NotFoundError{Tried: []cutlass.Attempt{{Path: "/a/libgpk.so", From: "GPK_LIB", Err: errors.New("truncated")}}}
@@ -142,7 +142,7 @@ func TestDoctor(t *testing.T) {
 			m.open = func(string) error { return errors.New("libcuda.so.1 is not here") }
 		}, false, []string{"missing  driver and GPU", "libcuda.so.1 is not here", "nvidia-smi"}},
 		{"no companion", func(m *machine) {
-			m.company = func(*cutlass.Library) error {
+			m.companions = func(*cutlass.Library) error {
 				return &cutlass.LibraryError{Path: "/a/libgpk_quantum.so", Reason: "not there; run `gpk setup`"}
 			}
 		}, true, []string{"note     kernel library", "/a/libgpk_quantum.so: not there"}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -31,7 +32,11 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	if *jobs < 0 {
 		return usageError{fmt.Errorf("-jobs %d: want 1 or more", *jobs)}
 	}
-	opt := setup.Options{WheelsDir: *wheels, Jobs: *jobs, NVCC: *nvcc, Compile: *compile, CheckSASS: *sass, Progress: std.err, Companions: []cutlass.Companion{kernels.Companion()}}
+	quantum := kernels.Companion()
+	if cutlass.CompanionDigest(quantum.Name) != quantum.Digest() { // the kernel set would name other sources than those that are compiled
+		return errors.New("cutlass/companions.txt is not that of quantum/kernels; run `go generate ./...` in the checkout")
+	}
+	opt := setup.Options{WheelsDir: *wheels, Jobs: *jobs, NVCC: *nvcc, Compile: *compile, CheckSASS: *sass, Progress: std.err, Companions: []cutlass.Companion{quantum}}
 	if *arch != "" {
 		archs, err := setup.ParseArchs(*arch)
 		if err != nil {

@@ -34,8 +34,9 @@ func exports(companion string) string {
 	return "{ global: " + global + "; local: *; };\n"
 }
 
-// linkAll makes the companions and then libgpk.so, so that a run that is killed in between
-// leaves no libgpk.so without its companions.
+// linkAll links the companions and libgpk.so, and then gives them their names in the cache,
+// libgpk.so last. A failed link changes nothing there, and a run that is killed between the
+// renames in an empty cache leaves no libgpk.so without its companions.
 func (b *builder) linkAll(ctx context.Context, units []cutlass.Unit, res *Result) error {
 	registry := &text{
 		name: "registry", source: cutlass.RegistrySource(units), work: 1,
@@ -44,18 +45,41 @@ func (b *builder) linkAll(ctx context.Context, units []cutlass.Unit, res *Result
 	if err := b.compileAll(ctx, []*text{registry}); err != nil {
 		return err
 	}
-	current := true
+	var all []*linked
 	for _, c := range b.Companions {
-		_, was, err := b.link(ctx, companionFile(b.Cache, c.Name), c.Name, nil, res.Units)
-		if err != nil {
-			return err
-		}
-		current = current && was
+		all = append(all, &linked{library: companionFile(b.Cache, c.Name), companion: c.Name})
 	}
 	res.Library = filepath.Join(cutlass.LibraryDirIn(b.Cache), cutlass.LibraryName)
-	sidecar, was, err := b.link(ctx, res.Library, "", []string{registry.object}, res.Units)
-	res.Sidecar, res.Current = sidecar, current && was
-	return err
+	core := &linked{library: res.Library, objects: []string{registry.object}}
+	all = append(all, core)
+	for _, l := range all {
+		if err := b.link(ctx, l, res.Units); err != nil {
+			return err
+		}
+	}
+	res.Current = true
+	for _, l := range all {
+		if l.current {
+			continue
+		}
+		res.Current = false
+		if err := b.place(l.temp, l.library, l.companion, l.sidecar); err != nil {
+			return err
+		}
+	}
+	res.Sidecar = core.sidecar
+	return nil
+}
+
+// linked is a library that link makes.
+type linked struct {
+	library   string   // its file in the cache
+	companion string   // its name; "" for libgpk.so
+	objects   []string // besides those of its units
+
+	sidecar cutlass.Sidecar
+	current bool   // the cache already has it
+	temp    string // the file before it is placed
 }
 
 // companionFile returns the file of a companion's library in a cache.
@@ -73,19 +97,19 @@ func checkLibrary(library, companion string) (s cutlass.Sidecar, err error) {
 	return s, err
 }
 
-// link makes a library of the objects and of its units, with its description, unless the cache
-// already has it.
-func (b *builder) link(ctx context.Context, library, companion string, objects []string, units []UnitResult) (sidecar cutlass.Sidecar, current bool, _ error) {
-	flags, exports := linkFlags, exports(companion)
+// link makes a library of its objects and units, and its description, unless the cache already
+// has it. place gives it its name.
+func (b *builder) link(ctx context.Context, l *linked, units []UnitResult) error {
+	flags, exports, objects := linkFlags, exports(l.companion), l.objects
 	if hasStaticLibrary(ctx) {
 		flags = append(slices.Clone(flags), "-Xcompiler=-static-libstdc++,-static-libgcc")
 	}
-	sidecar = cutlass.Sidecar{ABI: cutlass.ABI, KernelSet: cutlass.KernelSetHash(), CUDA: b.tools.cuda, Archs: b.Archs}
-	if companion != "" {
+	sidecar := cutlass.Sidecar{ABI: cutlass.ABI, KernelSet: cutlass.KernelSetHash(), CUDA: b.tools.cuda, Archs: b.Archs}
+	if l.companion != "" {
 		sidecar.ABI = cutlass.KernelsABI
 	}
 	for _, u := range units {
-		if u.Unit.Companion == companion {
+		if u.Unit.Companion == l.companion {
 			objects = append(objects, u.Object)
 			sidecar.Units = append(sidecar.Units, u.Unit.Name)
 		}
@@ -97,29 +121,32 @@ func (b *builder) link(ctx context.Context, library, companion string, objects [
 	fmt.Fprint(sum, strings.Join(flags, "\n"), exports)
 	sidecar.Inputs = hex.EncodeToString(sum.Sum(nil))
 
-	if old, err := checkLibrary(library, companion); err == nil && old.Inputs == sidecar.Inputs {
-		return old, true, nil
+	if old, err := checkLibrary(l.library, l.companion); err == nil && old.Inputs == sidecar.Inputs {
+		l.sidecar, l.current = old, true
+		return nil
 	}
-	b.progress.say("linking %s", library)
-	temp, script := filepath.Join(b.temp, filepath.Base(library)), filepath.Join(b.temp, "exports.txt")
+	b.progress.say("linking %s", l.library)
+	l.temp = filepath.Join(b.temp, filepath.Base(l.library))
+	script := filepath.Join(b.temp, "exports.txt")
 	if err := os.WriteFile(script, []byte(exports), 0o600); err != nil {
-		return sidecar, false, err
+		return err
 	}
-	cmd := exec.CommandContext(ctx, b.tools.nvcc, slices.Concat(flags, []string{"-Xlinker=--version-script=" + script, "-o", temp}, objects)...)
+	cmd := exec.CommandContext(ctx, b.tools.nvcc, slices.Concat(flags, []string{"-Xlinker=--version-script=" + script, "-o", l.temp}, objects)...)
 	cmd.Env = b.environment()
 	if out, err := output(cmd); err != nil {
 		if ctx.Err() != nil {
-			return sidecar, false, ctx.Err()
+			return ctx.Err()
 		}
-		return sidecar, false, b.compileError(filepath.Base(library), out, err)
+		return b.compileError(filepath.Base(l.library), out, err)
 	}
-	if err := os.Chmod(temp, 0o700); err != nil {
-		return sidecar, false, err
+	if err := os.Chmod(l.temp, 0o700); err != nil {
+		return err
 	}
-	if err := sidecar.Measure(temp); err != nil {
-		return sidecar, false, err
+	if err := sidecar.Measure(l.temp); err != nil {
+		return err
 	}
-	return sidecar, false, b.place(temp, library, companion, sidecar)
+	l.sidecar = sidecar
+	return nil
 }
 
 // place gives a complete library and its description their names in the cache.

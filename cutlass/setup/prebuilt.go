@@ -21,6 +21,8 @@ import (
 // ErrPrebuilt is the error for prebuilt kernels that exist but cannot be used.
 var ErrPrebuilt = errors.New("prebuilt kernels refused")
 
+func refused(err error) error { return fmt.Errorf("%w: %w", ErrPrebuilt, err) }
+
 // errNoPrebuilt is the error if no release has the kernels.
 var errNoPrebuilt = errors.New("no prebuilt kernels")
 
@@ -54,7 +56,6 @@ func (b *builder) mustCompile() string {
 func (b *builder) takePrebuilt(ctx context.Context, res *Result) error {
 	library := filepath.Join(cutlass.LibraryDirIn(b.Cache), cutlass.LibraryName)
 	at := cutlass.PrebuiltModule(b.Archs[0]) + "@" + cutlass.PrebuiltVersion()
-	refused := func(err error) error { return fmt.Errorf("%w: %w", ErrPrebuilt, err) }
 	for _, dir := range []string{b.Cache, filepath.Dir(filepath.Dir(library)), filepath.Dir(library)} {
 		if err := ownFolder(dir); err != nil {
 			return refused(err)
@@ -101,7 +102,7 @@ func (b *builder) takePrebuilt(ctx context.Context, res *Result) error {
 		return err
 	}
 	if err := b.placeCompanions(p, sidecar, at); err != nil {
-		return refused(err)
+		return err
 	}
 	sidecar.Inputs = prebuiltInputs + at
 	temp := filepath.Join(b.temp, cutlass.LibraryName)
@@ -136,12 +137,12 @@ func (b *builder) placeCompanions(p cutlass.Prebuilt, of cutlass.Sidecar, at str
 	for _, c := range b.Companions {
 		content, s, err := p.UnpackCompanion(c.Name)
 		if err != nil {
-			return err
+			return refused(err)
 		}
 		file := companionFile(b.Cache, c.Name)
-		if !slices.Equal(s.Archs, of.Archs) || s.CUDA != of.CUDA {
-			return fmt.Errorf("%s holds %s for %s, CUDA %d, and %s for %s, CUDA %d%s", at, filepath.Base(file), strings.Join(s.Archs, " "), s.CUDA,
-				cutlass.LibraryName, strings.Join(of.Archs, " "), of.CUDA, orCompile)
+		if !s.SameBuild(of) {
+			return refused(fmt.Errorf("%s holds %s for %s, CUDA %d, and %s for %s, CUDA %d%s", at, filepath.Base(file), strings.Join(s.Archs, " "), s.CUDA,
+				cutlass.LibraryName, strings.Join(of.Archs, " "), of.CUDA, orCompile))
 		}
 		s.Inputs = prebuiltInputs + at
 		temp := filepath.Join(b.temp, filepath.Base(file))

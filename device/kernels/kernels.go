@@ -1,5 +1,5 @@
-// Package kernels loads libraries of kernels that are not gpk's own, and launches their
-// entry points on device buffers. A library is a shared object that was compiled by nvcc.
+// Package kernels loads libraries of kernels outside libgpk.so, a program's own or companions
+// of the kernel set, and launches their entry points on device buffers. A library is a shared object that was compiled by nvcc.
 // gpk_kernels.h (Header) is the C side of the interface; docs/kernels.md explains both. To
 // compile a kernel at run time use gpk.Kernel.
 package kernels
@@ -54,7 +54,7 @@ func Load(d *device.Device, path string) (*Library, error) {
 // is "quantum" for libgpk_quantum.so; cutlass.Companions lists all. The library is never
 // unloaded.
 //
-// Errors: those of Load. If the companion is missing, damaged, or of another build than d's
+// Errors: those of Load, and ErrNoGPU for a GPU without a kernel library. If the companion is missing, damaged, or of another build than d's
 // libgpk.so, the error is a *cutlass.LibraryError that names the file and the remedy.
 func LoadCompanion(d *device.Device, name string) (*Library, error) {
 	if err := needGPU(d, cutlass.CompanionLibrary(name)); err != nil {
@@ -97,7 +97,7 @@ func (l *Library) none() bool { return l == nil || l.lib == nil }
 type Entry[A any] struct {
 	dev   *device.Device
 	entry cutlass.KernelEntry
-	calls sync.Pool // of *call[A]
+	calls *sync.Pool // of *call[A]
 }
 
 // call is the work of one launch. Launch reuses it, so that a launch allocates nothing. The
@@ -134,7 +134,7 @@ func Bind[A any](l *Library, name string) (*Entry[A], error) {
 		return nil, err
 	}
 	entry := &Entry[A]{dev: l.dev, entry: e}
-	entry.calls.New = func() any { return &call[A]{entry, new(A)} }
+	entry.calls = &sync.Pool{New: func() any { return &call[A]{entry, new(A)} }}
 	return entry, nil
 }
 

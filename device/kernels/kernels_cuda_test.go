@@ -5,6 +5,7 @@ package kernels_test
 import (
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -113,6 +114,19 @@ func TestLaunch(t *testing.T) {
 		if want := 1 + 4*float32(i); v != want {
 			t.Errorf("y[%d] = %v, want %v", i, v, want)
 		}
+	}
+	reads, writes := []*device.Buffer{x}, []*device.Buffer{y}
+	none := axpyArgs{X: x.Addr(), Y: y.Addr()}
+	least := math.Inf(1) // of several rounds, because AllocsPerRun also counts other goroutines
+	for range 5 {
+		least = min(least, testing.AllocsPerRun(100, func() {
+			if err := axpy.Launch(nil, reads, writes, none); err != nil {
+				t.Error(err)
+			}
+		}))
+	}
+	if least >= 1 {
+		t.Errorf("a launch allocates %v times", least)
 	}
 	// The launch goes through the queue: it refuses freed buffers, and does not run.
 	x.Free()

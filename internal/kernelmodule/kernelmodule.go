@@ -96,7 +96,7 @@ func Write(proxy string, o Options) (Module, error) {
 		if err != nil {
 			return Module{}, err
 		}
-		if own.KernelSet != s.KernelSet || own.CUDA != s.CUDA || !slices.Equal(own.Archs, s.Archs) {
+		if !own.SameBuild(s) {
 			return Module{}, fmt.Errorf("%s and %s are of different builds; run `gpk setup -compile`", at, path)
 		}
 		file, describedIn := cutlass.PrebuiltCompanionFiles(c)

@@ -1,6 +1,8 @@
 package kernels_test
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/quantum/kernels"
 )
 
-// TestDigest checks that the kernel set has the digest of these sources, without which setup
-// would take kernels of other sources for theirs.
+// TestDigest checks that the kernel set has the digest of these sources. With another digest,
+// setup would put these kernels into the folder of other sources.
 func TestDigest(t *testing.T) {
 	c := kernels.Companion()
 	if !slices.Contains(cutlass.Companions(), c.Name) {
@@ -23,7 +25,7 @@ func TestDigest(t *testing.T) {
 }
 
 // TestSources checks that every header that a source includes by name is one of the sources or
-// of cutlass/src, and that no unit lacks in the list.
+// of cutlass/src, and that no unit is missing from the list.
 func TestSources(t *testing.T) {
 	c := kernels.Companion()
 	include := regexp.MustCompile(`(?m)^#include "([^"/]+)"`)
@@ -49,5 +51,30 @@ func TestSources(t *testing.T) {
 		if !slices.Contains(names, name) {
 			t.Errorf("WGMMA names the unit %s, there are %v", name, names)
 		}
+	}
+}
+
+// TestEntries checks that the sources have every entry point that package quantum binds, and
+// no other.
+func TestEntries(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "kernels_cuda.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(pattern, text string) []string {
+		var names []string
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			names = append(names, m[1])
+		}
+		slices.Sort(names)
+		return names
+	}
+	var sources strings.Builder
+	for _, u := range kernels.Companion().Units() {
+		sources.WriteString(u.Source())
+	}
+	bound, defined := names(`bind\(lib, "(\w+)"`, string(text)), names(`GPK_KERNEL_ENTRY int (\w+)`, sources.String())
+	if len(bound) == 0 || !slices.Equal(bound, defined) {
+		t.Errorf("package quantum binds %v, the sources define %v", bound, defined)
 	}
 }
