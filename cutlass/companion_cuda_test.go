@@ -4,7 +4,6 @@ package cutlass
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -61,11 +60,17 @@ func checkTwice(t *testing.T, k *KernelLibrary) {
 	}
 }
 
-// current is fake with the program's kernel set, which companions have to have.
-func current(t *testing.T) string {
+// current is fake with the program's kernel set, which companions have to have. change (or
+// nil) changes the description.
+func current(t *testing.T, change func(*Sidecar)) string {
 	t.Helper()
 	path := fake(t, `-UFAKE_SET`, `-DFAKE_SET="`+KernelSetHash()+`"`)
-	describe(t, path, func(s *Sidecar) { s.KernelSet = KernelSetHash() })
+	describe(t, path, func(s *Sidecar) {
+		s.KernelSet = KernelSetHash()
+		if change != nil {
+			change(s)
+		}
+	})
 	return path
 }
 
@@ -73,7 +78,7 @@ func TestOpenCompanion(t *testing.T) {
 	old := companions
 	t.Cleanup(func() { companions = old })
 	companions = "fake 0123\n"
-	path := current(t)
+	path := current(t, nil)
 	file := withCompanion(t, path, nil)
 	link := filepath.Join(t.TempDir(), LibraryName) // GPK_LIB may name a link: the companion is beside the file
 	if err := os.Symlink(path, link); err != nil {
@@ -119,7 +124,7 @@ func TestOpenCompanionRefused(t *testing.T) {
 		{name: "of another CUDA", change: func(s *Sidecar) { s.CUDA = 12080 }, want: ErrDamaged, reason: "different builds; run `gpk setup`"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := current(t)
+			path := current(t, nil)
 			var macros []string
 			if c.macro != "" {
 				macros = append(macros, c.macro)
@@ -146,7 +151,7 @@ func TestOpenCompanionRefused(t *testing.T) {
 // TestOpenCompanionNames checks names that are none of the kernel set, and a library and a
 // companion of another one.
 func TestOpenCompanionNames(t *testing.T) {
-	lib, err := openOne(current(t), new(bytes.Buffer))
+	lib, err := openOne(current(t, nil), new(bytes.Buffer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,24 +190,9 @@ func TestRegisteredCompanion(t *testing.T) {
 			path := filepath.Join(t.TempDir(), LibraryName)
 			write(t, filepath.Join(filepath.Dir(path), SidecarName), []byte(p.Description))
 			file := withCompanion(t, path, c.change)
-			library, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			description, err := os.ReadFile(KernelLibrarySidecar(file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var packed bytes.Buffer
-			z := gzip.NewWriter(&packed)
-			if _, err := z.Write(library); err != nil {
-				t.Fatal(err)
-			}
-			if err := z.Close(); err != nil {
-				t.Fatal(err)
-			}
+			library, description := packed(t, file, KernelLibrarySidecar(file))
 			if !c.absent {
-				p.Companions = []PrebuiltCompanion{{"fake", packed.String()[:packed.Len()-c.cut], string(description)}}
+				p.Companions = []PrebuiltCompanion{{"fake", library[:len(library)-c.cut], description}}
 			}
 			lib, err := Open(OpenOptions{
 				Candidates: []Candidate{{Path: p.Module, From: "in the program", Asked: true, Embedded: &p}}, Logger: slog.New(slog.DiscardHandler),

@@ -16,30 +16,31 @@ import (
 // packedFake returns the fake library as a kernel module holds it.
 func packedFake(t *testing.T, change func(*Sidecar)) Prebuilt {
 	t.Helper()
-	path := fake(t, `-UFAKE_SET`, `-DFAKE_SET="`+KernelSetHash()+`"`)
-	describe(t, path, func(s *Sidecar) {
-		s.KernelSet = KernelSetHash()
-		if change != nil {
-			change(s)
-		}
-	})
-	library, err := os.ReadFile(path)
+	path := current(t, change)
+	library, description := packed(t, path, filepath.Join(filepath.Dir(path), SidecarName))
+	return Prebuilt{Module: "example.com/kernels", Library: library, Description: description}
+}
+
+// packed returns a library, compressed, and its description, as a kernel module holds them.
+func packed(t *testing.T, libraryFile, descriptionFile string) (library, description string) {
+	t.Helper()
+	content, err := os.ReadFile(libraryFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	description, err := os.ReadFile(filepath.Join(filepath.Dir(path), SidecarName))
+	text, err := os.ReadFile(descriptionFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write(library); err != nil {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(content); err != nil {
 		t.Fatal(err)
 	}
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return Prebuilt{Module: "example.com/kernels", Library: packed.String(), Description: string(description)}
+	return b.String(), string(text)
 }
 
 // TestRegistered opens kernels that are in the program, from memory.

@@ -10,7 +10,7 @@
 
 // The driver's functions that are used here, as CUDA's header declares them, with pointers for handles and int for
 // CUresult, CUdevice and enumerations. A name with _v2 is the one that CUDA's header defines the plain name to be.
-// cuEventElapsedTime is an exception: only its first form is in every driver.
+// Of cuEventElapsedTime the first version is used, because older drivers lack cuEventElapsedTime_v2.
 #define GPK_CU_FUNCTIONS(F) \
 	F(cuInit, (unsigned flags)) \
 	F(cuDriverGetVersion, (int* version)) \

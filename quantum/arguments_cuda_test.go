@@ -23,7 +23,7 @@ import (
 func TestArguments(t *testing.T) {
 	cc, err := exec.LookPath("cc")
 	if err != nil {
-		t.Skip("no C compiler (cc) here")
+		t.Skip("NOT RUN: no C compiler (cc) here to compile arguments.h with")
 	}
 	structs := map[string]any{
 		"angles": anglesArgs{}, "slots": slotsArgs{}, "pass": passArgs{}, "norms": normsArgs{}, "closed_form": closedFormArgs{},

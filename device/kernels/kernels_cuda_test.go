@@ -25,7 +25,7 @@ func compile(t *testing.T, macros ...string) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
-		t.Skip("no C compiler (cc) here to build the library with")
+		t.Skip("NOT RUN: no C compiler (cc) here to build the library with")
 	}
 	path := filepath.Join(t.TempDir(), "libtest.so")
 	args := append([]string{"-shared", "-fPIC", "-fvisibility=hidden", "-o", path, "testdata/library.c"}, macros...)
