@@ -238,7 +238,10 @@ const streamBytes = 16 << 20
 func stream(dst, src unsafe.Pointer, n int) {
 	if m := n &^ 63; uintptr(dst)%32 == 0 && m > 0 {
 		streamAVX(dst, src, m)
-		dst, src, n = unsafe.Add(dst, m), unsafe.Add(src, m), n-m
+		if n -= m; n == 0 {
+			return // a pointer must not point after the last element
+		}
+		dst, src = unsafe.Add(dst, m), unsafe.Add(src, m)
 	}
 	copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
 }
