@@ -41,24 +41,16 @@ func (b *bluestein[C]) transform(line, scratch []C, alone bool) {
 	m := b.of.n
 	work, rest := scratch[:m], scratch[m:2*m]
 	x := b.of.begin(work, rest)
-	for j, c := range b.chirp {
-		x[j] = line[j] * c
-	}
+	multiply(x, line, b.chirp)
 	clear(x[b.n:])
 	b.of.transform(work, rest, alone)
 	// The inverse transform is the forward transform of the reversed line.
-	if x = b.of.begin(work, rest); &x[0] == &work[0] {
-		for k, f := range b.filter {
-			work[k] *= f
-		}
-	} else {
-		for k, f := range b.filter {
-			x[k] = work[k] * f
-		}
-	}
+	x = b.of.begin(work, rest)
+	multiply(x, work, b.filter)
 	b.of.transform(work, rest, alone)
-	line[0] = work[0] * b.chirp[0]
+	line[0] = work[0]
 	for k := 1; k < b.n; k++ {
-		line[k] = work[m-k] * b.chirp[k]
+		line[k] = work[m-k]
 	}
+	multiply(line, line, b.chirp)
 }

@@ -18,7 +18,8 @@ func (t *transformer[C]) fold(z []C) []C {
 // times returns the product of two complex numbers. The parts are computed in float64 and rounded once, as Go computes products
 // of complex64.
 func times[R float32 | float64](ar, ai, br, bi R) (re, im R) {
-	return R(float64(ar)*float64(br) - float64(ai)*float64(bi)), R(float64(ar)*float64(bi) + float64(ai)*float64(br))
+	p := product(complex(float64(ar), float64(ai)), complex(float64(br), float64(bi)))
+	return R(real(p)), R(imag(p))
 }
 
 // foldParts is fold on the real and imaginary parts of z and of the turns e^(-2 pi i k / n).

@@ -28,7 +28,7 @@ func (g *stage[C]) run4(x, y []C, k, q, n int) {
 		w1, w2, w3 := g.twiddle[3*k], g.twiddle[3*k+1], g.twiddle[3*k+2]
 		for i, a := range x0 {
 			a, b, c, d := four(a, x1[i], x2[i], x3[i])
-			y0[i], y1[i], y2[i], y3[i] = a, b*w1, c*w2, d*w3
+			y0[i], y1[i], y2[i], y3[i] = a, product(b, w1), product(c, w2), product(d, w3)
 		}
 	case *stage[complex64]:
 		x, y := any(x).([]complex64), any(y).([]complex64)
@@ -58,7 +58,7 @@ func (g *stage[C]) first4(x, y []C, lo, hi int) {
 		for i, a := range x0 {
 			a, b, c, d := four(a, x1[i], x2[i], x3[i])
 			o := out[4*i:][:4]
-			o[0], o[1], o[2], o[3] = a, b*w1[i], c*w2[i], d*w3[i]
+			o[0], o[1], o[2], o[3] = a, product(b, w1[i]), product(c, w2[i]), product(d, w3[i])
 		}
 	case *stage[complex64]:
 		x, y := any(x).([]complex64), any(y).([]complex64)

@@ -81,7 +81,7 @@ func run2[R float32 | float64](x0, x1, y0, y1 []R, wr, wi R, n int) {
 		ar, ai, br, bi := x0[i], x0[i+1], x1[i], x1[i+1]
 		dr, di := ar-br, ai-bi
 		y0[i], y0[i+1] = ar+br, ai+bi
-		y1[i], y1[i+1] = dr*wr-di*wi, di*wr+dr*wi
+		y1[i], y1[i+1] = R(dr*wr)-R(di*wi), R(di*wr)+R(dr*wi)
 	}
 }
 
@@ -106,16 +106,16 @@ func odd[R float32 | float64](p int, x, y, w, roots []R, xs, ys, ws int) {
 	y[0], y[1] = sr, si
 	for t := 1; t <= half; t++ {
 		c, s := roots[2*t], -roots[2*t+1]
-		cr, ci := ar+dr[1]*c, ai+di[1]*c // the sum of the cosines
-		or, oi := ei[1]*s, -er[1]*s      // -i times the sum of the sines
+		cr, ci := ar+R(dr[1]*c), ai+R(di[1]*c) // the sum of the cosines
+		or, oi := R(ei[1]*s), R(-er[1]*s)      // -i times the sum of the sines
 		k := t
 		for j := 2; j <= half; j++ {
 			if k += t; k >= p {
 				k -= p
 			}
 			c, s := roots[2*k], -roots[2*k+1]
-			cr, ci = cr+dr[j]*c, ci+di[j]*c
-			or, oi = or+ei[j]*s, oi-er[j]*s
+			cr, ci = cr+R(dr[j]*c), ci+R(di[j]*c)
+			or, oi = or+R(ei[j]*s), oi-R(er[j]*s)
 		}
 		turn(y[2*t*ys:][:2], w[2*(t-1)*ws:][:2], cr+or, ci+oi)
 		turn(y[2*(p-t)*ys:][:2], w[2*(p-t-1)*ws:][:2], cr-or, ci-oi)
@@ -124,5 +124,5 @@ func odd[R float32 | float64](p int, x, y, w, roots []R, xs, ys, ws int) {
 
 // turn sets y to the number (re, im) times w.
 func turn[R float32 | float64](y, w []R, re, im R) {
-	y[0], y[1] = re*w[0]-im*w[1], im*w[0]+re*w[1]
+	y[0], y[1] = R(re*w[0])-R(im*w[1]), R(im*w[0])+R(re*w[1])
 }

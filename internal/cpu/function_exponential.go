@@ -77,7 +77,7 @@ func asinhF64(x float64) float64 {
 	case a > 2:
 		v = logF64(2*a + 1/(math.Sqrt(math.FMA(a, a, 1))+a))
 	default:
-		z := a * a
+		z := float64(a * a) // rounded here, not fused into a later sum
 		v = log1pF64(a + z/(1+math.Sqrt(1+z)))
 	}
 	return math.Copysign(v, x)

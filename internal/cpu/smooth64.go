@@ -64,13 +64,13 @@ func geluTanhF64(x float64) float64 {
 	// Sums of two numbers, the second the rounding of the first.
 	z, z1 := twoProduct(x, x)
 	w, w1 := twoProduct(gateInner, z)
-	w1 += gateInner*z1 + innerRest*z
+	w1 += float64(gateInner*z1) + float64(innerRest*z) // products are rounded, not fused into the sums
 	u := 1 + w
 	u1 := (w - (u - 1)) + w1
 	y, y1 := twoProduct(gateOuter, x)
-	y1 += outerRest * x
+	y1 += float64(outerRest * x)
 	v, v1 := twoProduct(y, u)
-	v1 += y*u1 + y1*u
+	v1 += float64(y*u1) + float64(y1*u)
 	return gate64(x, v, v1)
 }
 
