@@ -15,7 +15,7 @@ import (
 func TestLinspace(t *testing.T) {
 	rng := testrand.New(t)
 	for range 200 {
-		lo, hi, n := 10*rng.NormFloat64(), 10*rng.NormFloat64(), rng.IntN(200)
+		lo, hi, n := float64(10*rng.NormFloat64()), float64(10*rng.NormFloat64()), rng.IntN(200) // rounded, also where Go fuses 10 x - y
 		doubles, err := ToSlice[float64](Linspace(dtype.Float64, lo, hi, n))
 		if err != nil {
 			t.Fatal(err)
