@@ -45,13 +45,16 @@ func searched[A Operand](o Operation[A], a, values A, right bool) A {
 	if n == 0 || values.Size() == 0 {
 		return low
 	}
-	for step := 1 << (bits.Len(uint(n)) - 1); step > 0; step /= 2 {
-		// The first low elements precede the value. Check whether the first low + step do.
-		next := o.Elementwise(expr.Add, low, step)
-		last := o.Elementwise(expr.Sub, o.Elementwise(expr.Minimum, next, n), 1)
-		goes := precedes(o, take(o, a, last, 0, nil), values, right)
-		goes = o.Elementwise(expr.And, goes, o.Elementwise(expr.Le, next, n))
-		low = o.Elementwise(expr.Where, goes, next, low)
+	first := 1 << (bits.Len(uint(n)) - 1)
+	for step := first; step > 0; step /= 2 {
+		// The first low elements precede the value. Of those after them at most 2 step - 1 do, or in the first step n, so that
+		// no step looks beyond a (Shar's search: Bentley, Programming Pearls, 2nd edition, section 9.3).
+		by := step
+		if step == first {
+			by = n - first + 1
+		}
+		goes := precedes(o, take(o, slice(o, a, 0, step-1, n), low, 0, nil), values, right)
+		low = o.Elementwise(expr.Where, goes, o.Elementwise(expr.Add, low, by), low)
 	}
 	return low
 }
