@@ -75,7 +75,7 @@ func readTo[T dtype.HostElem](c *call, dst []T, a *Array) error {
 // read copies the elements to the host. If they are not dense in memory, it makes a dense
 // copy first.
 func read(c *call, dst []byte, a *Array) error {
-	if err := unwaited(c, a); err != nil {
+	if err := unwaited(c, a.stream, a); err != nil {
 		return err
 	}
 	if !a.lay.IsDense() && a.on().Kind() == device.CPU {
@@ -154,7 +154,7 @@ func Eval(as ...*Array) error {
 func FromSliceInto[T dtype.HostElem](dst *Array, data []T) error {
 	c, err := ofType[T]("FromSliceInto", here(), dst)
 	if err == nil {
-		err = unwaited(&c, dst)
+		err = unwaited(&c, dst.stream, dst)
 	}
 	switch {
 	case err != nil:

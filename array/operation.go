@@ -36,8 +36,7 @@ func (a *Array) op(name string, others ...*Array) *Operation {
 	return &Operation{call: call{name, here()}, operands: slices.Concat([]*Array{a}, others)}
 }
 
-// Check returns the first error that an operand carries. Operands on two devices are
-// ErrDevice.
+// Check returns the first error that an operand carries. Operands on two devices are ErrDevice.
 func (o *Operation) Check() error {
 	err := o.first(o.operands...)
 	if err == nil {
@@ -72,9 +71,8 @@ func (o *Operation) Stream() (*device.Stream, error) {
 	return open(o.stream()), nil
 }
 
-// Failure returns a function that wraps an error of the device as an error of the
-// operation, for Device.NewDeferredError. The function may be called after the operands
-// were freed.
+// Failure returns a function that wraps an error of the device as an error of the operation, for
+// Device.NewDeferredError. The function may be called after the operands were freed.
 func (o *Operation) Failure() func(error) error {
 	c, shown := o.call, make([]device.View, 0, len(o.operands)) // the text of the operands is made only for an error
 	for _, a := range o.operands {
@@ -96,12 +94,10 @@ func (o *Operation) Elementwise(code expr.Op, args ...any) *Array {
 	return mapped(o.call, code, args...)
 }
 
-// Cast returns a converted to a type, or a dense copy of a if it has that type, as a part
-// of o.
+// Cast returns a converted to a type, or a dense copy of a if it has that type, as a part of o.
 func (o *Operation) Cast(a *Array, dt dtype.DType) *Array { return a.castFor(o.call, dt) }
 
-// Reduce returns the result of a reduction of ops.Table, as a part of o. Options may be
-// among the axes.
+// Reduce returns the result of a reduction of ops.Table, as a part of o. Options may be among the axes.
 func (o *Operation) Reduce(code expr.Op, a *Array, axes []int) *Array { return o.reduce(code, a, axes) }
 
 // View returns a view of a with the layout that f computes from a's layout.
@@ -111,17 +107,25 @@ func (o *Operation) View(a *Array, f func(layout.Layout) (layout.Layout, error))
 
 // Product returns the matrix product of a and b, as a part of o.
 func (o *Operation) Product(a, b *Array) *Array {
-	return multiply(o.call, a, b, nil, matmul.NoActivation, &matmul.Options{}, nil)
+	return multiply(o.call, a, b, b, nil, matmul.NoActivation, &matmul.Options{}, nil)
 }
 
-// Host returns a stored, dense array on the default device with a copy of data. how is what
-// Explain prints.
+// Host returns a stored, dense array on the default device with a copy of data. how is what Explain prints.
 func (o *Operation) Host(dt dtype.DType, shape []int, how string, data []byte) *Array {
 	return o.uploaded(device.Default().DefaultStream(), dt, data, shape, how)
 }
 
 // Wait waits for the elements of an Int64 array and returns them.
-func (o *Operation) Wait(a *Array) ([]int64, error) { return ToSlice[int64](a) }
+func (o *Operation) Wait(a *Array) ([]int64, error) {
+	if err := a.check(); err != nil {
+		return nil, err
+	}
+	if err := unwaited(&o.call, a.stream, o.operands...); err != nil {
+		return nil, err
+	}
+	out := make([]int64, a.Size())
+	return out, readTo(&o.call, out, a)
+}
 
 // Own moves an array that the operation has made to the scope of the operation's results, and
 // returns it. Arrays from Result and from other operations already are in their scope.
@@ -138,13 +142,11 @@ func (o *Operation) Own(a *Array) *Array {
 	return s.own(&o.call, a)
 }
 
-// Step appends what to the name of o, so that Explain and errors name the current part of
-// the operation.
+// Step appends what to the name of o, so that Explain and errors name the current part of the operation.
 func (o *Operation) Step(what string) { o.name += " " + what }
 
-// Result returns a pending array of a type and shape. run computes it once it is needed:
-// run starts work on s that reads the views of reads, whatever their strides, and writes
-// all of dst. how is what Explain prints.
+// Result returns a pending array of a type and shape. run computes it once it is needed: run starts work on s that
+// reads the views of reads, whatever their strides, and writes all of dst. how is what Explain prints.
 func (o *Operation) Result(dt dtype.DType, shape []int, how string, reads []*Array, run func(s *device.Stream, dst device.View, reads []device.View) error) *Array {
 	return o.result(dt, shape, how, false, reads, run)
 }
@@ -204,8 +206,7 @@ func (o *Operation) On(a *Array) *Array {
 // Part is the type and shape of a result of Several.
 type Part = compose.Part
 
-// Several runs an operation with several results, which are dense, immediately. run starts the
-// work, as for Result.
+// Several runs an operation with several results, which are dense, immediately. run starts the work, as for Result.
 func (o *Operation) Several(parts []Part, how string, reads []*Array, run func(s *device.Stream, dst, reads []device.View) error) ([]*Array, error) {
 	if err := o.first(reads...); err != nil {
 		return nil, err
@@ -239,8 +240,7 @@ func (o *Operation) Several(parts []Part, how string, reads []*Array, run func(s
 	return results, nil
 }
 
-// Shown returns the view of an array without its buffer, which is not known yet. For nil it
-// returns the zero View.
+// Shown returns the view of an array without its buffer, which is not known yet. For nil it returns the zero View.
 func Shown(a *Array) device.View {
 	if a == nil {
 		return device.View{}

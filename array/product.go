@@ -20,7 +20,7 @@ func (a *Array) MatMul(b *Array, opts ...matmul.Option) *Array {
 	if err != nil {
 		return c.failed(err, a, b)
 	}
-	return multiply(c, a, b, nil, matmul.NoActivation, &o, packed)
+	return multiply(c, a, b, b, nil, matmul.NoActivation, &o, packed)
 }
 
 // Linear returns act(x w^T + bias) for x [..., in], w [out, in] as PyTorch stores it, and
@@ -41,15 +41,17 @@ func Linear(x, w, bias *Array, act matmul.Activation, opts ...matmul.Option) *Ar
 		err = layout.Errorf("w has shape %v, not [out, in]", w.lay.Shape)
 	case x.NDim() == 0:
 		err = layout.Errorf("x is 0-d, not [..., in]")
+	case x.lay.Shape[x.NDim()-1] != w.lay.Shape[1]:
+		err = layout.Errorf("x has rows of %d elements, and w, [out, in], has rows of %d", x.lay.Shape[x.NDim()-1], w.lay.Shape[1])
 	}
 	if err != nil {
 		return c.failed(err, x, w, bias)
 	}
-	return multiply(c, x, w.with(w.lay.T()), bias, act, &o, packed)
+	return multiply(c, x, w.with(w.lay.T()), w, bias, act, &o, packed)
 }
 
-// multiply returns act(a b + bias). packed holds the packed forms of b, nil for none.
-func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Options, packed *matmul.Packed) *Array {
+// multiply returns act(a b + bias). An error shows b as shown. packed holds the packed forms of b, nil for none.
+func multiply(c call, a, b, shown, bias *Array, act matmul.Activation, o *matmul.Options, packed *matmul.Packed) *Array {
 	err := match(a, b)
 	var p *product.Product
 	if err == nil {
@@ -60,7 +62,7 @@ func multiply(c call, a, b, bias *Array, act matmul.Activation, o *matmul.Option
 		row, err = biasRow(&c, bias, b, p.DType)
 	}
 	if err != nil {
-		return c.failed(err, a, b, bias)
+		return c.failed(err, a, shown, bias)
 	}
 	p.Packed = packed
 	n := newNode(c)

@@ -60,10 +60,10 @@ func (r *recording) refuse(err error) error {
 // errWaits is the cause of the error of a call that needs elements during a capture.
 var errWaits = fmt.Errorf("%w: elements cannot be copied between the host and a device during Capture, which computes nothing before Replay", expr.ErrUnsupported)
 
-// unwaited refuses a call that would wait for elements of an array on a stream that is being captured.
-func unwaited(c *call, a *Array) error {
-	if r := recordingOn(a.stream); r != nil {
-		return r.refuse(c.fail(errWaits, a))
+// unwaited refuses a call on operands that would wait for elements on a stream that is being captured.
+func unwaited(c *call, s *device.Stream, operands ...*Array) error {
+	if r := recordingOn(s); r != nil {
+		return r.refuse(c.fail(errWaits, operands...))
 	}
 	return nil
 }

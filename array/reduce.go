@@ -1,8 +1,6 @@
 package array
 
 import (
-	"slices"
-
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
@@ -35,7 +33,7 @@ func (c call) reduce(code expr.Op, a *Array, axes []int) *Array {
 	var room [8]int
 	shape, terms := layout.Fold(room[:0], a.lay.Shape, set)
 	if terms == 0 && ops.NeedsElements(code) {
-		return c.failed(layout.Errorf("%v of no elements: %v over axes %v", code, a.lay.Shape, slices.Clone(axes)), a)
+		return c.failed(layout.Errorf("%v of no elements: a reduced axis of %v has length 0", code, a.lay.Shape), a)
 	}
 	n := newNode(c)
 	n.rule = rule{code: code, fusion: reduction, axes: set, run: runReduction}

@@ -55,9 +55,9 @@ func (a *Array) T() *Array {
 }
 
 // Slice returns a view of the elements start, start+step, … before stop along
-// one axis. Negative start and stop count from the end; a negative step runs
-// backwards, and stop = -n-1 then reaches the first of n elements. Bounds
-// outside the axis are ErrShape.
+// one axis. Negative start and stop count from the end, and gpk.End as stop is
+// the end. A negative step runs backwards, and gpk.End then includes the first
+// element. Bounds outside the axis are ErrShape.
 func (a *Array) Slice(axis, start, stop int, step ...int) *Array {
 	return a.viewed("Slice", here(), func(l layout.Layout) (layout.Layout, error) {
 		switch len(step) {

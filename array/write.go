@@ -46,7 +46,7 @@ func newWrite(c *call, to *Array, s *device.Stream) *write {
 // do performs the write. It refuses an array whose elements share memory.
 func (w *write) do() error {
 	if w.Layout.Repeats() {
-		return fmt.Errorf("%w: a broadcast array of shape %v cannot be written", layout.ErrShape, w.Layout.Shape)
+		return fmt.Errorf("%w: an array of shape %v and strides %v, whose elements share memory, cannot be written; Clone it", layout.ErrShape, w.Layout.Shape, w.Layout.Strides)
 	}
 	s := w.sched
 	s.mu.Lock()

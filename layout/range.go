@@ -7,7 +7,7 @@ import "math"
 // are clipped.
 type Range struct{ Start, Stop, Step int }
 
-// End is an open end of a Range. For a positive Step it is the end of the axis. For a
+// End is an open end of a Range, or the stop of a Slice. For a positive Step it is the end of the axis. For a
 // negative Step it is the last element as Start, and the position before the first as Stop.
 const End = math.MaxInt
 

@@ -97,13 +97,20 @@ func (l Layout) T() Layout {
 // Slice selects the elements start, start+step, … before stop of one axis. Negative start
 // and stop count from the end, as in Python. Bounds beyond the axis are an error; they are
 // not clipped. Two are allowed: stop = len and, for a negative step, stop = -len-1, which
-// selects everything down to the first element. A step of 0 is an error.
+// selects everything down to the first element. End stands for the one of them that fits the step. A step of 0 is an
+// error.
 func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 	a, err := Axis(axis, len(l.Shape))
 	if err != nil {
 		return Layout{}, err
 	}
 	n := l.Shape[a]
+	switch {
+	case stop == End && step > 0:
+		stop = n
+	case stop == End:
+		stop = -n - 1
+	}
 	lo, count, ok := sliceRange(n, start, stop, step)
 	if !ok {
 		return Layout{}, Errorf("slice %d:%d:%d of axis %d, which has length %d", start, stop, step, axis, n)

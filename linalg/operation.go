@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/gpk-go/gpk"
@@ -72,14 +73,16 @@ func (op *operation) has(o Option) bool { return op.set&o != 0 }
 // the program is removed.
 func (op *operation) fail(err error) *gpk.Array {
 	var inner *gpk.OpError
-	if errors.As(err, &inner) && inner.Op != "linalg."+op.name && !op.carried(err) {
+	if errors.As(err, &inner) && inner.Op != "linalg."+op.name && within(inner.Site) {
 		err = fmt.Errorf("%s: %w", inner.Op, inner.Err)
 	}
 	return op.Failed(err)
 }
 
-// carried reports whether err is an error that an operand carries.
-func (op *operation) carried(err error) bool { return errors.Is(op.Check(), err) }
+// within reports whether a site is a line of this package outside its tests.
+func within(site string) bool {
+	return strings.HasPrefix(site, "linalg/") && !strings.Contains(site, "_test.go:")
+}
 
 // square returns ErrShape if a is not a stack of square matrices.
 func square(a *gpk.Array) error {

@@ -127,7 +127,11 @@ func IntegerRange(d dtype.DType) (lo int64, hi uint64) {
 func ScalarOf(d dtype.DType, v any, advice string) (Scalar, error) {
 	n, ok := numberOf(v)
 	if !ok {
-		return Scalar{}, fmt.Errorf("%w: %v is neither an *Array nor a number", dtype.ErrDType, reflect.TypeOf(v))
+		t, hint := reflect.TypeOf(v), ""
+		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+			hint = "; gpk.FromSlice makes an array of a slice"
+		}
+		return Scalar{}, fmt.Errorf("%w: %v is neither an *Array nor a number%s", dtype.ErrDType, t, hint)
 	}
 	refuse := func() (Scalar, error) {
 		return Scalar{}, fmt.Errorf("%w: %v does not hold the number %v; %s", dtype.ErrDType, d, n, advice)

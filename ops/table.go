@@ -213,6 +213,8 @@ func (r *Row) castAdvice(d dtype.DType) string {
 	switch {
 	case d.IsComplex() || !d.Valid():
 		return ""
+	case d == dtype.Bool && slices.Contains(r.Types, dtype.Int64):
+		return "; Cast(gpk.Int64) first, or use And, Or, Xor or Not"
 	case slices.Contains(r.Types, dtype.Float32):
 		return "; Cast(gpk.Float32) or Cast(gpk.Float64) first"
 	case slices.Contains(r.Types, dtype.Int32):

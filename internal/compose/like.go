@@ -101,6 +101,9 @@ func checkRange(dt dtype.DType, start, stop, step, n float64) error {
 // of step, and that the step is whole.
 func wholeRange(dt dtype.DType, start, step float64, count int) error {
 	last := start + step*math.Max(float64(count-1), 0)
+	if start != math.Trunc(start) || step != math.Trunc(step) {
+		return fmt.Errorf("%w: %v does not hold the numbers from %v in steps of %v", dtype.ErrDType, dt, start, step)
+	}
 	for _, x := range [...]float64{start, step, last} {
 		if _, err := ops.ScalarOf(dtype.Int64, x, "name a type that does"); err != nil {
 			return err

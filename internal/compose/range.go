@@ -39,7 +39,7 @@ func Index[A Operand](o Operation[A], a A, index ...any) A {
 				}
 			default:
 				if !isAll(v) {
-					return l, fmt.Errorf("%w: index %d is a %T, not an int, a gpk.Range or gpk.All", expr.ErrUnsupported, d, v)
+					return l, fmt.Errorf("%w: index %d is a %T, not an int, a gpk.Range or gpk.All; Take, IndexSelect and MaskedSelect select by arrays", expr.ErrUnsupported, d, v)
 				}
 				axis++
 			}

@@ -82,7 +82,8 @@ func selected[A Operand](o Operation[A], a, mask A) A {
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each
 // axis. NaN differs from 0. Their length depends on the elements, so Nonzero waits for the device. Only IndexSelect
-// and MaskedSelect with a mask, Unique, UniqueAll and BinCount do so too. A 0-d array is ErrShape.
+// and MaskedSelect with a mask, Unique, UniqueAll and BinCount do so too. A 0-d array is ErrShape. An array that has
+// failed has no axes: then one array carries the error.
 //
 //gpk:row To other places | int64, for each axis | all | the indices of the elements that differ from 0; waits for their number
 func Nonzero[A Operand](o Operation[A], a A) []A {
@@ -93,7 +94,7 @@ func Nonzero[A Operand](o Operation[A], a A) []A {
 	var at A
 	if err == nil {
 		if a.Size() > 0 && hasKernels(a) {
-			return coordinates(o, dense(o, nonzero(o, a)))
+			return coordinates(o, dense(o, nonzero(o, a)), a.Shape())
 		}
 		at, err = places(o, reshape(o, nonzero(o, a), a.Size()))
 	}
@@ -117,12 +118,11 @@ func Nonzero[A Operand](o Operation[A], a A) []A {
 }
 
 // coordinates is Nonzero for a dense mask on the CPU.
-func coordinates[A Operand](o Operation[A], mask A) []A {
+func coordinates[A Operand](o Operation[A], mask A, shape []int) []A {
 	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
 	if err != nil {
-		return failures(o, err, mask.NDim())
+		return failures(o, err, len(shape))
 	}
-	shape := mask.Shape()
 	parts := slices.Repeat([]Part{{dtype.Int64, []int{int(count[0])}}}, len(shape))
 	out, err := o.Several(parts, "one pass over a mask", []A{mask}, func(s *device.Stream, dst, reads []device.View) error {
 		return ops.Coordinates(s, dst, reads[0], shape)

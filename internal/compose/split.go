@@ -58,7 +58,7 @@ func Chunk[A Operand](o Operation[A], a A, n, axis int) []A {
 		err = layout.Errorf("%d parts of axis %d of %v; want at least one", n, axis, a.Shape())
 	}
 	if err != nil {
-		return failures(o, err, 1)
+		return failures(o, err, parts(n))
 	}
 	size := length / n
 	if length%n > 0 {
@@ -85,7 +85,8 @@ func parts(n int) int {
 	return n
 }
 
-// Unstack returns a view of a for each index of an axis, without that axis.
+// Unstack returns a view of a for each index of an axis, without that axis. An array that has failed has no axes: then
+// one array carries the error.
 //
 //gpk:row To other places | the same, for each index | all | a view for each index of an axis, without that axis
 func Unstack[A Operand](o Operation[A], a A, axis int) []A {

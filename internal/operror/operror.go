@@ -21,13 +21,16 @@ type OpError struct {
 	Err    error
 }
 
+// prefix begins every error. A cause that is an error of another operation is printed without it.
+const prefix = "gpk: "
+
 // Error prints "gpk: MatMul([2 3] float32, [4 5] float32) at app/main.go:12: …".
 func (e *OpError) Error() string {
 	if e == nil {
 		return "gpk: a nil OpError"
 	}
 	var b strings.Builder
-	b.WriteString("gpk: " + e.Op)
+	b.WriteString(prefix + e.Op)
 	if len(e.Shapes) > 0 {
 		b.WriteString("(")
 		for i, s := range e.Shapes {
@@ -45,7 +48,7 @@ func (e *OpError) Error() string {
 		b.WriteString(" at " + e.Site)
 	}
 	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
+		b.WriteString(": " + strings.TrimPrefix(e.Err.Error(), prefix))
 	}
 	return b.String()
 }
