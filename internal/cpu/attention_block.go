@@ -238,6 +238,9 @@ func (r *attention[T]) accumulateValues(n int, c *keyBlock[T], s *attentionScrat
 			done = r.v.fourVectorsMatrix(part, s.scores, c.values, c.valueRow, c.n, dim)
 		}
 		for i := range n {
+			if done == dim {
+				break // a pointer must not point after the last element
+			}
 			r.v.vectorMatrix(part[i*dim+done:(i+1)*dim], s.scores[i*c.n:(i+1)*c.n], offset(c.values, done), c.valueRow)
 		}
 	}

@@ -73,6 +73,22 @@ func TestAttentionVariants(t *testing.T) {
 	})
 }
 
+// TestAttentionEnds reads the values of single keys for four queries each. The last value ends with its slice, which does
+// not fill its pages. With -race, Go reports a pointer to the bytes after the slice.
+func TestAttentionEnds(t *testing.T) {
+	a, out := attentionOf(testrand.New(t), 1, 161, 4, 1, 1, 64)
+	for i := range out {
+		out[i] = float32(math.NaN())
+	}
+	a.Run()
+	values := unsafe.Slice((*float32)(a.V.Data), 161*64)
+	for i, v := range out { // the weight of a single key is 1
+		if want := values[i/(4*64)*64+i%64]; v != want {
+			t.Fatalf("element %d is %v, want %v", i, v, want)
+		}
+	}
+}
+
 // TestFoldChained compares the fold of rows with a loop.
 func TestFoldChained(t *testing.T) {
 	add := &binary{vv: func(dst, x, y unsafe.Pointer, n int) {
