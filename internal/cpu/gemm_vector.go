@@ -144,10 +144,11 @@ func (c *lineChunk[T]) sumAcross() {
 	for l := range c.n {
 		for q := 0; q < c.k; q += dotSteps {
 			kq := min(dotSteps, c.k-q)
-			row := (*T)(c.mat.at(c.line+l, q))
-			if c.mat.load != nil || c.mat.step != 1 {
+			row := &c.scratch[0]
+			if c.mat.load == nil && c.mat.step == 1 {
+				row = (*T)(c.mat.at(c.line+l, q))
+			} else {
 				c.mat.read(c.scratch, c.line+l, q, kq)
-				row = &c.scratch[0]
 			}
 			for r := range c.count {
 				c.sums[r*c.n+l] += c.v.dot(&c.x[r*c.k+q], row, kq)
@@ -187,12 +188,13 @@ func (c *lineChunk[T]) sumStretch(partial []T, from int) {
 			q = whole - 4 // these steps are complete for all lines
 			continue
 		}
-		a, ld := (*T)(c.mat.at(c.line, q)), c.mat.step
-		if c.mat.load != nil {
+		a, ld := &c.scratch[0], n
+		if c.mat.load == nil {
+			a, ld = (*T)(c.mat.at(c.line, q)), c.mat.step
+		} else {
 			for y := range steps {
 				c.mat.load(c.scratch[y*n:], nil, c.mat.at(c.line, q+y), 1, n)
 			}
-			a, ld = &c.scratch[0], n
 		}
 		for r := range c.count {
 			sum, x := partial[r*n:][:n], c.x[r*c.k+q:]

@@ -51,6 +51,23 @@ func testDotsOfRows[T floating, B uint32 | uint64](t *testing.T, rng *rand.Rand,
 	}
 }
 
+// TestHalfLinesEnd multiplies a vector by matrices of float16 whose last element is read alone. They do not fill their pages.
+// With -race, Go reports a pointer to a float32 at that element.
+func TestHalfLinesEnd(t *testing.T) {
+	for _, c := range []struct{ k, n, rs, cs int }{{dotSteps + 1, 5, 1, dotSteps + 1}, {9, maxLines + 1, maxLines + 1, 1}} {
+		a, b, out := slices.Repeat([]uint16{0x3c00}, c.k), slices.Repeat([]uint16{0x3c00}, c.k*c.n), make([]float32, c.n) // ones
+		err := Gemm(dtype.Float16, dtype.Float32, 1, c.n, c.k, Operand{Data: at0(a), RS: c.k, CS: 1}, Operand{Data: at0(b), RS: c.rs, CS: c.cs}, at0(out), c.n, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, sum := range out {
+			if sum != float32(c.k) {
+				t.Fatalf("%d products: sum %d is %v", c.k, i, sum)
+			}
+		}
+	}
+}
+
 // TestColumns compares variant.columns with variant.axpy4, four steps at a time.
 func TestColumns(t *testing.T) {
 	rng := testrand.New(t)
