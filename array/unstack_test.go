@@ -13,7 +13,7 @@ import (
 // and empty arrays.
 func TestUnstack(t *testing.T) {
 	x := Arange(dtype.Float32, 60).Reshape(3, 4, 5)
-	for name, a := range map[string]*Array{"dense": x, "transposed": x.T(), "sliced": x.Slice(0, 1, 3), "a vector": x.Slice(1, 2, 3).Reshape(15), "empty": x.Slice(0, 1, 1)} {
+	for name, a := range map[string]*Array{"dense": x, "transposed": x.T(), "sliced": x.Slice(0, 1, 3), "a vector": x.Slice(1, 2, 3).Reshape(15), "no rows": x.Slice(0, 1, 1), "empty rows": x.Slice(1, 1, 1)} {
 		views := Unstack(a)
 		if len(views) != a.Shape()[0] {
 			t.Errorf("%s: %d views of %v", name, len(views), a.Shape())
@@ -24,6 +24,9 @@ func TestUnstack(t *testing.T) {
 			expected, err2 := ToSlice[float32](want)
 			if err := errors.Join(err, err2); err != nil || !slices.Equal(got, expected) || !slices.Equal(v.Shape(), want.Shape()) {
 				t.Errorf("%s, view %d: %v %v, want %v %v, error %v", name, i, v.Shape(), got, want.Shape(), expected, err)
+			}
+			if v.Offset() != want.Offset() { // an empty view has an offset inside its memory
+				t.Errorf("%s, view %d begins at element %d, want %d", name, i, v.Offset(), want.Offset())
 			}
 		}
 	}

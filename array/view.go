@@ -153,9 +153,13 @@ func Unstack(a *Array) []*Array {
 		return nil
 	}
 	lay := a.lay
+	step := lay.Strides[0]
+	if lay.Size() == 0 {
+		step = 0 // an empty view keeps its offset, which stays inside the buffer
+	}
 	views, out := make([]Array, lay.Shape[0]), make([]*Array, lay.Shape[0])
 	for i := range views {
-		at := layout.Layout{Shape: lay.Shape[1:], Strides: lay.Strides[1:], Offset: lay.Offset + i*lay.Strides[0]}
+		at := layout.Layout{Shape: lay.Shape[1:], Strides: lay.Strides[1:], Offset: lay.Offset + i*step}
 		views[i] = Array{st: a.st, lay: at, dt: a.dt, stream: a.stream, in: a.in}
 		out[i] = &views[i]
 	}
