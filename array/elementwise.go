@@ -19,10 +19,9 @@ const oneKernel = "one element-wise kernel"
 // unaryOp returns the result of an operation of ops.Table on one array.
 func unaryOp(code expr.Op, a *Array) *Array { return mapped(call{code.String(), here()}, code, a) }
 
-// Binary returns the result of an operation on two operands, broadcast. At least one is an
-// *Array; the other may be a number, so that 1 - a can be written. An operation that does
-// not have two operands is ErrUnsupported. The functions of package gpk that take (a, b
-// any) call Binary.
+// Binary returns the result of an operation on two operands, broadcast. At least one is an *Array; the other may be a
+// number, so that 1 - a can be written. An operation that does not have two operands is ErrUnsupported. The functions of
+// package gpk that take (a, b any) call Binary.
 func Binary(code expr.Op, a, b any) *Array {
 	c := call{code.String(), here()}
 	if row := ops.Lookup(code); row == nil || row.Kind != ops.Binary {
@@ -31,8 +30,7 @@ func Binary(code expr.Op, a, b any) *Array {
 	return mapped(c, code, a, b)
 }
 
-// mapped returns the result of an element-wise operation of ops.Table on arrays and
-// numbers.
+// mapped returns the result of an element-wise operation of ops.Table on arrays and numbers.
 func mapped(c call, code expr.Op, args ...any) *Array {
 	var room [3]*Array
 	k, as, dt, err := mapping(code, room[:0], args)
@@ -79,6 +77,9 @@ func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt
 	}
 	if err == nil {
 		err = sameDevice(arrays...)
+	}
+	if err == nil && code == expr.Pow && k.args[1] < 0 {
+		k.code, k.arity = ops.PowerOf(dt, k.numbers[0])
 	}
 	return k, arrays, dt, err
 }
