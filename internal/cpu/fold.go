@@ -29,6 +29,9 @@ type folding[T, A any] struct {
 	// begin, if not nil, replaces start for values that depend on the fold.
 	begin func(i int) A
 	store func(i int, a A)
+	// running makes rows fold each block of a group into the value of the blocks before it, without merge. The result must not
+	// depend on where blocks end.
+	running bool
 	// done, if not nil, reports that no further element changes a value. rows then reads no more of the group.
 	done func(a A) bool
 
@@ -37,11 +40,12 @@ type folding[T, A any] struct {
 }
 
 const (
-	foldBlock   = 512 // elements of a block, and the most that gather returns
+	foldBlock   = 512 // elements of a block
 	foldGroup   = 128 * foldBlock
 	foldColumns = 128     // neighbouring folds computed together, at the least
 	foldPanel   = 4096    // bytes of their elements in a row, at the most
 	foldValues  = 1 << 14 // bytes of their values, at the most
+	foldRun     = 4096    // elements of a block of a running fold if they are contiguous
 )
 
 // newFold prepares a fold.
@@ -122,6 +126,15 @@ func (f *folding[T, A]) rows() {
 				continue
 			}
 			stack.n = 0
+			if f.running {
+				a := f.runningRow(buf, f.first(i/groups), p, from, min(from+foldGroup, f.folded.n))
+				if groups == 1 {
+					f.store(i, a)
+				} else {
+					partial[i] = a
+				}
+				continue
+			}
 			for k := from; k < min(from+foldGroup, f.folded.n); k += foldBlock {
 				x := f.gather(buf, p, k, min(foldBlock, f.folded.n-k))
 				if f.whole != nil && len(x) == foldBlock {
@@ -130,9 +143,6 @@ func (f *folding[T, A]) rows() {
 				}
 				for at := 0; at < len(x); at += f.block {
 					stack.push(f.row(f.first(i/groups), x[at:min(at+f.block, len(x))], k+at))
-				}
-				if f.done != nil && f.done(stack.level[0]) {
-					break
 				}
 			}
 			if groups == 1 {
@@ -153,6 +163,18 @@ func (f *folding[T, A]) rows() {
 		}
 		f.store(i, stack.result())
 	}
+}
+
+// runningRow folds elements lo to hi-1 of the fold at p into a.
+func (f *folding[T, A]) runningRow(buf []T, a A, p unsafe.Pointer, lo, hi int) A {
+	block := foldBlock
+	if f.contiguous() {
+		block = foldRun
+	}
+	for k := lo; k < hi && (f.done == nil || !f.done(a)); k += block {
+		a = f.row(a, f.gather(buf, p, k, min(block, hi-k)), k)
+	}
+	return a
 }
 
 // branches merges results in the order in which they arrive: sequentially, or as a tree in
@@ -204,10 +226,15 @@ func (t *branches[A]) result() A {
 	return v
 }
 
-// gather returns n elements from number k on of the fold at p.
+// contiguous reports whether the elements of a fold are contiguous, of type T.
+func (f *folding[T, A]) contiguous() bool {
+	return f.sameType && len(f.folded.axes) == 1 && f.folded.axes[0].step[0] == f.size
+}
+
+// gather returns n elements from number k on of the fold at p, at most foldBlock if they are not contiguous.
 func (f *folding[T, A]) gather(buf []T, p unsafe.Pointer, k, n int) []T {
 	inner := f.folded.axes[len(f.folded.axes)-1]
-	if f.sameType && len(f.folded.axes) == 1 && inner.step[0] == f.size {
+	if f.contiguous() {
 		return unsafe.Slice((*T)(unsafe.Add(p, k*f.size)), n)
 	}
 	for at := 0; at < n; {

@@ -50,7 +50,7 @@ func extremes[T number](c reduceArgs, low, high T) {
 // returns the extreme of two elements.
 func foldExtremes[T number](c reduceArgs, start T, in func([]T) T, merge func(a, b T) T) {
 	f := newFold[T, T](c)
-	f.start, f.merge, f.store = start, merge, storeTo[T](c.xt, c.dst)
+	f.start, f.merge, f.store, f.running = start, merge, storeTo[T](c.xt, c.dst), true
 	f.row = func(a T, x []T, _ int) T { return merge(a, in(x)) }
 	op := expr.Maximum
 	if c.op == expr.Min {
@@ -101,7 +101,7 @@ func foldArgExtremes[T number](c reduceArgs, better func([]T) T, find func([]T, 
 	}
 	dst := c.dst
 	f := newFold[T, indexed[T]](c)
-	f.start, f.row, f.merge = indexed[T]{k: -1}, row, merge
+	f.start, f.row, f.merge, f.running = indexed[T]{k: -1}, row, merge, true
 	f.store = func(i int, a indexed[T]) { *(*int64)(unsafe.Add(dst, 8*i)) = a.k }
 	larger := c.op != expr.ArgMin
 	f.column = func(a []indexed[T], x []T, k int) {
@@ -161,7 +161,7 @@ func truthFold[T comparable](c reduceArgs) {
 	f := newFold[T, bool](c)
 	// All searches for a 0, Any for a nonzero element.
 	all := c.op == expr.All
-	f.start = all
+	f.start, f.running = all, true
 	f.store = storeTo[bool](dtype.Bool, c.dst)
 	f.done = func(a bool) bool { return a != all }
 	var zero T

@@ -94,6 +94,7 @@ func clearFalse(a, x []uint8) {
 // of All is 0 or 1.
 func byteTruths(c reduceArgs) {
 	f := newFold[uint8, uint8](c)
+	f.running = true
 	f.store = func(i int, a uint8) { *(*bool)(unsafe.Add(c.dst, i)) = a != 0 }
 	if c.op == expr.All {
 		f.start = 1
@@ -122,7 +123,7 @@ func byteTruths(c reduceArgs) {
 // truthCounts computes Sum of Bool.
 func truthCounts(c reduceArgs) {
 	f := newFold[uint8, int64](c)
-	f.store = storeTo[int64](dtype.Int64, c.dst)
+	f.store, f.running = storeTo[int64](dtype.Int64, c.dst), true
 	f.merge = func(a, b int64) int64 { return a + b }
 	f.row = func(a int64, x []uint8, _ int) int64 { return a + trueBytes(x) }
 	f.column = func(a []int64, x []uint8, _ int) {
