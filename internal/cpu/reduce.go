@@ -98,9 +98,36 @@ func reduceSum(c reduceArgs) bool {
 	return true
 }
 
-// sum is Sum for T. The bits of a sum that wraps do not depend on its sign.
+// sum is Sum for T. The order of the additions does not matter, and the bits of a sum that wraps do not depend on its sign.
 func (ints[T]) sum(c reduceArgs) {
-	reduce(c, loadInts[T], storeBits[int64])
+	f := newFold[T, int64](c)
+	if f.inColumns() && f.size == 8 { // a chunk's rows are added without a store for each
+		reduce(c, loadBits[int64], storeBits[int64])
+		return
+	}
+	f.store, f.running = storeTo[int64](dtype.Int64, c.dst), true
+	f.merge = func(a, b int64) int64 { return a + b }
+	f.row = func(a int64, x []T, _ int) int64 { return a + sumOfIntegers(x) }
+	f.column = func(a []int64, x []T, _ int) {
+		a = a[:len(x)]
+		for i, v := range x {
+			a[i] += int64(v)
+		}
+	}
+	f.run()
+}
+
+// sumOfIntegers runs four independent chains of additions.
+func sumOfIntegers[T integer](x []T) int64 {
+	var a, b, c, d int64
+	for ; len(x) >= 8; x = x[8:] {
+		a, b = a+int64(x[0])+int64(x[4]), b+int64(x[1])+int64(x[5])
+		c, d = c+int64(x[2])+int64(x[6]), d+int64(x[3])+int64(x[7])
+	}
+	for _, v := range x {
+		a += int64(v)
+	}
+	return (a + b) + (c + d)
 }
 
 // mean computes a sum with a store function that divides.
@@ -150,12 +177,6 @@ type sum interface {
 func loadBits[A sum](dst []A, src unsafe.Pointer, step int) {
 	var zero A
 	copySpan(unsafe.Pointer(unsafe.SliceData(dst)), int(unsafe.Sizeof(zero)), src, step, int(unsafe.Sizeof(zero)), len(dst))
-}
-
-func loadInts[S integer](dst []int64, src unsafe.Pointer, step int) {
-	for i := range dst {
-		dst[i] = int64(*(*S)(unsafe.Add(src, i*step)))
-	}
 }
 
 func storeBits[A sum](dst unsafe.Pointer, v []A) {
