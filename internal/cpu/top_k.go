@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -37,14 +38,34 @@ func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, 
 	}
 	rest, step := without(shape, axis), xs[axis]*o.size
 	t := newNest(rest, operand{values, without(vs, axis), o.size}, operand{x, without(xs, axis), o.size}, operand{places, without(ps, axis), 8})
+	if k == 1 {
+		largest := make([]int64, t.n)
+		if err := Reduce(expr.ArgMax, dt, dtype.Int64, shape, 1<<axis, x, xs, at0(largest)); err != nil {
+			return err
+		}
+		for i, place := range largest {
+			p := t.at(i)
+			copySpan(p[0], o.size, unsafe.Add(p[1], int(place)*step), o.size, o.size, 1)
+			*(*int64)(p[2]) = place
+		}
+		return nil
+	}
+	var dense func(room *keepRoom, x unsafe.Pointer, n, k int, out []indexedKey) []indexedKey
+	if step == o.size && candidates(n, k) < n {
+		dense = denseLargest(dt, o)
+	}
 	Parallel(t.n, max(minPart/n, 1), func(lo, hi int) {
 		part := make([]uint64, min(n, keyStretch))
-		best := make([]indexedKey, 0, candidates(n, k))
+		best, room := make([]indexedKey, 0, candidates(n, k)), new(keepRoom)
 		for i := lo; i < hi; i++ {
 			p := t.at(i)
-			best = largestOf(n, k, best[:0], part, func(to []uint64, at int) {
-				loadKeys(o, to, unsafe.Add(p[1], at*step), step)
-			})
+			if dense != nil {
+				best = dense(room, p[1], n, k, best[:0])
+			} else {
+				best = largestOf(n, k, best[:0], part, func(to []uint64, at int) {
+					loadKeys(o, to, unsafe.Add(p[1], at*step), step)
+				})
+			}
 			for j, b := range best {
 				copySpan(unsafe.Add(p[0], j*vs[axis]*o.size), o.size, unsafe.Add(p[1], int(b.place)*xs[axis]*o.size), o.size, o.size, 1)
 				*(*int64)(unsafe.Add(p[2], j*ps[axis]*8)) = b.place
@@ -52,6 +73,66 @@ func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, 
 		}
 	})
 	return nil
+}
+
+// denseLargest returns a function that appends the first k of n contiguous elements, in the order of indexedKey, to out.
+// It is nil for types without comparisons of their own.
+func denseLargest(dt dtype.DType, o order) func(room *keepRoom, x unsafe.Pointer, n, k int, out []indexedKey) []indexedKey {
+	atMost := comparison(expr.Le, dt).vs
+	if atMost == nil {
+		return nil
+	}
+	keep := keepLargestDense[uint64]
+	switch o.size {
+	case 1:
+		keep = keepLargestDense[uint8]
+	case 2:
+		keep = keepLargestDense[uint16]
+	case 4:
+		keep = keepLargestDense[uint32]
+	}
+	return func(room *keepRoom, x unsafe.Pointer, n, k int, out []indexedKey) []indexedKey {
+		out = keep(room, o, atMost, x, n, k, out)
+		slices.SortFunc(out, indexedKey.compare)
+		return out
+	}
+}
+
+// keepRoom is the scratch memory of keepLargestDense.
+type keepRoom struct {
+	truths [512]uint8
+	key    uint64
+}
+
+// keepLargestDense is keepLargest for n contiguous elements. It compares them with the last of the k largest by vector
+// code, a block at a time, and makes keys only of those that are larger or NaN. Blocks grow, because the first elements
+// replace many of the largest. atMost writes x[i] <= y[0] as bytes.
+func keepLargestDense[K key](room *keepRoom, o order, atMost func(dst, x, y unsafe.Pointer, n int), x unsafe.Pointer, n, k int, out []indexedKey) []indexedKey {
+	const ones = 0x0101010101010101
+	elements := unsafe.Slice((*K)(x), n)
+	truths, one := &room.truths, unsafe.Slice((*K)(unsafe.Pointer(&room.key)), 1)
+	consider := func(i int) {
+		one[0] = elements[i]
+		keysOf(o, one, true)
+		out = keepLargest([]uint64{uint64(one[0])}, i, k, out)
+	}
+	for i := range k {
+		consider(i)
+	}
+	for at := k; at < n; {
+		block := elements[at:][:min(max(at&^31, 32), len(truths), n-at)]
+		atMost(unsafe.Pointer(truths), at0(block), unsafe.Pointer(&elements[out[0].place]), len(block))
+		for i := len(block); i%8 != 0; i++ {
+			truths[i] = 1
+		}
+		for i := 0; i < len(block); i += 8 {
+			for larger := *(*uint64)(unsafe.Pointer(&truths[i])) ^ ones; larger != 0; larger &= larger - 1 {
+				consider(at + i + bits.TrailingZeros64(larger)/8)
+			}
+		}
+		at += len(block)
+	}
+	return out
 }
 
 // loadKeys reads a line as keys; -0 and 0 have the same key.
