@@ -28,10 +28,15 @@ func philox(c0, c1, c2, c3, k0, k1 uint32) (w0, w1, w2, w3 uint32) {
 // The low half of the counter is the block number, the high half 0. The length of words is
 // a multiple of a block.
 func philoxFill(words []uint32, seed, block uint64) {
-	done := philoxVector(words, seed, block)
+	for {
+		done := philoxVector(words, seed, block)
+		if done == 0 {
+			break
+		}
+		words, block = words[done:], block+uint64(done/philoxWords)
+	}
 	k0, k1 := uint32(seed), uint32(seed>>32)
-	block += uint64(done / philoxWords)
-	for i := done; i+philoxWords <= len(words); i += philoxWords {
+	for i := 0; i+philoxWords <= len(words); i += philoxWords {
 		w := words[i : i+philoxWords : i+philoxWords]
 		w[0], w[1], w[2], w[3] = philox(uint32(block), uint32(block>>32), 0, 0, k0, k1)
 		block++

@@ -7,11 +7,11 @@ import (
 	"unsafe"
 )
 
-// philoxKeys are the constants of philoxAVX2: two keys a round, the numbers 0 to 3, the
-// number 4, and the factors. Each key and the number 4 are repeated four times, in 64 bits.
+// philoxKeys are the constants of philoxAVX2 and philoxAVX512: two keys a round, the numbers 0 to 7, the number of blocks
+// in a vector, and the factors. Each key and the number of blocks are repeated four times, in 64 bits.
 type philoxKeys struct {
 	keys    [philoxRounds][2][4]uint64
-	first   [4]uint64
+	first   [8]uint64
 	step    [4]uint64
 	factors [2]uint32
 }
@@ -21,6 +21,16 @@ type philoxKeys struct {
 //
 //go:noescape
 func philoxAVX2(words *uint32, groups int, keys *philoxKeys, counter, high uint32)
+
+// philoxAVX512 is philoxAVX2 for groups of sixteen blocks, with AVX-512.
+//
+//go:noescape
+func philoxAVX512(words *uint32, groups int, keys *philoxKeys, counter, high uint32)
+
+// uniform64AVX2 is uniform64 for n numbers, a multiple of four.
+//
+//go:noescape
+func uniform64AVX2(x *float64, words *uint32, n int, lo, width, below float64)
 
 // uniformAVX2 is uniform32 for n numbers, a multiple of eight.
 //
@@ -33,17 +43,19 @@ func uniformAVX2(x *float32, words *uint32, n int, lo, width, below float32)
 //go:noescape
 func normalAVX2(x *float32, words *uint32, n int, mean, std float32)
 
-const philoxGroup = 8
-
-// philoxVector fills as many blocks as make complete vectors, and returns the number of
-// words written.
+// philoxVector fills as many blocks as make complete groups of one kernel, and returns the number of words written.
 func philoxVector(words []uint32, seed, block uint64) int {
-	groups := len(words) / (philoxGroup * philoxWords)
-	if !vectorAVX || groups == 0 || block&math.MaxUint32+uint64(groups*philoxGroup) > 1<<32 {
+	step := 4 // blocks of a vector, half of a group
+	if vectorAVX512 && len(words) >= 16*philoxWords {
+		step = 8
+	}
+	groups := len(words) / (2 * step * philoxWords)
+	if !vectorAVX || groups == 0 || block&math.MaxUint32+uint64(2*step*groups) > 1<<32 {
 		return 0
 	}
+	s := uint64(step)
 	k := philoxKeys{
-		first: [4]uint64{0, 1, 2, 3}, step: [4]uint64{4, 4, 4, 4},
+		first: [8]uint64{0, 1, 2, 3, 4, 5, 6, 7}, step: [4]uint64{s, s, s, s},
 		factors: [2]uint32{philoxMul0, philoxMul1},
 	}
 	k0, k1 := uint32(seed), uint32(seed>>32)
@@ -53,8 +65,22 @@ func philoxVector(words []uint32, seed, block uint64) int {
 		k0 += philoxKey0
 		k1 += philoxKey1
 	}
-	philoxAVX2(unsafe.SliceData(words), groups, &k, uint32(block), uint32(block>>32))
-	return groups * philoxGroup * philoxWords
+	if step == 8 {
+		philoxAVX512(unsafe.SliceData(words), groups, &k, uint32(block), uint32(block>>32))
+	} else {
+		philoxAVX2(unsafe.SliceData(words), groups, &k, uint32(block), uint32(block>>32))
+	}
+	return 2 * step * groups * philoxWords
+}
+
+// uniformVector64 computes a prefix of uniform64 and returns its length.
+func uniformVector64(x []float64, words []uint32, lo, width, below float64) int {
+	n := len(x) &^ 3
+	if !vectorAVX || n == 0 {
+		return 0
+	}
+	uniform64AVX2(unsafe.SliceData(x), unsafe.SliceData(words), n, lo, width, below)
+	return n
 }
 
 // uniformVector computes a prefix of uniform32 and returns its length.

@@ -17,15 +17,15 @@ TEXT ·philoxAVX2(SB), NOSPLIT|NOFRAME, $0-32
 	MOVL         high+28(FP), BX
 	MOVQ         BX, X1
 	VPBROADCASTD X1, Y1
-	VPBROADCASTD 704(DX), Y2
-	VPBROADCASTD 708(DX), Y3
+	VPBROADCASTD 736(DX), Y2
+	VPBROADCASTD 740(DX), Y3
 	JMP          check
 
 next:
 	VMOVDQA     Y0, Y4
 	VPXOR       Y6, Y6, Y6
-	VPADDD      672(DX), Y4, Y5
-	VPADDD      672(DX), Y5, Y0
+	VPADDD      704(DX), Y4, Y5
+	VPADDD      704(DX), Y5, Y0
 	VPMULUDQ    Y3, Y6, Y7
 	VPMULUDQ    Y2, Y4, Y4
 	VPSRLQ      $0x20, Y7, Y8
@@ -214,6 +214,192 @@ check:
 	VZEROUPPER
 	RET
 
+DATA interleave0<>+0(SB)/8, $0x0000000000000000
+DATA interleave0<>+8(SB)/8, $0x0000000000000008
+DATA interleave0<>+16(SB)/8, $0x0000000000000001
+DATA interleave0<>+24(SB)/8, $0x0000000000000009
+DATA interleave0<>+32(SB)/8, $0x0000000000000002
+DATA interleave0<>+40(SB)/8, $0x000000000000000a
+DATA interleave0<>+48(SB)/8, $0x0000000000000003
+DATA interleave0<>+56(SB)/8, $0x000000000000000b
+GLOBL interleave0<>(SB), RODATA|NOPTR, $64
+
+DATA interleave1<>+0(SB)/8, $0x0000000000000004
+DATA interleave1<>+8(SB)/8, $0x000000000000000c
+DATA interleave1<>+16(SB)/8, $0x0000000000000005
+DATA interleave1<>+24(SB)/8, $0x000000000000000d
+DATA interleave1<>+32(SB)/8, $0x0000000000000006
+DATA interleave1<>+40(SB)/8, $0x000000000000000e
+DATA interleave1<>+48(SB)/8, $0x0000000000000007
+DATA interleave1<>+56(SB)/8, $0x000000000000000f
+GLOBL interleave1<>(SB), RODATA|NOPTR, $64
+
+// func philoxAVX512(words *uint32, groups int, keys *philoxKeys, counter uint32, high uint32)
+// Requires: AVX, AVX512F
+TEXT ·philoxAVX512(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         words+0(FP), AX
+	MOVQ         groups+8(FP), CX
+	MOVQ         keys+16(FP), DX
+	MOVL         counter+24(FP), BX
+	VPBROADCASTD BX, Z0
+	MOVL         high+28(FP), BX
+	VPBROADCASTD BX, Z1
+	VPADDD       640(DX), Z0, Z0
+	VPBROADCASTD 736(DX), Z2
+	VPBROADCASTD 740(DX), Z3
+	VMOVDQU64    interleave0<>+0(SB), Z4
+	VMOVDQU64    interleave1<>+0(SB), Z5
+	MOVL         $0x0000aaaa, BX
+	KMOVW        BX, K1
+	JMP          check
+
+next:
+	VMOVDQA64       Z0, Z6
+	VPXORQ          Z8, Z8, Z8
+	VPADDQ.BCST     704(DX), Z6, Z7
+	VPADDQ.BCST     704(DX), Z7, Z0
+	VPMULUDQ        Z3, Z8, Z9
+	VPMULUDQ        Z2, Z6, Z6
+	VPSRLQ          $0x20, Z9, Z10
+	VPSHUFD         $0xf5, Z6, Z11
+	VPTERNLOGQ.BCST $0x96, (DX), Z1, Z10
+	VPTERNLOGQ.BCST $0x96, 32(DX), Z8, Z11
+	VPMULUDQ        Z3, Z11, Z11
+	VPMULUDQ        Z2, Z10, Z10
+	VPSRLQ          $0x20, Z11, Z12
+	VPSHUFD         $0xf5, Z10, Z13
+	VPTERNLOGQ.BCST $0x96, 64(DX), Z9, Z12
+	VPTERNLOGQ.BCST $0x96, 96(DX), Z6, Z13
+	VPMULUDQ        Z3, Z13, Z6
+	VPMULUDQ        Z2, Z12, Z9
+	VPSRLQ          $0x20, Z6, Z12
+	VPSHUFD         $0xf5, Z9, Z13
+	VPTERNLOGQ.BCST $0x96, 128(DX), Z11, Z12
+	VPTERNLOGQ.BCST $0x96, 160(DX), Z10, Z13
+	VPMULUDQ        Z3, Z13, Z10
+	VPMULUDQ        Z2, Z12, Z11
+	VPSRLQ          $0x20, Z10, Z12
+	VPSHUFD         $0xf5, Z11, Z13
+	VPTERNLOGQ.BCST $0x96, 192(DX), Z6, Z12
+	VPTERNLOGQ.BCST $0x96, 224(DX), Z9, Z13
+	VPMULUDQ        Z3, Z13, Z6
+	VPMULUDQ        Z2, Z12, Z9
+	VPSRLQ          $0x20, Z6, Z12
+	VPSHUFD         $0xf5, Z9, Z13
+	VPTERNLOGQ.BCST $0x96, 256(DX), Z10, Z12
+	VPTERNLOGQ.BCST $0x96, 288(DX), Z11, Z13
+	VPMULUDQ        Z3, Z13, Z10
+	VPMULUDQ        Z2, Z12, Z11
+	VPSRLQ          $0x20, Z10, Z12
+	VPSHUFD         $0xf5, Z11, Z13
+	VPTERNLOGQ.BCST $0x96, 320(DX), Z6, Z12
+	VPTERNLOGQ.BCST $0x96, 352(DX), Z9, Z13
+	VPMULUDQ        Z3, Z13, Z6
+	VPMULUDQ        Z2, Z12, Z9
+	VPSRLQ          $0x20, Z6, Z12
+	VPSHUFD         $0xf5, Z9, Z13
+	VPTERNLOGQ.BCST $0x96, 384(DX), Z10, Z12
+	VPTERNLOGQ.BCST $0x96, 416(DX), Z11, Z13
+	VPMULUDQ        Z3, Z13, Z10
+	VPMULUDQ        Z2, Z12, Z11
+	VPSRLQ          $0x20, Z10, Z12
+	VPSHUFD         $0xf5, Z11, Z13
+	VPTERNLOGQ.BCST $0x96, 448(DX), Z6, Z12
+	VPTERNLOGQ.BCST $0x96, 480(DX), Z9, Z13
+	VPMULUDQ        Z3, Z13, Z6
+	VPMULUDQ        Z2, Z12, Z9
+	VPSRLQ          $0x20, Z6, Z12
+	VPSHUFD         $0xf5, Z9, Z13
+	VPTERNLOGQ.BCST $0x96, 512(DX), Z10, Z12
+	VPTERNLOGQ.BCST $0x96, 544(DX), Z11, Z13
+	VPMULUDQ        Z3, Z13, Z10
+	VPMULUDQ        Z2, Z12, Z11
+	VPSRLQ          $0x20, Z10, Z12
+	VPSHUFD         $0xf5, Z11, Z13
+	VPTERNLOGQ.BCST $0x96, 576(DX), Z6, Z12
+	VPTERNLOGQ.BCST $0x96, 608(DX), Z9, Z13
+	VMOVSLDUP       Z10, K1, Z12
+	VMOVSLDUP       Z11, K1, Z13
+	VMOVDQA64       Z12, Z6
+	VPERMT2Q        Z13, Z4, Z6
+	VPERMT2Q        Z13, Z5, Z12
+	VMOVDQU64       Z6, (AX)
+	VMOVDQU64       Z12, 64(AX)
+	VPMULUDQ        Z3, Z8, Z6
+	VPMULUDQ        Z2, Z7, Z7
+	VPSRLQ          $0x20, Z6, Z9
+	VPSHUFD         $0xf5, Z7, Z10
+	VPTERNLOGQ.BCST $0x96, (DX), Z1, Z9
+	VPTERNLOGQ.BCST $0x96, 32(DX), Z8, Z10
+	VPMULUDQ        Z3, Z10, Z10
+	VPMULUDQ        Z2, Z9, Z9
+	VPSRLQ          $0x20, Z10, Z11
+	VPSHUFD         $0xf5, Z9, Z12
+	VPTERNLOGQ.BCST $0x96, 64(DX), Z6, Z11
+	VPTERNLOGQ.BCST $0x96, 96(DX), Z7, Z12
+	VPMULUDQ        Z3, Z12, Z6
+	VPMULUDQ        Z2, Z11, Z7
+	VPSRLQ          $0x20, Z6, Z11
+	VPSHUFD         $0xf5, Z7, Z12
+	VPTERNLOGQ.BCST $0x96, 128(DX), Z10, Z11
+	VPTERNLOGQ.BCST $0x96, 160(DX), Z9, Z12
+	VPMULUDQ        Z3, Z12, Z9
+	VPMULUDQ        Z2, Z11, Z10
+	VPSRLQ          $0x20, Z9, Z11
+	VPSHUFD         $0xf5, Z10, Z12
+	VPTERNLOGQ.BCST $0x96, 192(DX), Z6, Z11
+	VPTERNLOGQ.BCST $0x96, 224(DX), Z7, Z12
+	VPMULUDQ        Z3, Z12, Z6
+	VPMULUDQ        Z2, Z11, Z7
+	VPSRLQ          $0x20, Z6, Z11
+	VPSHUFD         $0xf5, Z7, Z12
+	VPTERNLOGQ.BCST $0x96, 256(DX), Z9, Z11
+	VPTERNLOGQ.BCST $0x96, 288(DX), Z10, Z12
+	VPMULUDQ        Z3, Z12, Z9
+	VPMULUDQ        Z2, Z11, Z10
+	VPSRLQ          $0x20, Z9, Z11
+	VPSHUFD         $0xf5, Z10, Z12
+	VPTERNLOGQ.BCST $0x96, 320(DX), Z6, Z11
+	VPTERNLOGQ.BCST $0x96, 352(DX), Z7, Z12
+	VPMULUDQ        Z3, Z12, Z6
+	VPMULUDQ        Z2, Z11, Z7
+	VPSRLQ          $0x20, Z6, Z11
+	VPSHUFD         $0xf5, Z7, Z12
+	VPTERNLOGQ.BCST $0x96, 384(DX), Z9, Z11
+	VPTERNLOGQ.BCST $0x96, 416(DX), Z10, Z12
+	VPMULUDQ        Z3, Z12, Z9
+	VPMULUDQ        Z2, Z11, Z10
+	VPSRLQ          $0x20, Z9, Z11
+	VPSHUFD         $0xf5, Z10, Z12
+	VPTERNLOGQ.BCST $0x96, 448(DX), Z6, Z11
+	VPTERNLOGQ.BCST $0x96, 480(DX), Z7, Z12
+	VPMULUDQ        Z3, Z12, Z6
+	VPMULUDQ        Z2, Z11, Z7
+	VPSRLQ          $0x20, Z6, Z11
+	VPSHUFD         $0xf5, Z7, Z12
+	VPTERNLOGQ.BCST $0x96, 512(DX), Z9, Z11
+	VPTERNLOGQ.BCST $0x96, 544(DX), Z10, Z12
+	VPMULUDQ        Z3, Z12, Z9
+	VPMULUDQ        Z2, Z11, Z10
+	VPSRLQ          $0x20, Z9, Z11
+	VPSHUFD         $0xf5, Z10, Z12
+	VPTERNLOGQ.BCST $0x96, 576(DX), Z6, Z11
+	VPTERNLOGQ.BCST $0x96, 608(DX), Z7, Z12
+	VMOVSLDUP       Z9, K1, Z11
+	VMOVSLDUP       Z10, K1, Z12
+	VMOVDQA64       Z11, Z6
+	VPERMT2Q        Z12, Z4, Z6
+	VPERMT2Q        Z12, Z5, Z11
+	VMOVDQU64       Z6, 128(AX)
+	VMOVDQU64       Z11, 192(AX)
+	ADDQ            $0x00000100, AX
+
+check:
+	SUBQ $0x01, CX
+	JGE  next
+	VZEROUPPER
+	RET
+
 // func uniformAVX2(x *float32, words *uint32, n int, lo float32, width float32, below float32)
 // Requires: AVX, AVX2, SSE2
 TEXT ·uniformAVX2(SB), NOSPLIT|NOFRAME, $0-36
@@ -245,6 +431,55 @@ check:
 	JGE  next
 	VZEROUPPER
 	RET
+
+// func uniform64AVX2(x *float64, words *uint32, n int, lo float64, width float64, below float64)
+// Requires: AVX, AVX2
+TEXT ·uniform64AVX2(SB), NOSPLIT|NOFRAME, $0-48
+	VBROADCASTSD lo+24(FP), Y0
+	VBROADCASTSD width+32(FP), Y1
+	VBROADCASTSD below+40(FP), Y2
+	VBROADCASTSD lowerPower<>+0(SB), Y3
+	VBROADCASTSD upperPower<>+0(SB), Y4
+	VBROADCASTSD bothPowers<>+0(SB), Y5
+	VBROADCASTSD unit64<>+0(SB), Y6
+	MOVQ         x+0(FP), AX
+	MOVQ         words+8(FP), CX
+	MOVQ         n+16(FP), DX
+	JMP          check
+
+next:
+	VMOVDQU  (CX), Y7
+	VPSRLQ   $0x0b, Y7, Y7
+	VPSRLQ   $0x20, Y7, Y8
+	VPOR     Y4, Y8, Y8
+	VSUBPD   Y5, Y8, Y8
+	VPBLENDD $0xaa, Y3, Y7, Y7
+	VADDPD   Y7, Y8, Y7
+	VMULPD   Y6, Y7, Y7
+	VMULPD   Y1, Y7, Y7
+	VADDPD   Y0, Y7, Y7
+	VMINPD   Y7, Y2, Y7
+	VMOVUPD  Y7, (AX)
+	ADDQ     $0x20, CX
+	ADDQ     $0x20, AX
+
+check:
+	SUBQ $0x04, DX
+	JGE  next
+	VZEROUPPER
+	RET
+
+DATA lowerPower<>+0(SB)/8, $0x4330000000000000
+GLOBL lowerPower<>(SB), RODATA|NOPTR, $8
+
+DATA upperPower<>+0(SB)/8, $0x4530000000000000
+GLOBL upperPower<>(SB), RODATA|NOPTR, $8
+
+DATA bothPowers<>+0(SB)/8, $0x4530000000100000
+GLOBL bothPowers<>(SB), RODATA|NOPTR, $8
+
+DATA unit64<>+0(SB)/8, $0x3ca0000000000000
+GLOBL unit64<>(SB), RODATA|NOPTR, $8
 
 // func normalAVX2(x *float32, words *uint32, n int, mean float32, std float32)
 // Requires: AVX, AVX2, SSE2

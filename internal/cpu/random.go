@@ -25,16 +25,7 @@ func Uniform(t dtype.DType, n int, seed, block uint64, p [3]uint64, dst unsafe.P
 		random32(t, n, seed, block, dst, func(x []float32, words []uint32) { uniform32(x, words, lo, width, below) })
 	case dtype.Float64:
 		lo, width, below := math.Float64frombits(p[0]), math.Float64frombits(p[1]), math.Float64frombits(p[2])
-		random64(n, seed, block, (*float64)(dst), func(x []float64, words []uint32) {
-			for i := range x {
-				u := float64(int64(wordPair(words, i)>>11)) * 0x1p-53
-				y := lo + float64(u*width)
-				if y > below {
-					y = below
-				}
-				x[i] = y
-			}
-		})
+		random64(n, seed, block, (*float64)(dst), func(x []float64, words []uint32) { uniform64(x, words, lo, width, below) })
 	default:
 		k := integerOf(t)
 		if k == nil {
@@ -53,6 +44,19 @@ func uniform32(x []float32, words []uint32, lo, width, below float32) {
 	for i, w := range words[done:] {
 		u := float32(w>>8) * 0x1p-24
 		y := lo + float32(u*width)
+		if y > below {
+			y = below
+		}
+		x[i] = y
+	}
+}
+
+// uniform64 is Uniform for float64.
+func uniform64(x []float64, words []uint32, lo, width, below float64) {
+	done := uniformVector64(x, words, lo, width, below)
+	for i := done; i < len(x); i++ {
+		u := float64(int64(wordPair(words, i)>>11)) * 0x1p-53
+		y := lo + float64(u*width)
 		if y > below {
 			y = below
 		}

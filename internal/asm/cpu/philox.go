@@ -1,6 +1,9 @@
 package cpu
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/gpk-go/gpk/internal/asm"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
@@ -10,19 +13,21 @@ import (
 // philox writes the generator Philox-4x32-10 and the distributions that are computed from its words.
 func philox(c *build.Context) {
 	philoxAVX2(c)
+	philoxAVX512(c)
 	uniformAVX2(c)
+	uniform64AVX2(c)
 	normalAVX2(c)
 }
 
-// blocks are four blocks of Philox: word i of each block in register i, in the low half of 64 bits. The upper half is
+// blocks are four or eight blocks of Philox: word i of each block in register i, in the low half of 64 bits. The upper half is
 // ignored.
 type blocks [4]vector
 
 // Offsets in philoxKeys.
 const (
 	philoxFirst   = 640
-	philoxStep    = 672
-	philoxFactors = 704
+	philoxStep    = 704
+	philoxFactors = 736
 )
 
 func philoxAVX2(c *build.Context) {
@@ -54,6 +59,75 @@ func philoxAVX2(c *build.Context) {
 		c.ADDQ(asm.Number(128), words)
 	})
 	asm.Return(c)
+}
+
+// philoxAVX512 is philoxAVX2 for groups of sixteen blocks.
+func philoxAVX512(c *build.Context) {
+	var interleave [2]operand.Mem // of the lower and of the upper halves of two vectors, in 64 bits
+	for half := range uint64(2) {
+		var order []operand.Constant
+		for i := 4 * half; i < 4*half+4; i++ {
+			order = append(order, operand.U64(i), operand.U64(i+8))
+		}
+		interleave[half] = asm.Constant(c, fmt.Sprint("interleave", half), 1, order...)
+	}
+	asm.Function(c, "philoxAVX512")
+	p := asm.Load(c, "words", "groups", "keys")
+	words, groups, keys := p[0], p[1], p[2]
+	at := func(offset int) operand.Mem { return asm.At(keys, offset) }
+	counters, high, factors := c.ZMM(), c.ZMM(), [2]vector{c.ZMM(), c.ZMM()}
+	word := c.GP32()
+	c.MOVL(asm.Parameter(c, "counter"), word)
+	c.VPBROADCASTD(word, counters)
+	c.MOVL(asm.Parameter(c, "high"), word)
+	c.VPBROADCASTD(word, high)
+	c.VPADDD(at(philoxFirst), counters, counters)
+	c.VPBROADCASTD(at(philoxFactors), factors[0])
+	c.VPBROADCASTD(at(philoxFactors+4), factors[1])
+	orders := [2]vector{c.ZMM(), c.ZMM()}
+	for i, order := range orders {
+		c.VMOVDQU64(interleave[i], order)
+	}
+	bits, upper := c.GP32(), c.K()
+	c.MOVL(operand.U32(0xaaaa), bits)
+	c.KMOVW(bits, upper)
+	asm.Countdown(c, groups, 1, func() {
+		first, second, zero := c.ZMM(), c.ZMM(), c.ZMM()
+		c.VMOVDQA64(counters, first)
+		c.VPXORQ(zero, zero, zero)
+		c.VPADDQ_BCST(at(philoxStep), first, second)
+		c.VPADDQ_BCST(at(philoxStep), second, counters)
+		sets := [2]blocks{{first, high, zero, zero}, {second, high, zero, zero}}
+		for i, b := range sets {
+			for round := range 10 {
+				b = philoxRound512(c, b, factors, at(64*round))
+			}
+			c.VMOVSLDUP(b[1], upper, b[0])
+			c.VMOVSLDUP(b[3], upper, b[2])
+			lower := c.ZMM()
+			c.VMOVDQA64(b[0], lower)
+			c.VPERMT2Q(b[2], orders[0], lower)
+			c.VPERMT2Q(b[2], orders[1], b[0])
+			c.VMOVDQU64(lower, asm.At(words, 128*i))
+			c.VMOVDQU64(b[0], asm.At(words, 128*i+64))
+		}
+		c.ADDQ(asm.Number(256), words)
+	})
+	asm.Return(c)
+}
+
+// philoxRound512 is philoxRound for eight blocks. One of the upper halves is moved by a shuffle, because the processor
+// shifts and shuffles in different units.
+func philoxRound512(c *build.Context, b blocks, factors [2]vector, keys operand.Mem) blocks {
+	product1, product0, word0, word2 := c.ZMM(), c.ZMM(), c.ZMM(), c.ZMM()
+	c.VPMULUDQ(factors[1], b[2], product1)
+	c.VPMULUDQ(factors[0], b[0], product0)
+	c.VPSRLQ(operand.Imm(32), product1, word0)
+	c.VPSHUFD(operand.Imm(0xf5), product0, word2)
+	const xor = 0x96 // of three operands
+	c.VPTERNLOGQ_BCST(operand.U8(xor), keys, b[1], word0)
+	c.VPTERNLOGQ_BCST(operand.U8(xor), keys.Offset(32), b[3], word2)
+	return blocks{word0, product1, word2, product0}
 }
 
 // broadcastWord returns a parameter of type uint32 in all elements.
@@ -137,6 +211,43 @@ func uniformAVX2(c *build.Context) {
 		c.VMINPS(below, u, u)
 		return u
 	})
+}
+
+// uniform64AVX2 converts the upper 53 bits of 64 to float64 as two halves, each added to a power of two by its exponent. The
+// difference of the upper half and both powers is exact, and so is its sum with the lower half.
+func uniform64AVX2(c *build.Context) {
+	asm.Function(c, "uniform64AVX2")
+	broadcast := func(m operand.Mem) vector {
+		y := c.YMM()
+		c.VBROADCASTSD(m, y)
+		return y
+	}
+	constant := func(name string, v float64) vector {
+		return broadcast(asm.Constant(c, name, 1, operand.U64(math.Float64bits(v))))
+	}
+	lo, width, below := broadcast(asm.Parameter(c, "lo")), broadcast(asm.Parameter(c, "width")), broadcast(asm.Parameter(c, "below"))
+	lower, upper := constant("lowerPower", 0x1p52), constant("upperPower", 0x1p84)
+	powers, unit := constant("bothPowers", 0x1p84+0x1p52), constant("unit64", 0x1p-53)
+	p := asm.Load(c, "x", "words", "n")
+	x, words, n := p[0], p[1], p[2]
+	asm.Countdown(c, n, 4, func() {
+		u, v := c.YMM(), c.YMM()
+		c.VMOVDQU(asm.At(words, 0), u)
+		c.VPSRLQ(operand.Imm(11), u, u)
+		c.VPSRLQ(operand.Imm(32), u, v)
+		c.VPOR(upper, v, v)
+		c.VSUBPD(powers, v, v)
+		c.VPBLENDD(operand.Imm(0xaa), lower, u, u)
+		c.VADDPD(u, v, u)
+		c.VMULPD(unit, u, u)
+		c.VMULPD(width, u, u)
+		c.VADDPD(lo, u, u)
+		c.VMINPD(u, below, u) // NaN stays NaN
+		c.VMOVUPD(u, asm.At(x, 0))
+		c.ADDQ(operand.Imm(32), words)
+		c.ADDQ(operand.Imm(32), x)
+	})
+	asm.Return(c)
 }
 
 // normalAVX2 evaluates the polynomials of normalTable, one for each interval of an odd number below 2^32.
