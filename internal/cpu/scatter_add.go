@@ -204,22 +204,16 @@ func scatterCompensated[I int32 | int64](c *ScatterCall, sums []compensated, fir
 			to[i] = compensated{sum: v}
 		}
 	}
+	if c.Width == 1 {
+		if !scatterCompensatedElements(sums, values, indices) {
+			return false
+		}
+		indices = nil
+	}
 	for i, v := range indices {
 		at := place(v, c.N)
 		if uint(at) >= uint(c.N) {
 			return false
-		}
-		if width == 1 {
-			s, v := &sums[at], values[i*c.Width+first]
-			if old := s.sum; math.Abs(old) < math.MaxFloat64 { // s.add(v), written out because the compiler does not inline it
-				t := old + v
-				part := t - old
-				s.sum = t
-				s.lost += (old - (t - part)) + (v - part)
-			} else {
-				s.add(v)
-			}
-			continue
 		}
 		to := sums[at*width:][:width]
 		for j, v := range values[i*c.Width+first:][:width] {
@@ -230,6 +224,27 @@ func scatterCompensated[I int32 | int64](c *ScatterCall, sums []compensated, fir
 		to, from := dst[r*c.Width+first:][:length], sums[r*length:][:length]
 		for i := range from {
 			to[i] = from[i].value()
+		}
+	}
+	return true
+}
+
+// scatterCompensatedElements is the loop of scatterCompensated for rows of one element.
+func scatterCompensatedElements[I int32 | int64](sums []compensated, values []float64, indices []I) bool {
+	values = values[:len(indices)]
+	for i, p := range indices {
+		at := place(p, len(sums))
+		if uint(at) >= uint(len(sums)) {
+			return false
+		}
+		s, v := &sums[at], values[i]
+		if old := s.sum; math.Abs(old) < math.MaxFloat64 { // s.add(v), written out because the compiler does not inline it
+			t := old + v
+			part := t - old
+			s.sum = t
+			s.lost += (old - (t - part)) + (v - part)
+		} else {
+			s.add(v)
 		}
 	}
 	return true
