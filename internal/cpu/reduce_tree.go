@@ -167,15 +167,19 @@ func (r *reduction[A]) branch(p unsafe.Pointer, lo, hi int, buf []A) A {
 	var stack pairwiseSum[A]
 	for ; lo < hi; lo += r.chunk() {
 		n := min(r.chunk(), hi-lo)
-		if x := r.dense(p, lo, n); n == r.chunk() && x != nil {
-			if r.kernels.chunk != nil {
-				stack.push(r.kernels.chunk(unsafe.Pointer(unsafe.SliceData(x))))
-				continue
-			}
+		x := r.dense(p, lo, n)
+		if n < r.chunk() || x == nil {
+			x = buf[:n]
+			r.gather(x, p, lo)
+		}
+		switch {
+		case n < r.chunk():
+			foldChunk(x, r.lanes)
+		case r.kernels.chunk != nil && r.sameType:
+			stack.push(r.kernels.chunk(unsafe.Pointer(unsafe.SliceData(x))))
+			continue
+		default:
 			foldRows(buf[:r.lanes], x)
-		} else {
-			r.gather(buf[:n], p, lo)
-			foldChunk(buf[:n], r.lanes)
 		}
 		fold(buf[:min(n, r.lanes)], 1)
 		stack.push(buf[0])
