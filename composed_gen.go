@@ -346,7 +346,8 @@ func Take(a, indices *Array, axis int) *Array { return a.Take(indices, axis) }
 
 // TakeAlongAxis returns the elements of a whose index along an axis comes from indices, and
 // whose other indices are those of the element of indices, as NumPy's take_along_axis. It
-// accepts the results of ArgSort, and of ArgMax with KeepDims. Indices, Int32 or Int64, have
+// accepts the results of ArgSort, and of the function gpk.ArgMax(a, axis, gpk.KeepDims); the
+// method ArgMax takes no KeepDims. Indices, Int32 or Int64, have
 // as many axes as a. Both are broadcast along the other axes. Negative indices count from the
 // end. One outside the axis is ErrShape, found as for Take.
 func TakeAlongAxis(a, indices *Array, axis int) *Array { return a.TakeAlongAxis(indices, axis) }

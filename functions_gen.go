@@ -216,7 +216,8 @@ func Prod(a *Array, axes ...int) *Array { return a.Prod(axes...) }
 func Any(a *Array, axes ...int) *Array { return a.Any(axes...) }
 
 // All returns whether all elements differ from 0. It works over the given axes, which the
-// result lacks unless KeepDims is among them; no axes means all. The result is bool.
+// result lacks unless KeepDims is among them; no axes means all. Among the indices of
+// Index, gpk.All stands for a whole axis: x.Index(gpk.All, 3). The result is bool.
 func All(a *Array, axes ...int) *Array { return a.All(axes...) }
 
 // ArgMax returns the index of the first of the largest elements, or of the first NaN; no

@@ -291,7 +291,14 @@ func MulInPlace(a *Array, b any) error { return a.MulInPlace(b) }
 func DivInPlace(a *Array, b any) error { return a.DivInPlace(b) }
 
 // RNG makes arrays of random numbers. The numbers depend only on the seed and on the earlier calls, and
-// have the same bits on every device.
+// have the same bits on every device. `go doc github.com/gpk-go/gpk/internal/random RNG.Normal` prints
+// one of its methods:
+//
+//   - Real numbers: [RNG.Uniform], [RNG.Normal], [RNG.Exponential], [RNG.Gamma]
+//   - Integers: [RNG.Uniform] of an integer type, [RNG.Binomial], [RNG.Poisson]
+//   - Bool: [RNG.Bernoulli]
+//   - Indices: [RNG.Categorical], [RNG.Choice], [RNG.Permutation]
+//   - Numbers for a generator of the program: [RNG.Blocks]
 type RNG = random.RNG
 
 // NewRNG returns a random number generator with a seed.
@@ -310,7 +317,8 @@ type LaunchOptions = userkernel.LaunchOptions
 // reasons.
 func Kernel(source, name string) (*UserKernel, error) { return userkernel.Kernel(source, name) }
 
-// Graph is a recorded sequence of operations: see Capture.
+// Graph is a recorded sequence of operations: see Capture. Its methods are [Graph.Replay], [Graph.Outputs]
+// and [Graph.Free]; `go doc github.com/gpk-go/gpk/array Graph.Replay` prints one of them.
 type Graph = array.Graph
 
 // Capture records the operations of f without running them. f is called once, with arrays that show the
@@ -320,7 +328,8 @@ func Capture(in []*Array, f func(in []*Array) []*Array) (*Graph, error) {
 	return array.Capture(in, f)
 }
 
-// Scope is a set of arrays that are freed together.
+// Scope is a set of arrays that are freed together. Its methods are [Scope.In], [Scope.Own], [Scope.Keep]
+// and [Scope.Close]; `go doc github.com/gpk-go/gpk/array Scope.Keep` prints one of them.
 type Scope = array.Scope
 
 // NewScope opens a scope; close it when its arrays are no longer needed.

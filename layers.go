@@ -75,6 +75,7 @@ func RoPEWith(x, positions *Array, opts RoPEOptions) *Array {
 
 // AttentionOptions are the options of Attention: ragged Offsets, Causal, Scale, Mask, Precision,
 // Longest and RowsFirst. The zero value has no mask and the scale 1/sqrt(dim).
+// `go doc github.com/gpk-go/gpk/internal/layers AttentionOptions` prints the type and meaning of each field.
 type AttentionOptions = layers.AttentionOptions
 
 // Attention returns softmax(Scale q k^T + mask) v of every head. q is [batch, heads,

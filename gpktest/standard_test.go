@@ -21,7 +21,9 @@ import (
 type standardCall func(x, y, z *gpk.Array, p *standardArguments) any
 
 // standardTables are the calls, by the names of the standard. "NAME of X" is a variant of NAME.
-var standardTables = []map[string]standardCall{standardElementwise, standardArrays, standardProducts, standardBeyond}
+var standardTables = []map[string]standardCall{
+	standardElementwise, standardArrays, standardProducts, standardBeyond, standardRows, standardRowNumbers,
+}
 
 // standardArguments are the arguments that are not arrays.
 type standardArguments struct {

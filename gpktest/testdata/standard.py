@@ -19,6 +19,7 @@ import standard_arrays
 import standard_beyond
 import standard_elementwise
 import standard_products
+import standard_rows
 from standard_draw import CALLS, Draw
 
 warnings.simplefilter("ignore")
@@ -28,6 +29,7 @@ for fill in (
     standard_elementwise.elementwise, standard_elementwise.complex_numbers, standard_arrays.creation, standard_arrays.types,
     standard_arrays.indexing, standard_arrays.manipulation, standard_arrays.statistics, standard_products.products,
     standard_products.linalg, standard_products.fourier, standard_beyond.numbers, standard_beyond.places, standard_beyond.pairs,
+    standard_rows.rows,
 ):
     fill()
 

@@ -90,6 +90,9 @@ func functions(root string) []byte {
 		if f.number != "" {
 			operands = f.number
 		}
+		if r.Op == expr.All {
+			operands += " Among the indices of Index, gpk.All stands for a whole axis: x.Index(gpk.All, 3)."
+		}
 		fmt.Fprintf(&b, "\n%[2]s"+f.function+"\n", r.Op, comment(r, operands))
 	})
 	return formatted(b.Bytes())

@@ -89,3 +89,53 @@ func TestStandard(t *testing.T) {
 		t.Errorf("%d of %d functions work, want at least 95 %% of 176", works, all)
 	}
 }
+
+// untested are the beginnings of code in docs/numpy.md that gpktest/standard_row*_test.go need not have,
+// because other tests call it or NumPy has no counterpart of the same value.
+var untested = []string{
+	"gpk.FromSlice(", "npy.", "dlpack.", "fmt.", "rng.", "a.Take(rng.", "gpk.Into(", "linalg.SVDVals(", "x.ScatterAdd(",
+	"a.SplitAt(axis", "a.IndexSelect(", "a.SearchSorted(", "a.Cross(", "a.MatMul(b)", "gpk.Concat(axis, a, b)",
+}
+
+// TestNumPyExpressions checks that TestNumPyStandard of package gpktest compares the expressions of
+// docs/numpy.md with NumPy.
+func TestNumPyExpressions(t *testing.T) {
+	plain := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	paths, err := filepath.Glob("../../gpktest/standard_row*_test.go")
+	if err != nil || len(paths) < 2 {
+		t.Fatal(paths, err)
+	}
+	tables := ""
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables += plain(shown(string(text)))
+	}
+	var codes []string
+	for line := range strings.Lines(numpyText) {
+		if !strings.HasPrefix(line, "#") {
+			for _, m := range regexp.MustCompile("`([^`]*\\([^`]*)`").FindAllStringSubmatch(line, -1) {
+				codes = append(codes, m[1])
+			}
+		}
+	}
+	for line := range strings.Lines(numpyLonger) {
+		if _, code, ok := strings.Cut(line, ":= "); ok {
+			codes = append(codes, code)
+		}
+	}
+	if len(codes) < 100 {
+		t.Errorf("only %d expressions", len(codes))
+	}
+	for _, code := range codes {
+		known := strings.Contains(tables, plain(code))
+		for _, start := range untested {
+			known = known || strings.HasPrefix(code, start)
+		}
+		if !known {
+			t.Errorf("no table of gpktest has %s", code)
+		}
+	}
+}

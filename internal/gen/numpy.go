@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -144,11 +145,18 @@ func numpyDocument(root string) []byte {
 	var b bytes.Buffer
 	b.WriteString(numpyHead)
 	used := map[string]bool{}
+	mention := func(text string) {
+		for _, name := range exportedName.FindAllString(text, -1) {
+			used[name] = true
+		}
+	}
+	mention(numpyHead)
 	var missing []string
 	for _, s := range numpySections(numpyText) {
 		var rows strings.Builder
 		for _, e := range s.entries {
-			title := "`" + strings.Join(e.names, "`, `") + "`"
+			mention(e.remark)
+			title := cell("`" + strings.Join(e.names, "`, `") + "`")
 			g, ok := names.look(e)
 			switch {
 			case ok:
@@ -175,6 +183,7 @@ func numpyDocument(root string) []byte {
 	if len(missing) > 0 {
 		fmt.Fprintf(&b, "\n## What is missing\n\n| NumPy | instead, or why |\n| --- | --- |\n%s", strings.Join(missing, ""))
 	}
+	b.WriteString(numpyLonger)
 	var own []string
 	for _, r := range ops.Table {
 		if name := r.Op.String(); !used[name] {
@@ -193,6 +202,10 @@ func numpyDocument(root string) []byte {
 	return b.Bytes()
 }
 
+// exportedName matches the names that a remark mentions. NumPy has what they stand for, as an argument
+// of a function or as an index.
+var exportedName = regexp.MustCompile(`\b[A-Z]\w+`)
+
 // cell returns the text of a table's cell.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, `\|`, "|"), "|", `\|`)
@@ -204,7 +217,9 @@ Generated from the tables of operations, internal/gen/numpy.txt, internal/gen/st
 
 ` + "`import numpy as np`" + ` is ` + "`import \"github.com/gpk-go/gpk\"`" + `. Operations are methods (` + "`a.Exp()`" + `) and functions (` + "`gpk.Exp(a)`" + `). An
 error travels with the array and is returned by ToSlice, Item and Eval. NumPy's ` + "`a[1:3]`" + ` is ` + "`a.Slice(0, 1, 3)`" + `,
-` + "`a[2]`" + ` is ` + "`a.At(2)`" + `, ` + "`a[1:3] = x`" + ` is ` + "`a.Slice(0, 1, 3).CopyFrom(x)`" + `, and ` + "`a += x`" + ` is ` + "`a.AddInPlace(x)`" + `.
+` + "`a[2]`" + ` is ` + "`a.At(2)`" + `, ` + "`a[1:3] = x`" + ` is ` + "`a.Slice(0, 1, 3).CopyFrom(x)`" + `, ` + "`a[2:, :, 3]`" + ` is
+` + "`a.Index(gpk.Range(2, gpk.End), gpk.All, 3)`" + `, and ` + "`a += x`" + ` is ` + "`a.AddInPlace(x)`" + `. In the tables below, dt is a type, and axis, i, j, k, m and n
+are ints. TestNumPyStandard in package gpktest compares the expressions with NumPy, with NaN, infinities and -0 where NumPy takes them.
 
 Whole programs, written for both libraries under the same names: [benchmark/peers/programs.py](../benchmark/peers/programs.py) and benchmark/program_*.go.
 
@@ -222,4 +237,33 @@ Whole programs, written for both libraries under the same names: [benchmark/peer
 | float32 products have float32's error | TF32 by default, with an error of about 2^-11; gpk.FullPrecision asks for float32's |
 | views see writes | the same; a result of an earlier line keeps its values, even if it is computed after the write |
 | warnings for 0/0 | IEEE results, no warnings |
+`
+
+// numpyLonger are expressions of several lines; they stand in gpktest/standard_rows_test.go and
+// gpktest/standard_row_numbers_test.go too.
+const numpyLonger = `
+## Longer expressions
+
+` + "`np.interp(x, xp, fp)`" + `, for xp of n > 1 ascending elements:
+
+` + "```go" + `
+i := xp.SearchSorted(x, true).Sub(1).Clamp(0, n-2)
+x0, y0 := xp.Take(i, 0), fp.Take(i, 0)
+t := x.Sub(x0).Div(xp.Take(i.Add(1), 0).Sub(x0)).Clamp(0, 1)
+y := fp.Take(i.Add(1), 0).Sub(y0).Mul(t).Add(y0)
+` + "```" + `
+
+` + "`np.gradient(a, axis=0)`" + `, for an axis of n > 1 elements:
+
+` + "```go" + `
+inner := a.Slice(0, 2, n).Sub(a.Slice(0, 0, n-2)).Div(2)
+g := gpk.Concat(0, a.Slice(0, 0, 2).Diff(1, 0), inner, a.Slice(0, n-2, n).Diff(1, 0))
+` + "```" + `
+
+` + "`np.unwrap(a, axis=axis)`" + `, for an axis of n elements; a jump of exactly an odd multiple of pi may go the other way:
+
+` + "```go" + `
+turns := a.Diff(1, axis).Div(2 * math.Pi).Round().CumSum(axis)
+u := gpk.Concat(axis, a.Slice(axis, 0, 1), a.Slice(axis, 1, n).Sub(turns.Mul(2*math.Pi)))
+` + "```" + `
 `
