@@ -57,11 +57,13 @@ var standardRowNumbers = map[string]standardCall{
 	"np.tanh of complex": func(a, _, _ *gpk.Array, _ *standardArguments) any {
 		return a.Mul(1i).Sin().Div(a.Mul(1i).Cos()).Mul(-1i)
 	},
-	"np.tan of complex": func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Sin().Div(a.Cos()) },
-	"np.isneginf":       func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Eq(math.Inf(-1)) },
-	"np.isposinf":       func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Eq(math.Inf(1)) },
-	"np.isreal":         func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Imag().Eq(0) },
-	"np.iscomplex":      func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Imag().Ne(0) },
+	"np.tan of complex":   func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Sin().Div(a.Cos()) },
+	"np.log2 of complex":  func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Log().Div(math.Ln2) },
+	"np.log10 of complex": func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Log().Div(math.Ln10) },
+	"np.isneginf":         func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Eq(math.Inf(-1)) },
+	"np.isposinf":         func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Eq(math.Inf(1)) },
+	"np.isreal":           func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Imag().Eq(0) },
+	"np.iscomplex":        func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Imag().Ne(0) },
 	"np.isclose": func(a, b, _ *gpk.Array, _ *standardArguments) any {
 		return a.Eq(b).Or(a.Sub(b).Abs().Le(b.Abs().Mul(1e-5).Add(1e-8)).And(b.IsFinite()))
 	},
