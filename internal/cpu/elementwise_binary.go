@@ -77,20 +77,8 @@ func (k ints[T]) binary(op expr.Op) binary {
 		return mapped(integerPow[T])
 	case expr.And, expr.Or, expr.Xor:
 		return k.bitwise(op)
-	case expr.Shl:
-		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
-			d, a, b := vectors[T](dst, x, y, n)
-			for i := range d {
-				d[i] = a[i] << uint64(b[i]) // a count of at least the width, or a negative one, gives 0
-			}
-		})
-	case expr.Shr:
-		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
-			d, a, b := vectors[T](dst, x, y, n)
-			for i := range d {
-				d[i] = a[i] >> uint64(b[i])
-			}
-		})
+	case expr.Shl, expr.Shr:
+		return k.shifts(op)
 	}
 	if k := ordered2[T](op); k.vv != nil {
 		return k
@@ -131,31 +119,6 @@ func minimums[T number](dst, x, y unsafe.Pointer, n int) {
 	for i := range d {
 		d[i] = min(a[i], b[i])
 	}
-}
-
-func (ints[T]) bitwise(op expr.Op) binary {
-	switch op {
-	case expr.And:
-		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
-			d, a, b := vectors[T](dst, x, y, n)
-			for i := range d {
-				d[i] = a[i] & b[i]
-			}
-		})
-	case expr.Or:
-		return spread[T](func(dst, x, y unsafe.Pointer, n int) {
-			d, a, b := vectors[T](dst, x, y, n)
-			for i := range d {
-				d[i] = a[i] | b[i]
-			}
-		})
-	}
-	return spread[T](func(dst, x, y unsafe.Pointer, n int) {
-		d, a, b := vectors[T](dst, x, y, n)
-		for i := range d {
-			d[i] = a[i] ^ b[i]
-		}
-	})
 }
 
 // integerPow returns x^y, wrapping. A negative exponent gives the fraction truncated to an

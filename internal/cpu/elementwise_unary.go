@@ -165,14 +165,9 @@ func (ints[T]) unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	case expr.Sign:
 		return signs[T]
 	case expr.Not:
-		return mapping(func(x T) T { return ^x })
+		return complements[T]
 	case expr.Abs:
-		return mapping(func(x T) T {
-			if x < 0 {
-				return -x
-			}
-			return x
-		})
+		return absolutes[T]
 	}
 	return realUnary[T](op)
 }
@@ -329,6 +324,20 @@ func floatSigns[W uint32 | uint64](one, infinity W) func(dst, x unsafe.Pointer, 
 	})
 }
 
+// absolutes computes Abs of integers. It does not branch on the sign, as signs does not.
+func absolutes[T integer](dst, x unsafe.Pointer, n int) {
+	d, s := pair[T, T](dst, x, n)
+	if ^T(0) > 0 { // unsigned
+		copy(d, s)
+		return
+	}
+	sign := 8*unsafe.Sizeof(T(0)) - 1
+	for i, v := range s {
+		m := v >> sign
+		d[i] = v ^ m - m
+	}
+}
+
 func squares[T number](dst, x unsafe.Pointer, n int) {
 	d, s := pair[T, T](dst, x, n)
 	for i, v := range s {
@@ -340,13 +349,6 @@ func absSquares[R float32 | float64](dst, x unsafe.Pointer, n int) {
 	d, s := pair[R, [2]R](dst, x, n)
 	for i, v := range s {
 		d[i] = R(v[0]*v[0]) + R(v[1]*v[1])
-	}
-}
-
-func nots(dst, x unsafe.Pointer, n int) {
-	d, s := pair[uint8, uint8](dst, x, n)
-	for i, v := range s {
-		d[i] = bit(v == 0)
 	}
 }
 
