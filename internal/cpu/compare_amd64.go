@@ -77,8 +77,8 @@ func magnitudeEqual64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 //go:noescape
 func magnitudeLess64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
-// vectorCompare returns the kernels of a comparison. They are nil where the processor has no AVX2, for types of other sizes
-// than 4 and 8 bytes, and for the order of unsigned integers.
+// vectorCompare returns the kernels of a comparison. They are nil where the processor has no AVX2, for complex numbers and
+// half types, and for the order of unsigned integers of 4 and 8 bytes.
 func vectorCompare(op expr.Op, t dtype.DType) binary {
 	switch t {
 	case dtype.Float32:
@@ -94,7 +94,7 @@ func vectorCompare(op expr.Op, t dtype.DType) binary {
 	case dtype.Uint64:
 		return comparingBits[int64](op)
 	}
-	return binary{}
+	return vectorIntegers(op, t)
 }
 
 // comparingBits returns the kernels of Eq and Ne, which are the same for signed and unsigned integers.

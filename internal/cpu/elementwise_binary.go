@@ -72,6 +72,9 @@ func floatBinary[T float32 | float64](op expr.Op, pow binary) binary {
 }
 
 func (k ints[T]) binary(op expr.Op) binary {
+	if k := vectorIntegers(op, dtype.Of[T]()); k.vv != nil {
+		return k
+	}
 	switch op {
 	case expr.Pow:
 		return mapped(integerPow[T])
@@ -94,7 +97,15 @@ func boolBinary(op expr.Op) binary {
 	return wholeOf(dtype.Bool).ordered(op)
 }
 
-func (ints[T]) ordered(op expr.Op) binary { return ordered2[T](op) }
+func (ints[T]) ordered(op expr.Op) binary {
+	if op != expr.Maximum && op != expr.Minimum {
+		return binary{}
+	}
+	if k := vectorIntegers(op, dtype.Of[T]()); k.vv != nil {
+		return k
+	}
+	return ordered2[T](op)
+}
 
 // ordered2 returns the kernels of Maximum and Minimum. Both give NaN if an operand is NaN.
 func ordered2[T number](op expr.Op) binary {

@@ -114,7 +114,12 @@ func clampOf(t dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) {
 	return nil
 }
 
-func (ints[T]) clamps() func(dst, x, y, z unsafe.Pointer, n int) { return clamps[T] }
+func (ints[T]) clamps() func(dst, x, y, z unsafe.Pointer, n int) {
+	if f := vectorClamp(dtype.Of[T]()); f != nil {
+		return f
+	}
+	return clamps[T]
+}
 
 // clamps gives NaN if any operand is NaN.
 func clamps[T number](dst, x, y, z unsafe.Pointer, n int) {

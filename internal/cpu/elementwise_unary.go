@@ -161,13 +161,29 @@ func floatUnary[T float32 | float64](op expr.Op) func(dst, x unsafe.Pointer, n i
 }
 
 func (ints[T]) unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
+	t, zero := dtype.Of[T](), new(T)
 	switch op {
 	case expr.Sign:
 		return signs[T]
 	case expr.Not:
 		return complements[T]
 	case expr.Abs:
+		if f := vectorAbs(t); f != nil {
+			return f
+		}
 		return absolutes[T]
+	case expr.Neg:
+		if k := vectorIntegers(expr.Sub, t); k.sv != nil {
+			return func(dst, x unsafe.Pointer, n int) { k.sv(dst, unsafe.Pointer(zero), x, n) }
+		}
+	case expr.ReLU:
+		if k := vectorIntegers(expr.Maximum, t); k.vs != nil {
+			return func(dst, x unsafe.Pointer, n int) { k.vs(dst, x, unsafe.Pointer(zero), n) }
+		}
+	case expr.Square, expr.AbsSquare:
+		if k := vectorIntegers(expr.Mul, t); k.vv != nil {
+			return func(dst, x unsafe.Pointer, n int) { k.vv(dst, x, x, n) }
+		}
 	}
 	return realUnary[T](op)
 }

@@ -118,12 +118,16 @@ func foldArgExtremes[T number](c reduceArgs, better func([]T) T, find func([]T, 
 	f.run()
 }
 
-// largestIn and smallestIn return largest and smallest for T, which have assembly for floating-point numbers.
+// largestIn and smallestIn return largest and smallest for T, which have assembly for floating-point numbers and for integers of
+// 1 and 2 bytes.
 func largestIn[T number]() func([]T) T {
 	for _, fast := range []any{largestOf32, largestOf64} {
 		if fast, ok := fast.(func([]T) T); ok {
 			return fast
 		}
+	}
+	if fast, _ := vectorExtremes[T](); fast != nil {
+		return fast
 	}
 	return largest[T]
 }
@@ -133,6 +137,9 @@ func smallestIn[T number]() func([]T) T {
 		if fast, ok := fast.(func([]T) T); ok {
 			return fast
 		}
+	}
+	if _, fast := vectorExtremes[T](); fast != nil {
+		return fast
 	}
 	return smallest[T]
 }
@@ -144,7 +151,7 @@ func rowExtreme[T number](op expr.Op) (better func([]T) T, find func([]T, T) int
 	if op == expr.ArgMin {
 		better = smallestIn[T]()
 	}
-	for _, fast := range []any{firstOf32, firstOf64} {
+	for _, fast := range []any{firstOf32, firstOf64, firstByte[int8], firstByte[uint8]} {
 		if fast, ok := fast.(func([]T, T) int); ok {
 			find = fast
 		}

@@ -1,6 +1,9 @@
 package cpu
 
-import "unsafe"
+import (
+	"bytes"
+	"unsafe"
+)
 
 // pickVector is the vector length of the assembly for searches and selections.
 const pickVector = 8
@@ -107,6 +110,11 @@ func firstOf[T float32 | float64](x []T, v T, fast func(x unsafe.Pointer, v T, n
 // firstOf32 and firstOf64 are indexOf with assembly.
 func firstOf32(x []float32, v float32) int { return firstOf(x, v, index32) }
 func firstOf64(x []float64, v float64) int { return firstOf(x, v, index64) }
+
+// firstByte is indexOf for bytes.
+func firstByte[T int8 | uint8](x []T, v T) int {
+	return max(bytes.IndexByte(unsafe.Slice((*byte)(at0(x)), len(x)), byte(v)), 0)
+}
 
 // choices32 and choices64 are choices with assembly.
 func choices32(dst, x, y, z unsafe.Pointer, n int) { vectorChoices[uint32](choose32, dst, x, y, z, n) }

@@ -19,6 +19,7 @@ var Files = []asm.File{
 	{Name: "convert_floats_amd64.s", Write: floatConversions},
 	{Name: "epilogue_amd64.s", Write: epilogue},
 	{Name: "half_amd64.s", Write: halves},
+	{Name: "integers_amd64.s", Write: integers},
 	{Name: "norm_amd64.s", Write: norm},
 	{Name: "philox_amd64.s", Write: philox},
 	{Name: "pick_amd64.s", Write: pick},
