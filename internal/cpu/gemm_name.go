@@ -15,13 +15,20 @@ func KernelName(t dtype.DType) string {
 
 // PacksGemm reports whether a product of type t, with more than a few rows and columns,
 // packs its operands. Other products read their operands in place, except for a B whose
-// rows are not contiguous.
+// rows are not contiguous. It reports false for complex products with few rows or columns.
 func PacksGemm(t dtype.DType, m, n, k int) bool {
+	if t.IsComplex() && (m*n*k <= tinyComplexWork || min(m, n) <= maxVectors) {
+		return false
+	}
 	switch t {
 	case dtype.Float32:
 		return !use32.fitsUnpacked(m, n, k)
 	case dtype.Float64:
 		return !use64.fitsUnpacked(m, n, k)
+	case dtype.Complex64:
+		return !fitsComplexUnpacked(use32, m, n, k)
+	case dtype.Complex128:
+		return !fitsComplexUnpacked(use64, m, n, k)
 	}
 	return true
 }

@@ -26,12 +26,18 @@ const (
 // runVectors computes the product if A has at most maxVectors rows or B as
 // many columns, and reports whether it did.
 func (p *product[T]) runVectors() bool {
+	if min(p.m, p.n) > maxVectors || p.complex || p.eachStretch {
+		return false
+	}
+	p.runLines()
+	return true
+}
+
+// runLines is runVectors for any number of rows and columns.
+func (p *product[T]) runLines() {
 	lines, vec, count := p.n, &p.a, p.m
 	if p.n < p.m {
 		lines, vec, count = p.m, &p.b, p.n
-	}
-	if count > maxVectors || p.complex || p.eachStretch {
-		return false
 	}
 	x, copied := vec.dense(count, p.k)
 	// No line's sum depends on another line, so any cut gives the same bits.
@@ -41,7 +47,7 @@ func (p *product[T]) runVectors() bool {
 	}
 	chunk := min(lines, maxLines)
 	if workers > 1 {
-		chunk = min(max(lines/(workers*tasksPerCPU), minLines), chunk)
+		chunk = min(max(roundUp(lines/(workers*tasksPerCPU), 2), minLines), chunk) // even, for complexLines
 	}
 	chunks := ceilDiv(lines, chunk)
 	switch large := p.largeOperand(); {
@@ -57,7 +63,6 @@ func (p *product[T]) runVectors() bool {
 	if copied != nil {
 		copied.put()
 	}
-	return true
 }
 
 // largeOperand returns the operand that is read line by line.
