@@ -16,7 +16,7 @@ import (
 func gemmComplex[T floating, C complex64 | complex128](v *variant[T], load loader[T], join func(dst *C, re, im *T, n int),
 	m, n, k int, a, b Operand, c *C, ldc int,
 ) {
-	if m*n*k <= tinyComplexWork {
+	if work := m * n * k; work > 0 && work <= tinyComplexWork { // an empty matrix has no address
 		gemmComplexLoop[T](m, n, k, a, b, c, ldc)
 		return
 	}
