@@ -13,11 +13,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// ToSlice waits and returns the elements in row-major order. T must be the array's exact
-// element type, else ErrDType; int reads Int64. Where int has 32 bits, an element that it
-// cannot hold is ErrDType. The length of the slice is the product of the shape, even for a
-// broadcast array, which itself takes no memory. A slice larger than the machine's memory
-// is ErrOutOfMemory.
+// ToSlice waits and returns the elements in row-major order. T must be the array's exact element type, else ErrDType;
+// int reads Int64. Where int has 32 bits, an element that it cannot hold is ErrDType. The length of the slice is the
+// product of the shape, even for a broadcast array, which itself takes no memory. A slice larger than the machine's
+// memory is ErrOutOfMemory.
 func ToSlice[T dtype.HostElem](a *Array) ([]T, error) {
 	c, err := ofType[T]("ToSlice", here(), a)
 	if err != nil {
@@ -30,8 +29,7 @@ func ToSlice[T dtype.HostElem](a *Array) ([]T, error) {
 	return out, readTo(&c, out, a)
 }
 
-// ToSliceInto waits and writes the elements in row-major order into dst,
-// whose length must be the array's size.
+// ToSliceInto waits and writes the elements in row-major order into dst, whose length must be the array's size.
 func ToSliceInto[T dtype.HostElem](dst []T, a *Array) error {
 	c, err := ofType[T]("ToSliceInto", here(), a)
 	if err != nil {
@@ -72,8 +70,7 @@ func readTo[T dtype.HostElem](c *call, dst []T, a *Array) error {
 	return c.wrap(dtype.ReadHost(dst, func(raw []byte) error { return read(c, raw, a) }), a)
 }
 
-// read copies the elements to the host. If they are not dense in memory, it makes a dense
-// copy first.
+// read copies the elements to the host. If they are not dense in memory, it makes a dense copy first.
 func read(c *call, dst []byte, a *Array) error {
 	if err := unwaited(c, a.stream, a); err != nil {
 		return err
@@ -107,8 +104,7 @@ func read(c *call, dst []byte, a *Array) error {
 	return nil
 }
 
-// gather copies the elements of an array on the CPU to dst. It reports false if their
-// memory may overlap dst.
+// gather copies the elements of an array on the CPU to dst. It reports false if their memory may overlap dst.
 func (a *Array) gather(dst []byte) (done bool, err error) {
 	v, release, err := a.acquire()
 	if err != nil {
@@ -127,15 +123,13 @@ func (a *Array) gather(dst []byte) (done bool, err error) {
 	return true, ops.Cast(open(a.stream), to, v)
 }
 
-// blame adds, to an error of queued work, the call that should have written the array's
-// elements.
+// blame adds, to an error of queued work, the call that should have written the array's elements.
 func (a *Array) blame(err error) error {
 	defer a.lock().mu.Unlock()
 	return a.st.cur.blame(err)
 }
 
-// Eval starts the computation of arrays and does not wait. It returns the
-// first error that is known by then.
+// Eval starts the computation of arrays and does not wait. It returns the first error that is known by then.
 func Eval(as ...*Array) error {
 	if len(as) > 1 && storedTogether(as, nil) {
 		return nil
@@ -149,8 +143,7 @@ func Eval(as ...*Array) error {
 	return nil
 }
 
-// FromSliceInto copies data, in row-major order, into the array's memory. The caller may
-// reuse data afterwards.
+// FromSliceInto copies data, in row-major order, into the array's memory. The caller may reuse data afterwards.
 func FromSliceInto[T dtype.HostElem](dst *Array, data []T) error {
 	c, err := ofType[T]("FromSliceInto", here(), dst)
 	if err == nil {

@@ -13,9 +13,8 @@ import (
 // write gives the storage of an array new contents, which a node or the function put
 // computes. It acquires everything that it needs before it changes anything.
 //
-// A write of the whole storage takes a fresh buffer if something may still read the old
-// contents. Any other write overwrites the elements in place, and first saves those that
-// something may still read.
+// A write of the whole storage takes a fresh buffer if something may still read the old contents. Any other write
+// overwrites the elements in place, and first saves those that something may still read.
 type write struct {
 	call   call
 	sched  *scheduler

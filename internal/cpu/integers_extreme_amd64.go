@@ -37,8 +37,10 @@ func vectorExtremes[T number]() (largest, smallest func(x []T) T) {
 		return nil, nil
 	}
 	for _, fast := range [...][2]any{
-		{largestOfInt8, smallestOfInt8}, {largestOfUint8, smallestOfUint8},
-		{largestOfInt16, smallestOfInt16}, {largestOfUint16, smallestOfUint16},
+		{largestOfInt8, smallestOfInt8},
+		{largestOfUint8, smallestOfUint8},
+		{largestOfInt16, smallestOfInt16},
+		{largestOfUint16, smallestOfUint16},
 	} {
 		if largest, ok := fast[0].(func(x []T) T); ok {
 			return largest, fast[1].(func(x []T) T)
