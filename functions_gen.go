@@ -115,10 +115,11 @@ func Mul(a, b any) *Array { return array.Binary(expr.Mul, a, b) }
 // other one may be a number. Types: floating point, complex.
 func Div(a, b any) *Array { return array.Binary(expr.Div, a, b) }
 
-// Pow returns a^b; integers wrap, and a negative power of an integer is truncated; x^2
-// and x^-1 with a number are Square and Reciprocal; of complex numbers e^(b log a), whose
-// error is |b log a| ulp. At least one of a and b is an *Array; they are broadcast, and
-// the other one may be a number. Types: floating point, integers, complex.
+// Pow returns a^b; integers wrap, and a negative power of an integer is truncated; of
+// floating-point numbers, x^2 and x^-1 with a number are Square and Reciprocal; of
+// complex numbers e^(b log a), whose error is |b log a| ulp. At least one of a and b is
+// an *Array; they are broadcast, and the other one may be a number. Types: floating
+// point, integers, complex.
 func Pow(a, b any) *Array { return array.Binary(expr.Pow, a, b) }
 
 // Maximum returns the larger of a and b, NaN where either is NaN; true is larger than

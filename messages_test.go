@@ -70,7 +70,10 @@ func TestSliceEnd(t *testing.T) {
 			t.Errorf("%v, %v, want %s", s, err, want)
 		}
 	}
-	if err := x.Slice(0, gpk.End, 5).Err(); !errors.Is(err, gpk.ErrShape) {
+	if err := x.Slice(0, -1, gpk.End, 0).Err(); !errors.Is(err, gpk.ErrShape) || !strings.Contains(err.Error(), "slice -1:End:0") {
+		t.Error(err)
+	}
+	if err := x.Slice(0, gpk.End, 5).Err(); !errors.Is(err, gpk.ErrShape) || !strings.Contains(err.Error(), "slice End:5:1") {
 		t.Error(err)
 	}
 }

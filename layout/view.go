@@ -3,6 +3,7 @@ package layout
 import (
 	"math"
 	"slices"
+	"strconv"
 )
 
 // Reshape returns the same elements with another shape (without -1). It reports false if
@@ -97,23 +98,24 @@ func (l Layout) T() Layout {
 // Slice selects the elements start, start+step, … before stop of one axis. Negative start
 // and stop count from the end, as in Python. Bounds beyond the axis are an error; they are
 // not clipped. Two are allowed: stop = len and, for a negative step, stop = -len-1, which
-// selects everything down to the first element. End stands for the one of them that fits the step. A step of 0 is an
-// error.
+// selects everything down to the first element. A stop of End means len for a positive step, and -len-1 for a negative
+// one. A step of 0 is an error.
 func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 	a, err := Axis(axis, len(l.Shape))
 	if err != nil {
 		return Layout{}, err
 	}
 	n := l.Shape[a]
+	end := stop
 	switch {
 	case stop == End && step > 0:
-		stop = n
+		end = n
 	case stop == End:
-		stop = -n - 1
+		end = -n - 1
 	}
-	lo, count, ok := sliceRange(n, start, stop, step)
+	lo, count, ok := sliceRange(n, start, end, step)
 	if !ok {
-		return Layout{}, Errorf("slice %d:%d:%d of axis %d, which has length %d", start, stop, step, axis, n)
+		return Layout{}, Errorf("slice %v:%v:%d of axis %d, which has length %d", bound(start), bound(stop), step, axis, n)
 	}
 	out := Layout{Shape: slices.Clone(l.Shape), Strides: slices.Clone(l.Strides), Offset: l.Offset}
 	out.Shape[a] = count
@@ -124,6 +126,16 @@ func (l Layout) Slice(axis, start, stop, step int) (Layout, error) {
 		out.Strides[a] *= step
 	}
 	return out, nil
+}
+
+// bound is a bound of a slice, as an error prints it.
+type bound int
+
+func (b bound) String() string {
+	if b == End {
+		return "End"
+	}
+	return strconv.Itoa(int(b))
 }
 
 // sliceRange returns the first index and the number of the elements start, start+step, …

@@ -73,7 +73,7 @@ func (op *operation) has(o Option) bool { return op.set&o != 0 }
 // the program is removed.
 func (op *operation) fail(err error) *gpk.Array {
 	var inner *gpk.OpError
-	if errors.As(err, &inner) && inner.Op != "linalg."+op.name && within(inner.Site) {
+	if errors.As(err, &inner) && inner.Op != "linalg."+op.name && within(inner.Site) && !errors.Is(op.Check(), err) {
 		err = fmt.Errorf("%s: %w", inner.Op, inner.Err)
 	}
 	return op.Failed(err)

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// folding is a reduction other than Sum. It reads the elements as T, in order of the
-// reduced axes, and folds them into an A: first the elements of a block, then the blocks of
-// a group of foldGroup elements, then the groups, sequentially or in a tree. The order of
-// the operations therefore depends on the number of elements alone.
+// folding is a reduction other than Sum of floating-point and complex numbers. It reads the elements as T, in order of the
+// reduced axes, and folds them into an A: first the elements of a block, then the blocks of a group of foldGroup elements,
+// then the groups, sequentially or in a tree. The order of the operations depends on the number of elements alone, except in
+// a running fold, whose result does not depend on it.
 type folding[T, A any] struct {
 	kept, folded nest // with one operand, x, whose address is kept.p[0]
 	size         int  // bytes of an element of x
@@ -32,7 +32,8 @@ type folding[T, A any] struct {
 	// running makes rows fold each block of a group into the value of the blocks before it, without merge. The result must not
 	// depend on where blocks end.
 	running bool
-	// done, if not nil, reports that no further element changes a value. rows then reads no more of the group.
+	// done, if not nil, reports that no further element changes a value. rows then reads no more of the group. Only running
+	// folds call it.
 	done func(a A) bool
 
 	block int  // elements of a block: foldBlock, or a smaller power of two

@@ -165,7 +165,7 @@ func logUnit(u float64) float64 {
 	s := f / (2 + f)
 	z := s * s
 	p := horner3(horner3(l7, z, l6, l5, l4), z, l3, l2, l1)
-	p *= z
+	p = float64(p * z)
 	h := float64(float64(0.5*f) * f)
 	x := float64(s*(h+p)) + float64(k*ln2Lo)
 	return float64(k*ln2Hi) - ((h - x) - f)

@@ -147,6 +147,38 @@ func TestTopKMemory(t *testing.T) {
 	}
 }
 
+// TestTopKOne checks the largest element of each line, with values and places in any order of the axes.
+func TestTopKOne(t *testing.T) {
+	rng := testrand.New(t)
+	for range 200 {
+		shape := []int{1 + rng.IntN(3), 1 + rng.IntN(4), 1 + rng.IntN(5)}
+		axis := rng.IntN(3)
+		x := make([]float32, shape[0]*shape[1]*shape[2])
+		for i := range x {
+			x[i] = float32(rng.IntN(9))
+		}
+		xs := []int{shape[1] * shape[2], shape[2], 1}
+		out, strides, n := slices.Clone(shape), make([]int, 3), 1
+		out[axis] = 1
+		for _, d := range rng.Perm(3) {
+			strides[d], n = n, n*out[d]
+		}
+		values, places := make([]float32, n), make([]int64, n)
+		if err := TopK(dtype.Float32, shape, axis, 1, at0(x), xs, at0(values), strides, at0(places), strides); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range x {
+			ix := []int{i / xs[0], i / xs[1] % shape[1], i % shape[2]}
+			k := ix[axis]
+			ix[axis] = 0
+			to := ix[0]*strides[0] + ix[1]*strides[1] + ix[2]*strides[2]
+			if best, place := values[to], int(places[to]); v > best || k == place && v != best || v == best && k < place {
+				t.Fatalf("%v, axis %d: %v at %d, but number %d of the line is %v", shape, axis, best, place, k, v)
+			}
+		}
+	}
+}
+
 // TestCheckIndices checks the least and the greatest index that are out of range.
 func TestCheckIndices(t *testing.T) {
 	x := make([]int64, 3*minPart)

@@ -24,6 +24,30 @@ func (a indexedKey) compare(b indexedKey) int {
 	return cmp.Compare(a.place, b.place)
 }
 
+// firstLargest is TopK for k = 1. lines are the lines of values, x and places.
+func firstLargest(dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []int, lines []operand) error {
+	rest, size := without(shape, axis), dt.Size()
+	n, strides := 1, make([]int, len(rest))
+	for d := len(rest) - 1; d >= 0; d-- {
+		strides[d], n = n, n*rest[d]
+	}
+	if n == 0 {
+		return nil
+	}
+	largest := make([]int64, n)
+	if err := Reduce(expr.ArgMax, dt, dtype.Int64, shape, 1<<axis, x, xs, at0(largest)); err != nil {
+		return err
+	}
+	t := newNest(rest, append(lines, operand{at0(largest), strides, 8})...)
+	for i := range n {
+		p := t.at(i)
+		place := *(*int64)(p[3])
+		copySpan(p[0], size, unsafe.Add(p[1], int(place)*xs[axis]*size), size, size, 1)
+		*(*int64)(p[2]) = place
+	}
+	return nil
+}
+
 // TopK writes the k largest elements of each line along an axis of x, in descending order,
 // and their indices, of type Int64. NaN is the largest. Equal elements, including -0 and 0,
 // are in the order of their indices. shape is x's; strides count elements.
@@ -37,19 +61,11 @@ func TopK(dt dtype.DType, shape []int, axis, k int, x unsafe.Pointer, xs []int, 
 		return nil
 	}
 	rest, step := without(shape, axis), xs[axis]*o.size
-	t := newNest(rest, operand{values, without(vs, axis), o.size}, operand{x, without(xs, axis), o.size}, operand{places, without(ps, axis), 8})
+	lines := []operand{{values, without(vs, axis), o.size}, {x, without(xs, axis), o.size}, {places, without(ps, axis), 8}}
 	if k == 1 {
-		largest := make([]int64, t.n)
-		if err := Reduce(expr.ArgMax, dt, dtype.Int64, shape, 1<<axis, x, xs, at0(largest)); err != nil {
-			return err
-		}
-		for i, place := range largest {
-			p := t.at(i)
-			copySpan(p[0], o.size, unsafe.Add(p[1], int(place)*step), o.size, o.size, 1)
-			*(*int64)(p[2]) = place
-		}
-		return nil
+		return firstLargest(dt, shape, axis, x, xs, lines)
 	}
+	t := newNest(rest, lines...)
 	var dense func(room *keepRoom, x unsafe.Pointer, n, k int, out []indexedKey) []indexedKey
 	if step == o.size && candidates(n, k) < n {
 		dense = denseLargest(dt, o)

@@ -213,8 +213,9 @@ func uniformAVX2(c *build.Context) {
 	})
 }
 
-// uniform64AVX2 converts the upper 53 bits of 64 to float64 as two halves, each added to a power of two by its exponent. The
-// difference of the upper half and both powers is exact, and so is its sum with the lower half.
+// uniform64AVX2 converts the upper 53 bits of 64 to float64 in two halves. Each half is stored in the low bits of the significand
+// of a power of two: 2^52 for the lower half, 2^84 for the upper one. Subtracting both powers from the upper number is exact,
+// and so is adding the lower number.
 func uniform64AVX2(c *build.Context) {
 	asm.Function(c, "uniform64AVX2")
 	broadcast := func(m operand.Mem) vector {
