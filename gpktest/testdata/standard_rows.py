@@ -359,7 +359,13 @@ def arithmetic():
 
 
 def reductions():
-    along("np.average", ["float64"], lambda a, w, axis, k: np.sum(a * w, axis) / np.sum(w, axis), operands=2, ulp=64, special=False, tol=1e-12)
+    @call("np.average", ["float64"])
+    def _(d):
+        x = d.values(d.shape(1, empty=False), special=False)
+        a, w = d.array(values=x), d.array(values=d.rng.random(x.shape) + 0.5)  # weights whose sum does not cancel
+        axis = d.axis(x.shape)
+        return [a, w], {"Axis": axis}, [Want(np.average(a.x, axis, w.x), 64, 1e-12)]
+
     along("np.ptp", ["float64", "int64"], lambda a, axis, k: np.ptp(a, axis))
     for name in "nansum nanprod nancumsum nancumprod nanmean".split():
         @call("np." + name, ["float64"])
