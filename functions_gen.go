@@ -115,9 +115,9 @@ func Mul(a, b any) *Array { return array.Binary(expr.Mul, a, b) }
 // other one may be a number. Types: floating point, complex.
 func Div(a, b any) *Array { return array.Binary(expr.Div, a, b) }
 
-// Pow returns a^b; integers wrap, and a negative power of an integer is truncated; of
-// floating-point numbers, x^2 and x^-1 with a number are Square and Reciprocal; of
-// complex numbers e^(b log a), whose error is |b log a| ulp. At least one of a and b is
+// Pow returns a^b; integers wrap, and a negative power of an integer is truncated;
+// floating-point types use Square if b is the number 2, and Reciprocal if it is -1;
+// complex types use e^(b log a), whose error is |b log a| ulp. At least one of a and b is
 // an *Array; they are broadcast, and the other one may be a number. Types: floating
 // point, integers, complex.
 func Pow(a, b any) *Array { return array.Binary(expr.Pow, a, b) }

@@ -317,8 +317,8 @@ type LaunchOptions = userkernel.LaunchOptions
 // reasons.
 func Kernel(source, name string) (*UserKernel, error) { return userkernel.Kernel(source, name) }
 
-// Graph is a recorded sequence of operations: see Capture. Its methods are [Graph.Replay], [Graph.Outputs]
-// and [Graph.Free]; `go doc github.com/gpk-go/gpk/array Graph.Replay` prints one of them.
+// Graph is a sequence of operations that Capture has recorded. Its methods are [Graph.Replay],
+// [Graph.Outputs] and [Graph.Free]; `go doc github.com/gpk-go/gpk/array Graph.Replay` prints one of them.
 type Graph = array.Graph
 
 // Capture records the operations of f without running them. f is called once, with arrays that show the

@@ -81,5 +81,5 @@ type AttentionOptions = layers.AttentionOptions
 // Attention returns softmax(Scale q k^T + mask) v of every head. q is [batch, heads,
 // queries, dim], k [batch, kvHeads, keys, dim] and v [batch, kvHeads, keys, valueDim];
 // with Offsets they are [heads, total, dim]. heads is a multiple of kvHeads. The result is
-// [batch, heads, queries, valueDim]. A query that sees no key gives 0.
+// [batch, heads, queries, valueDim]. A query whose keys are all masked has the result 0.
 func Attention(q, k, v *Array, opts AttentionOptions) *Array { return layers.Attention(q, k, v, opts) }

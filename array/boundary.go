@@ -129,7 +129,7 @@ func (a *Array) blame(err error) error {
 	return a.st.cur.blame(err)
 }
 
-// Eval starts the computation of arrays and does not wait. It returns the first error that is known by then.
+// Eval starts the computation of arrays and returns without waiting for it. Its error is the first one known at that time.
 func Eval(as ...*Array) error {
 	if len(as) > 1 && storedTogether(as, nil) {
 		return nil

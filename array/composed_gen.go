@@ -156,8 +156,8 @@ func (a *Array) NextAfter(b *Array) *Array { return compose.NextAfter(a.op("Next
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each
 // axis. NaN differs from 0. Their length depends on the elements, so Nonzero waits for the device. Only IndexSelect
-// and MaskedSelect with a mask, Unique, UniqueAll and BinCount do so too. A 0-d array is ErrShape. An array that has
-// failed has no axes: then one array carries the error.
+// and MaskedSelect with a mask, Unique, UniqueAll and BinCount do so too. A 0-d array is ErrShape. The axes of an array
+// that carries an error are unknown, so the result is one array with this error.
 func (a *Array) Nonzero() []*Array { return compose.Nonzero(a.op("Nonzero"), a) }
 
 // Norm returns the Euclidean norm, the square root of the sum of |a|^2, over the given axes,
@@ -314,8 +314,8 @@ func (a *Array) UniqueAll() (values, indices, inverse, counts *Array) {
 	return compose.UniqueAll(a.op("UniqueAll"), a)
 }
 
-// Unstack returns a view of a for each index of an axis, without that axis. An array that has failed has no axes: then
-// one array carries the error.
+// Unstack returns a view of a for each index of an axis, without that axis. The axes of an array
+// that carries an error are unknown, so the result is one array with this error.
 func (a *Array) Unstack(axis int) []*Array { return compose.Unstack(a.op("Unstack"), a, axis) }
 
 // Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.

@@ -112,10 +112,10 @@ func (a *Array) Mul(b any) *Array { return Binary(expr.Mul, a, b) }
 // floating point, complex.
 func (a *Array) Div(b any) *Array { return Binary(expr.Div, a, b) }
 
-// Pow returns a^b; integers wrap, and a negative power of an integer is truncated; of
-// floating-point numbers, x^2 and x^-1 with a number are Square and Reciprocal; of
-// complex numbers e^(b log a), whose error is |b log a| ulp. b is an *Array of a's type,
-// broadcast with a, or a number. Types: floating point, integers, complex.
+// Pow returns a^b; integers wrap, and a negative power of an integer is truncated;
+// floating-point types use Square if b is the number 2, and Reciprocal if it is -1;
+// complex types use e^(b log a), whose error is |b log a| ulp. b is an *Array of a's
+// type, broadcast with a, or a number. Types: floating point, integers, complex.
 func (a *Array) Pow(b any) *Array { return Binary(expr.Pow, a, b) }
 
 // Maximum returns the larger of a and b, NaN where either is NaN; true is larger than

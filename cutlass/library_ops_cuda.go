@@ -79,7 +79,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// opsEntries are the library's functions for element-wise operations, reductions and norms.
+// opsEntries are the addresses of the library's functions for element-wise operations, reductions and norms.
 type opsEntries struct {
 	unary, binary, ternary, line, cast, fill, arange, reduceSpace, reduce C.uintptr_t
 }

@@ -49,7 +49,7 @@ import "C"
 
 import "github.com/gpk-go/gpk/dtype"
 
-// productEntries are the library's functions for products and their operands.
+// productEntries are the addresses of the library's functions that compute products and prepare their operands.
 type productEntries struct {
 	gemmCount, gemmName, gemmWorkspace, gemm, prepareWorkspace, prepare C.uintptr_t
 }

@@ -136,7 +136,7 @@ var operations = []Row{
 	row(expr.Sub, Binary, numbers, sameType, func(x, y complex128) complex128 { return x - y }, "a - b; integers wrap"),
 	row(expr.Mul, Binary, numbers, sameType, func(x, y complex128) complex128 { return x * y }, "a b; integers wrap"),
 	row(expr.Div, Binary, fields, sameType, func(x, y complex128) complex128 { return x / y }, "a / b"),
-	row(expr.Pow, Binary, numbers, sameType, refPow, "a^b; integers wrap, and a negative power of an integer is truncated; of floating-point numbers, x^2 and x^-1 with a number are Square and Reciprocal; of complex numbers e^(b log a), whose error is |b log a| ulp"),
+	row(expr.Pow, Binary, numbers, sameType, refPow, "a^b; integers wrap, and a negative power of an integer is truncated; floating-point types use Square if b is the number 2, and Reciprocal if it is -1; complex types use e^(b log a), whose error is |b log a| ulp"),
 	row(expr.Maximum, Binary, ordered, sameType, refMaximum, "the larger of a and b, NaN where either is NaN; true is larger than false"),
 	row(expr.Minimum, Binary, ordered, sameType, refMinimum, "the smaller of a and b, NaN where either is NaN"),
 	row(expr.Eq, Binary, allTypes, boolType, refTruth(func(x, y complex128) bool { return x == y }), "whether a = b; NaN equals nothing"),

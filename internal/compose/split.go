@@ -85,8 +85,8 @@ func parts(n int) int {
 	return n
 }
 
-// Unstack returns a view of a for each index of an axis, without that axis. An array that has failed has no axes: then
-// one array carries the error.
+// Unstack returns a view of a for each index of an axis, without that axis. The axes of an array
+// that carries an error are unknown, so the result is one array with this error.
 //
 //gpk:row To other places | the same, for each index | all | a view for each index of an axis, without that axis
 func Unstack[A Operand](o Operation[A], a A, axis int) []A {

@@ -4,9 +4,9 @@ import (
 	"unsafe"
 )
 
-// gemmComplex computes C = A B in complex numbers. A product with few rows or columns, or a
-// small one, is computed from real products that need no panels. For every other one,
-// with A = X + iY and B = U + iV,
+// gemmComplex computes the complex product C = A B. Products with few rows or columns and small
+// products are computed from real products without packing. For all others, with A = X + iY and
+// B = U + iV,
 //
 //	Re C = [-Y X] [V]   Im C = [X Y] [V]
 //	              [U]                [U]

@@ -5,17 +5,16 @@ import (
 	"unsafe"
 )
 
-// complexLines is a complex product with few rows or columns. Like runVectors it goes through
-// the lines of the large matrix (columns of B if A has few rows, rows of A if B has few
-// columns), which it reads as real numbers, two a complex one. With an element a + ib
-// of a line and x + iy of a vector, the product is
+// complexLines is a complex product of a large matrix with a few vectors. The lines of the matrix are the
+// columns of B if A has few rows, and the rows of A if B has few columns. Each complex number is read as
+// two real ones. The product of an element a + ib of a line and an element x + iy of a vector is
 //
 //	(a x - b y) + i (a y + b x)
 //
-// Where the elements of a line are neighbours, its real part is the dot product of the line with the
-// vector (x, -y) and its imaginary part that with (y, x), both of 2k numbers. Where the lines are
-// neighbours, it is made from the two sums (a x, b x) and (a y, b y), which
-// are computed for all lines at once, k steps in all.
+// If the elements of a line are contiguous, each result takes two real dot products of length 2k: the real
+// part is that of the line with (x, -y), the imaginary part that of the line with (y, x). If the elements
+// of different lines are contiguous, the vectors (a x, b x) and (a y, b y) are summed over k for all
+// lines at once, and the results are combined from these sums.
 type complexLines[T floating, C complex64 | complex128] struct {
 	v               *variant[T]
 	join            func(dst *C, re, im *T, n int)
@@ -131,7 +130,7 @@ func (p *complexLines[T, C]) across(x, scratch []T, block, lo, hi int) {
 	}
 }
 
-// runAlong computes sums of the rows of a matrix whose lines are its columns.
+// runAlong computes the product from sums over k, for a matrix whose lines are contiguous columns.
 func (p *complexLines[T, C]) runAlong() {
 	vectors, cols := 2*p.count, 2*p.lines
 	w := getBuffer[T](vectors * p.k)

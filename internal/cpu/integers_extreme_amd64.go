@@ -30,77 +30,34 @@ func largestUint16(x unsafe.Pointer, n int) uint16
 //go:noescape
 func smallestUint16(x unsafe.Pointer, n int) uint16
 
+// integerExtremes are largest and smallest with vector code.
+var integerExtremes = [...][2]any{
+	{vectorExtreme(largestInt8, largest), vectorExtreme(smallestInt8, smallest)},
+	{vectorExtreme(largestUint8, largest), vectorExtreme(smallestUint8, smallest)},
+	{vectorExtreme(largestInt16, largest), vectorExtreme(smallestInt16, smallest)},
+	{vectorExtreme(largestUint16, largest), vectorExtreme(smallestUint16, smallest)},
+}
+
+// vectorExtreme returns a function that calls fast for at least 32 bytes of elements, and slow for fewer.
+func vectorExtreme[T int8 | uint8 | int16 | uint16](fast func(x unsafe.Pointer, n int) T, slow func(x []T) T) func(x []T) T {
+	return func(x []T) T {
+		if len(x)*int(unsafe.Sizeof(T(0))) < 32 {
+			return slow(x)
+		}
+		return fast(at0(x), len(x))
+	}
+}
+
 // vectorExtremes returns largest and smallest with vector code. They are nil where the processor has no AVX2, and for types without
 // vector code.
 func vectorExtremes[T number]() (largest, smallest func(x []T) T) {
 	if !vectorAVX {
 		return nil, nil
 	}
-	for _, fast := range [...][2]any{
-		{largestOfInt8, smallestOfInt8},
-		{largestOfUint8, smallestOfUint8},
-		{largestOfInt16, smallestOfInt16},
-		{largestOfUint16, smallestOfUint16},
-	} {
+	for _, fast := range integerExtremes {
 		if largest, ok := fast[0].(func(x []T) T); ok {
 			return largest, fast[1].(func(x []T) T)
 		}
 	}
 	return nil, nil
-}
-
-func largestOfInt8(x []int8) int8 {
-	if len(x) < 32 {
-		return largest(x)
-	}
-	return largestInt8(at0(x), len(x))
-}
-
-func smallestOfInt8(x []int8) int8 {
-	if len(x) < 32 {
-		return smallest(x)
-	}
-	return smallestInt8(at0(x), len(x))
-}
-
-func largestOfUint8(x []uint8) uint8 {
-	if len(x) < 32 {
-		return largest(x)
-	}
-	return largestUint8(at0(x), len(x))
-}
-
-func smallestOfUint8(x []uint8) uint8 {
-	if len(x) < 32 {
-		return smallest(x)
-	}
-	return smallestUint8(at0(x), len(x))
-}
-
-func largestOfInt16(x []int16) int16 {
-	if len(x) < 16 {
-		return largest(x)
-	}
-	return largestInt16(at0(x), len(x))
-}
-
-func smallestOfInt16(x []int16) int16 {
-	if len(x) < 16 {
-		return smallest(x)
-	}
-	return smallestInt16(at0(x), len(x))
-}
-
-func largestOfUint16(x []uint16) uint16 {
-	if len(x) < 16 {
-		return largest(x)
-	}
-	return largestUint16(at0(x), len(x))
-}
-
-func smallestOfUint16(x []uint16) uint16 {
-	if len(x) < 16 {
-		return smallest(x)
-	}
-	return smallestUint16(at0(x), len(x))
 }

@@ -23,7 +23,7 @@ func TestPhiloxLevels(t *testing.T) {
 // TestUniform64Levels compares every length with the loop, also where a product or a sum is infinite or NaN.
 func TestUniform64Levels(t *testing.T) {
 	if !vectorAVX {
-		t.Skip("this processor has no AVX2")
+		t.Skip("NOT RUN: the vector code of Uniform: this processor has no AVX2")
 	}
 	defer func() { vectorAVX = true }()
 	rng, inf := testrand.New(t), math.Inf(1)

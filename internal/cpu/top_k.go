@@ -120,9 +120,9 @@ type keepRoom struct {
 	key    uint64
 }
 
-// keepLargestDense is keepLargest for n contiguous elements. It compares them with the last of the k largest by vector
-// code, a block at a time, and makes keys only of those that are larger or NaN. Blocks grow, because the first elements
-// replace many of the largest. atMost writes x[i] <= y[0] as bytes.
+// keepLargestDense is keepLargest for n contiguous elements. Vector code compares a block of them with the smallest of the
+// k largest so far. Only elements that are larger than it, or NaN, become keys. The first blocks are short, because many of
+// their elements are among the k largest so far. atMost writes x[i] <= y[0] as bytes.
 func keepLargestDense[K key](room *keepRoom, o order, atMost func(dst, x, y unsafe.Pointer, n int), x unsafe.Pointer, n, k int, out []indexedKey) []indexedKey {
 	const ones = 0x0101010101010101
 	elements := unsafe.Slice((*K)(x), n)
