@@ -109,7 +109,13 @@ func dotsAVX32(dst, x, a *float32, ld, k, n int)
 //go:noescape
 func dotsAVX64(dst, x, a *float64, ld, k, n int)
 
-// variant.dots for n rows, a multiple of 4.
+// variant.dots for n rows, a multiple of 3 (256 bits) or 4.
+
+//go:noescape
+func dots256x32(dst, x, a *float32, ld, k, n int)
+
+//go:noescape
+func dots256x64(dst, x, a *float64, ld, k, n int)
 
 //go:noescape
 func dots512x32(dst, x, a *float32, ld, k, n int)
@@ -117,12 +123,12 @@ func dots512x32(dst, x, a *float32, ld, k, n int)
 //go:noescape
 func dots512x64(dst, x, a *float64, ld, k, n int)
 
-// fourDots makes variant.dots from fours, which needs a multiple of 4 rows, and rest.
-func fourDots[T floating](fours, rest func(dst, x, a *T, ld, k, n int)) func(dst, x, a *T, ld, k, n int) {
+// rowDots makes variant.dots from several, which needs a multiple of `rows` rows, and rest.
+func rowDots[T floating](rows int, several, rest func(dst, x, a *T, ld, k, n int)) func(dst, x, a *T, ld, k, n int) {
 	return func(dst, x, a *T, ld, k, n int) {
-		whole := n &^ 3
+		whole := n - n%rows
 		if whole > 0 {
-			fours(dst, x, a, ld, k, whole)
+			several(dst, x, a, ld, k, whole)
 		}
 		if n > whole {
 			rest(offset(dst, whole), x, offset(a, whole*ld), ld, k, n-whole)
@@ -186,25 +192,25 @@ func machine() (v32 []*variant[float32], v64 []*variant[float64], c converters) 
 		v32 = append(v32, &variant[float32]{
 			name: "avx512 12x32", mr: 12, nr: 32, kc: 256, mul: kernel12x32, mulHalf: half12x32,
 			mulUnpacked: unpacked512x32, mulNarrow: unpacked256x32, lanes: 16, vectors: 2, masked: true,
-			packRows16: packRows16f32, packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, dots: fourDots(dots512x32, dotsAVX32), columns: columns512x32, columnsWidth: 64, axpy4: axpy4AVX32,
+			packRows16: packRows16f32, packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, dots: rowDots(4, dots512x32, dotsAVX32), columns: columns512x32, columnsWidth: 64, axpy4: axpy4AVX32,
 			dotsFour: dotsFour512, columnsFour: columnsFour512,
 		})
 		v64 = append(v64, &variant[float64]{
 			name: "avx512 12x16", mr: 12, nr: 16, kc: 192, mul: kernel12x16, mulHalf: half12x16,
 			mulUnpacked: unpacked512x64, mulNarrow: unpacked256x64, lanes: 8, vectors: 2, masked: true,
-			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, dots: fourDots(dots512x64, dotsAVX64), columns: columns512x64, columnsWidth: 32, axpy4: axpy4AVX64,
+			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, dots: rowDots(4, dots512x64, dotsAVX64), columns: columns512x64, columnsWidth: 32, axpy4: axpy4AVX64,
 		})
 	}
 	if avx2 {
 		v32 = append(v32, &variant[float32]{
 			name: "avx2 6x16", mr: 6, nr: 16, kc: 256, mul: kernel6x16,
 			mulUnpacked: unpacked256x32, lanes: 8, vectors: 2, masked: true,
-			packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, dots: dotsAVX32, axpy4: axpy4AVX32,
+			packRows4: packRows4f32, packRows2: packRows2f32, dot: dotAVX32, dots: rowDots(3, dots256x32, dotsAVX32), axpy4: axpy4AVX32,
 		})
 		v64 = append(v64, &variant[float64]{
 			name: "avx2 6x8", mr: 6, nr: 8, kc: 256, mul: kernel6x8,
 			mulUnpacked: unpacked256x64, lanes: 4, vectors: 2, masked: true,
-			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, dots: dotsAVX64, axpy4: axpy4AVX64,
+			packRows4: packRows4f64, packRows2: packRows2f64, dot: dotAVX64, dots: rowDots(3, dots256x64, dotsAVX64), axpy4: axpy4AVX64,
 		})
 		c = converters{
 			loadBF16: loadBF16, storeBF16: storeBF16, loadI8: loadI8, loadU8: loadU8, addI32: addI32,

@@ -53,7 +53,7 @@ func (p *product[T]) runLines() {
 	switch large := p.largeOperand(); {
 	case workers == 1:
 		p.lineChunks(x, chunk, 0, chunks)
-	case chunks < workers && large.line == 1 && p.k > p.v.kc:
+	case large.line == 1 && p.k > p.v.kc && (chunks < workers || lines <= maxLines && p.k >= workers*p.v.kc):
 		q := *p
 		q.runStretches(x)
 	default:
@@ -76,8 +76,8 @@ func (p *product[T]) largeOperand() *source[T] {
 // stretchBatch is the number of stretches of k whose sums are in memory at the same time.
 const stretchBatch = 128
 
-// runStretches computes few but long lines that are neighbours in memory. The goroutines
-// share the stretches of k; the sums are added in the order of sumAlong.
+// runStretches computes lines that are adjacent in memory, and that are few or long. The goroutines share the stretches
+// of k, so each of them reads whole rows; the sums are added in the order of sumAlong.
 func (p *product[T]) runStretches(x []T) {
 	lines, count := max(p.m, p.n), min(p.m, p.n)
 	stretches, size := ceilDiv(p.k, p.v.kc), count*lines

@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gemmVector writes the kernels of matrix times vector. They run at the speed of memory, which 32-byte vectors already
-// saturate. With AVX-512, four rows at a time are four streams from memory, and the bits are those of dotAVX32 and axpy4AVX32.
+// gemmVector writes the kernels of matrix times vector. They run at the speed of memory, if several rows at a time are as
+// many streams from it.
 func gemmVector(c *build.Context) {
 	for _, f := range asm.Floats {
 		dot(c, f)
@@ -20,7 +20,10 @@ func gemmVector(c *build.Context) {
 		dots(c, f)
 	}
 	for _, f := range asm.Floats {
-		dots512(c, f)
+		rowDots(c, f, 32, 3)
+	}
+	for _, f := range asm.Floats {
+		rowDots(c, f, 64, 4)
 	}
 	for _, f := range asm.Floats {
 		columns512(c, f)
@@ -79,10 +82,7 @@ func dotProduct(c *build.Context, f asm.Float, x, y, n reg.Register) reg.VecPhys
 	c.JMP(operand.LabelRef("loop"))
 
 	c.Label("rest")
-	f.Add(c, sums[1], sums[0], sums[0])
-	f.Add(c, sums[3], sums[2], sums[2])
-	f.Add(c, sums[2], sums[0], sums[0])
-	f.SumLanes(c, sums[0], sums[1])
+	sumFour(c, f, sums)
 	c.Label("tail")
 	c.TESTQ(n, n)
 	c.JZ(operand.LabelRef("done"))

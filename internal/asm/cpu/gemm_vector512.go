@@ -1,24 +1,28 @@
 package cpu
 
 import (
+	"strconv"
+
 	"github.com/gpk-go/gpk/internal/asm"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// dots512 writes the dot products of a vector with n rows, a multiple of 4.
-func dots512(c *build.Context, f asm.Float) {
-	asm.Function(c, "dots512x"+f.Name)
+// rowDots writes the dot products of a vector with n rows, a multiple of rows, in vectors of width bytes. The rows are
+// as many streams from memory. The bits are those of dotAVX32 and dotAVX64.
+func rowDots(c *build.Context, f asm.Float, width, rows int) {
+	asm.Function(c, "dots"+strconv.Itoa(8*width)+"x"+f.Name)
 	p := asm.Load(c, "dst", "x", "a", "ld", "n")
 	dst, ld, n := p[0], p[3], p[4]
-	d := fourDots{
-		Context: c, Float: f, x: p[1], left: c.GP64(), offset: c.GP64(),
-		sums: asm.Vectors(64, 0, 8), elements: asm.Vectors(64, 8, 10),
+	parts := 128 / width
+	d := dotsOfRows{
+		Context: c, Float: f, x: p[1], left: c.GP64(), offset: c.GP64(), width: width, parts: parts,
+		sums: asm.Vectors(width, 0, parts*rows), elements: asm.Vectors(width, parts*rows, parts*rows+parts),
 	}
 	asm.Bytes(c, f.Log, ld)
 	c.Label("rows")
-	d.rows = asm.RowAddresses(c, p[2], ld, 4)
+	d.rows = asm.RowAddresses(c, p[2], ld, rows)
 	c.MOVQ(asm.Parameter(c, "k"), d.left)
 	c.XORQ(d.offset, d.offset)
 	d.addVectors()
@@ -31,45 +35,46 @@ func dots512(c *build.Context, f asm.Float) {
 	for row := range d.rows {
 		f.MoveOne(c, d.sum(row), asm.At(dst, row*f.Size))
 	}
-	c.ADDQ(asm.Number(4*f.Size), dst)
-	c.LEAQ(asm.At(d.rows[3], 0).Idx(ld, 1), d.rows[0])
-	c.SUBQ(asm.Number(4), n)
+	c.ADDQ(asm.Number(rows*f.Size), dst)
+	c.LEAQ(asm.At(d.rows[rows-1], 0).Idx(ld, 1), d.rows[0])
+	c.SUBQ(asm.Number(rows), n)
 	c.JNZ(operand.LabelRef("rows"))
 	asm.Return(c)
 }
 
-// fourDots computes the dot products of x with four rows. Two vectors of sums stand for a row: their halves are the four
-// vectors of dotProduct.
-type fourDots struct {
+// dotsOfRows computes the dot products of x with a few rows. A row has `parts` vectors of sums, 128 bytes in all, whose
+// pieces of 32 bytes are the four vectors of dotProduct.
+type dotsOfRows struct {
 	*build.Context
 	asm.Float
 	x            reg.Register
 	rows         []reg.Register
 	left, offset reg.Register // elements left, bytes done
+	width, parts int
 	sums         []reg.VecPhysical
 	elements     []reg.VecPhysical // of x
 }
 
 // at returns the memory of a row or of x, bytes after the next element.
-func (d fourDots) at(row reg.Register, bytes int) operand.Mem {
+func (d dotsOfRows) at(row reg.Register, bytes int) operand.Mem {
 	return asm.At(row, bytes).Idx(d.offset, 1)
 }
 
 // sum returns the register whose first element becomes a row's result.
-func (d fourDots) sum(row int) reg.Register { return d.sums[2*row].AsX() }
+func (d dotsOfRows) sum(row int) reg.Register { return d.sums[d.parts*row].AsX() }
 
 // addVectors adds the products of all pairs of vectors, and then all lanes of the sums.
-func (d fourDots) addVectors() {
-	asm.Zero(d.Context, asm.Vectors(32, 0, len(d.sums))...) // this clears all 64 bytes
+func (d dotsOfRows) addVectors() {
+	asm.Zero(d.Context, asm.Vectors(32, 0, len(d.sums))...) // this clears the upper halves of 64 bytes too
 	d.Label("loop")
 	d.CMPQ(d.left, asm.Number(128/d.Size))
 	d.JLT(operand.LabelRef("rest"))
 	for i, e := range d.elements {
-		d.VMOVUPS(d.at(d.x, 64*i), e)
+		d.VMOVUPS(d.at(d.x, d.width*i), e)
 	}
 	for row, r := range d.rows {
 		for i, e := range d.elements {
-			d.Multiply(d.Context, d.at(r, 64*i), e, d.sums[2*row+i])
+			d.Multiply(d.Context, d.at(r, d.width*i), e, d.sums[d.parts*row+i])
 		}
 	}
 	d.ADDQ(asm.Number(128), d.offset)
@@ -77,12 +82,17 @@ func (d fourDots) addVectors() {
 	d.JMP(operand.LabelRef("loop"))
 	d.Label("rest")
 	for row := range d.rows {
-		sumPair512(d.Context, d.Float, d.sums[2*row], d.sums[2*row+1])
+		sums := d.sums[d.parts*row:][:d.parts]
+		if d.width == 64 {
+			sumPair512(d.Context, d.Float, sums[0], sums[1])
+		} else {
+			sumFour(d.Context, d.Float, sums)
+		}
 	}
 }
 
 // addTail adds the products of the elements left, one by one.
-func (d fourDots) addTail() {
+func (d dotsOfRows) addTail() {
 	d.Label("tail")
 	d.TESTQ(d.left, d.left)
 	d.JZ(operand.LabelRef("done"))
@@ -97,7 +107,7 @@ func (d fourDots) addTail() {
 	d.Label("done")
 }
 
-// sumPair512 adds the elements of a and b to the first one of a, in the order of dotProduct.
+// sumPair512 adds the elements of a and b to the first one of a, in the order of sumFour.
 func sumPair512(c *build.Context, f asm.Float, a, b reg.VecPhysical) {
 	half := asm.Vectors(32, 10, 11)[0]
 	for _, v := range []reg.VecPhysical{a, b} {
@@ -106,6 +116,14 @@ func sumPair512(c *build.Context, f asm.Float, a, b reg.VecPhysical) {
 	}
 	f.Add(c, b.AsY(), a.AsY(), a.AsY())
 	f.SumLanes(c, a, half)
+}
+
+// sumFour adds the elements of four vectors of 32 bytes to the first one of sums[0], in pairs. It overwrites sums.
+func sumFour(c *build.Context, f asm.Float, sums []reg.VecPhysical) {
+	f.Add(c, sums[1], sums[0], sums[0])
+	f.Add(c, sums[3], sums[2], sums[2])
+	f.Add(c, sums[2], sums[0], sums[0])
+	f.SumLanes(c, sums[0], sums[1])
 }
 
 // columns512 writes the addition of k rows of a, each times an element of x, to 256 bytes of y.
