@@ -245,7 +245,7 @@ func (ints[T]) fromFloat32() func(dst, src unsafe.Pointer, n int) {
 	plain := floatToInt[T, float32]()
 	switch any(T(0)).(type) {
 	case int32:
-		return withVectors(castAVX512, 4, 4, int32sOf32AVX512, plain)
+		return withVectors(vectorAVX, 4, 4, wider(castAVX512, int32sOf32AVX512, int32sOf32AVX2), plain)
 	case int64:
 		return withVectors(castAVX512, 8, 4, int64sOf32AVX512, plain)
 	}
@@ -256,11 +256,19 @@ func (ints[T]) fromFloat64() func(dst, src unsafe.Pointer, n int) {
 	plain := floatToInt[T, float64]()
 	switch any(T(0)).(type) {
 	case int32:
-		return withVectors(castAVX512, 4, 8, int32sOf64AVX512, plain)
+		return withVectors(vectorAVX, 4, 8, wider(castAVX512, int32sOf64AVX512, int32sOf64AVX2), plain)
 	case int64:
 		return withVectors(castAVX512, 8, 8, int64sOf64AVX512, plain)
 	}
 	return plain
+}
+
+// wider returns the first function if the processor has its instructions, else the second.
+func wider(available bool, wide, narrow func(dst, src unsafe.Pointer, n int)) func(dst, src unsafe.Pointer, n int) {
+	if available {
+		return wide
+	}
+	return narrow
 }
 
 // withVectors returns a function that runs vector on whole vectors, of 64 bytes of the larger type, and plain on the other elements.

@@ -4,6 +4,140 @@
 
 #include "textflag.h"
 
+DATA unit32<>+0(SB)/4, $0x3f800000
+GLOBL unit32<>(SB), RODATA|NOPTR, $4
+
+DATA highest32<>+0(SB)/4, $0x80000000
+GLOBL highest32<>(SB), RODATA|NOPTR, $4
+
+// func signs32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·signs32AVX2(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS unit32<>+0(SB), Y0
+	VBROADCASTSS highest32<>+0(SB), Y1
+	VXORPS       Y2, Y2, Y2
+	XORQ         BX, BX
+	JMP          check
+
+next:
+	VMOVUPS (CX)(BX*4), Y3
+	VANDPS  Y1, Y3, Y4
+	VORPS   Y0, Y4, Y4
+	VCMPPS  $0x1c, Y2, Y3, Y5
+	VANDPS  Y5, Y4, Y4
+	VCMPPS  $0x03, Y3, Y3, Y5
+	VANDPS  Y3, Y5, Y5
+	VORPS   Y5, Y4, Y4
+	VMOVUPS Y4, (AX)(BX*4)
+	ADDQ    $0x08, BX
+
+check:
+	CMPQ BX, DX
+	JLT  next
+	VZEROUPPER
+	RET
+
+DATA limit32<>+0(SB)/4, $0x4f000000
+GLOBL limit32<>(SB), RODATA|NOPTR, $4
+
+// func int32sOf32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·int32sOf32AVX2(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSS limit32<>+0(SB), Y0
+	XORQ         BX, BX
+	JMP          check
+
+next:
+	VMOVUPS    (CX)(BX*4), Y1
+	VCMPPS     $0x1d, Y0, Y1, Y2
+	VCMPPS     $0x03, Y1, Y1, Y3
+	VCVTTPS2DQ Y1, Y1
+	VPXOR      Y2, Y1, Y1
+	VPANDN     Y1, Y3, Y1
+	VMOVDQU    Y1, (AX)(BX*4)
+	ADDQ       $0x08, BX
+
+check:
+	CMPQ BX, DX
+	JLT  next
+	VZEROUPPER
+	RET
+
+DATA unit64<>+0(SB)/8, $0x3ff0000000000000
+GLOBL unit64<>(SB), RODATA|NOPTR, $8
+
+DATA highest64<>+0(SB)/8, $0x8000000000000000
+GLOBL highest64<>(SB), RODATA|NOPTR, $8
+
+// func signs64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·signs64AVX2(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSD unit64<>+0(SB), Y0
+	VBROADCASTSD highest64<>+0(SB), Y1
+	VXORPS       Y2, Y2, Y2
+	XORQ         BX, BX
+	JMP          check
+
+next:
+	VMOVUPS (CX)(BX*8), Y3
+	VANDPS  Y1, Y3, Y4
+	VORPS   Y0, Y4, Y4
+	VCMPPD  $0x1c, Y2, Y3, Y5
+	VANDPS  Y5, Y4, Y4
+	VCMPPD  $0x03, Y3, Y3, Y5
+	VANDPS  Y3, Y5, Y5
+	VORPS   Y5, Y4, Y4
+	VMOVUPS Y4, (AX)(BX*8)
+	ADDQ    $0x04, BX
+
+check:
+	CMPQ BX, DX
+	JLT  next
+	VZEROUPPER
+	RET
+
+DATA limit64<>+0(SB)/8, $0x41e0000000000000
+GLOBL limit64<>(SB), RODATA|NOPTR, $8
+
+// func int32sOf64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·int32sOf64AVX2(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+16(FP), DX
+	VBROADCASTSD limit64<>+0(SB), Y0
+	XORQ         BX, BX
+	JMP          check
+
+next:
+	VMOVUPS      (CX)(BX*8), Y1
+	VCMPPD       $0x1d, Y0, Y1, Y2
+	VCMPPD       $0x03, Y1, Y1, Y3
+	VEXTRACTF128 $0x01, Y2, X4
+	VSHUFPS      $0x88, X4, X2, X2
+	VEXTRACTF128 $0x01, Y3, X4
+	VSHUFPS      $0x88, X4, X3, X3
+	VCVTTPD2DQY  Y1, X1
+	VPXOR        X2, X1, X1
+	VPANDN       X1, X3, X1
+	VMOVDQU      X1, (AX)(BX*4)
+	ADDQ         $0x04, BX
+
+check:
+	CMPQ BX, DX
+	JLT  next
+	VZEROUPPER
+	RET
+
 DATA signsOne32<>+0(SB)/4, $0x3f800000
 GLOBL signsOne32<>(SB), RODATA|NOPTR, $4
 

@@ -14,10 +14,14 @@ const (
 
 func int32sOf32AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
 func int32sOf64AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
+func int32sOf32AVX2(_, _ unsafe.Pointer, _ int)   { panic("cpu: no assembly") }
+func int32sOf64AVX2(_, _ unsafe.Pointer, _ int)   { panic("cpu: no assembly") }
 func int64sOf32AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
 func int64sOf64AVX512(_, _ unsafe.Pointer, _ int) { panic("cpu: no assembly") }
 func signs32AVX512(_, _ unsafe.Pointer, _ int)    { panic("cpu: no assembly") }
 func signs64AVX512(_, _ unsafe.Pointer, _ int)    { panic("cpu: no assembly") }
+func signs32AVX2(_, _ unsafe.Pointer, _ int)      { panic("cpu: no assembly") }
+func signs64AVX2(_, _ unsafe.Pointer, _ int)      { panic("cpu: no assembly") }
 
 func floors64(_, _ unsafe.Pointer, _ int, _ divisor) { panic("cpu: no assembly") }
 

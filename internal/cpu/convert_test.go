@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"unsafe"
@@ -10,9 +11,26 @@ import (
 )
 
 // TestConvertVectors compares the conversions to integers and the signs, which are vector code on some processors, with those of
-// single elements and with exact ones: integers about the bounds, halves, zeros, infinities, NaNs and random bits.
+// single elements and with exact ones.
 func TestConvertVectors(t *testing.T) {
 	rng := testrand.New(t)
+	x := conversionCases(rng)
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	for n := range len(x) + 1 {
+		testConversion(t, ints[int32]{}.fromFloat64(), x[:n], func(v float64) int32 { return int32(saturated(v, math.MinInt32, math.MaxInt32)) })
+		testConversion(t, ints[int64]{}.fromFloat64(), x[:n], func(v float64) int64 { return saturated(v, math.MinInt64, math.MaxInt64) })
+		testConversion(t, ints[int32]{}.fromFloat32(), y[:n], func(v float32) int32 { return int32(saturated(float64(v), math.MinInt32, math.MaxInt32)) })
+		testConversion(t, ints[int64]{}.fromFloat32(), y[:n], func(v float32) int64 { return saturated(float64(v), math.MinInt64, math.MaxInt64) })
+		testConversion(t, floatSigns[uint64](0x3ff<<52, 0x7ff<<52), x[:n], func(v float64) uint64 { return math.Float64bits(signOf(v)) })
+		testConversion(t, floatSigns[uint32](0x3f800000, 0x7f800000), y[:n], signBits32)
+	}
+}
+
+// conversionCases returns numbers in random order: integers about the bounds, halves, zeros, infinities, NaNs and random bits.
+func conversionCases(rng *rand.Rand) []float64 {
 	var x []float64
 	for _, b := range []float64{0, 1, 1<<24 - 1, 1<<31 - 2, 1<<31 - 1, 1 << 31, 1<<31 + 1, 1 << 53, 1 << 62, 1 << 63, 0x1p63 - 1024, 0x1p100, 0x1p-149, 0x1p-1074, math.Inf(1), math.NaN()} {
 		for _, v := range []float64{b, b - 0.5, b + 0.5, math.Nextafter(b, 0), math.Nextafter(b, math.Inf(1)), float64(math.Nextafter32(float32(b), 0))} {
@@ -24,23 +42,15 @@ func TestConvertVectors(t *testing.T) {
 		x = append(x, math.Float64frombits(rng.Uint64()))
 	}
 	rng.Shuffle(len(x), func(i, j int) { x[i], x[j] = x[j], x[i] })
-	y := make([]float32, len(x))
-	for i, v := range x {
-		y[i] = float32(v)
+	return x
+}
+
+// signBits32 returns the bits of v's sign.
+func signBits32(v float32) uint32 {
+	if v != v {
+		return math.Float32bits(v)
 	}
-	for n := range len(x) + 1 {
-		testConversion(t, ints[int32]{}.fromFloat64(), x[:n], func(v float64) int32 { return int32(saturated(v, math.MinInt32, math.MaxInt32)) })
-		testConversion(t, ints[int64]{}.fromFloat64(), x[:n], func(v float64) int64 { return saturated(v, math.MinInt64, math.MaxInt64) })
-		testConversion(t, ints[int32]{}.fromFloat32(), y[:n], func(v float32) int32 { return int32(saturated(float64(v), math.MinInt32, math.MaxInt32)) })
-		testConversion(t, ints[int64]{}.fromFloat32(), y[:n], func(v float32) int64 { return saturated(float64(v), math.MinInt64, math.MaxInt64) })
-		testConversion(t, floatSigns[uint64](0x3ff<<52, 0x7ff<<52), x[:n], func(v float64) uint64 { return math.Float64bits(signOf(v)) })
-		testConversion(t, floatSigns[uint32](0x3f800000, 0x7f800000), y[:n], func(v float32) uint32 {
-			if v != v {
-				return math.Float32bits(v)
-			}
-			return math.Float32bits(float32(signOf(float64(v))))
-		})
-	}
+	return math.Float32bits(float32(signOf(float64(v))))
 }
 
 // TestConvertToFloats compares the conversions to floating-point numbers, which are vector code on some processors, with Go's.

@@ -323,11 +323,11 @@ func signs[T integer](dst, x unsafe.Pointer, n int) {
 // floatSigns is signs for the bits of floating-point numbers, of which one is 1: the sign of an element at 1, 0 for both
 // zeros, and NaN for NaN.
 func floatSigns[W uint32 | uint64](one, infinity W) func(dst, x unsafe.Pointer, n int) {
-	vector := signs64AVX512
+	vector := wider(vectorAVX512, signs64AVX512, signs64AVX2)
 	if unsafe.Sizeof(one) == 4 {
-		vector = signs32AVX512
+		vector = wider(vectorAVX512, signs32AVX512, signs32AVX2)
 	}
-	return withVectors(vectorAVX512, unsafe.Sizeof(one), unsafe.Sizeof(one), vector, func(dst, x unsafe.Pointer, n int) {
+	return withVectors(vectorAVX, unsafe.Sizeof(one), unsafe.Sizeof(one), vector, func(dst, x unsafe.Pointer, n int) {
 		sign := ^(^W(0) >> 1)
 		d, s := pair[W, W](dst, x, n)
 		for i, v := range s {

@@ -118,8 +118,7 @@ func foldArgExtremes[T number](c reduceArgs, better func([]T) T, find func([]T, 
 	f.run()
 }
 
-// largestIn and smallestIn return largest and smallest for T, which have assembly for floating-point numbers and for integers of
-// 1 and 2 bytes.
+// largestIn and smallestIn return largest and smallest for T, which have assembly for floating-point numbers and for integers.
 func largestIn[T number]() func([]T) T {
 	for _, fast := range []any{largestOf32, largestOf64} {
 		if fast, ok := fast.(func([]T) T); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Element-wise operations with AVX2 on integers of 1 and 2 bytes, for any n. In the functions with VS, y is one number, and in
+// Element-wise operations with AVX2 on integers, for any n. In the functions with VS, y is one number, and in
 // those with SV, x is. dst may be x or y if elements and results have one size. Comparisons write bytes of 0 and 1.
 
 //go:noescape
@@ -263,15 +263,22 @@ func vectorIntegers(op expr.Op, t dtype.DType) binary {
 	if !vectorAVX {
 		return binary{}
 	}
-	k := integerKernels{
-		add: commuting(addVV8, addVS8), sub: binary{vv: subVV8, vs: subVS8, sv: subSV8}, mul: commuting(mulVV8, mulVS8),
-		equal: commuting(equalVV8, equalVS8), unequal: commuting(unequalVV8, unequalVS8),
-	}
-	if t.Size() == 2 {
+	var k integerKernels
+	switch t.Size() {
+	case 1:
+		k = integerKernels{
+			add: commuting(addVV8, addVS8), sub: binary{vv: subVV8, vs: subVS8, sv: subSV8}, mul: commuting(mulVV8, mulVS8),
+			equal: commuting(equalVV8, equalVS8), unequal: commuting(unequalVV8, unequalVS8),
+		}
+	case 2:
 		k = integerKernels{
 			add: commuting(addVV16, addVS16), sub: binary{vv: subVV16, vs: subVS16, sv: subSV16}, mul: commuting(mulVV16, mulVS16),
 			equal: commuting(equalVV16, equalVS16), unequal: commuting(unequalVV16, unequalVS16),
 		}
+	case 4:
+		k = integerKernels{add: commuting(addVVInt32, addVSInt32), sub: binary{vv: subVVInt32, vs: subVSInt32, sv: subSVInt32}, mul: commuting(mulVVInt32, mulVSInt32)}
+	case 8:
+		k = integerKernels{add: commuting(addVVInt64, addVSInt64), sub: binary{vv: subVVInt64, vs: subVSInt64, sv: subSVInt64}}
 	}
 	switch t {
 	case dtype.Int8:
@@ -290,6 +297,11 @@ func vectorIntegers(op expr.Op, t dtype.DType) binary {
 		k.maximum, k.minimum = commuting(maximumVVUint16, maximumVSUint16), commuting(minimumVVUint16, minimumVSUint16)
 		k.less = binary{vv: lessVVUint16, vs: lessVSUint16, sv: lessSVUint16}
 		k.lessEqual = binary{vv: lessEqualVVUint16, vs: lessEqualVSUint16, sv: lessEqualSVUint16}
+	case dtype.Int32:
+		k.maximum, k.minimum = commuting(maximumVVInt32, maximumVSInt32), commuting(minimumVVInt32, minimumVSInt32)
+	case dtype.Uint32:
+		k.maximum, k.minimum = commuting(maximumVVUint32, maximumVSUint32), commuting(minimumVVUint32, minimumVSUint32)
+	case dtype.Int64, dtype.Uint64:
 	default:
 		return binary{}
 	}
@@ -308,6 +320,10 @@ func vectorClamp(t dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) {
 		return clampInt16
 	case t == dtype.Uint16:
 		return clampUint16
+	case t == dtype.Int32:
+		return clampInt32
+	case t == dtype.Uint32:
+		return clampUint32
 	}
 	return nil
 }
@@ -320,6 +336,8 @@ func vectorAbs(t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 		return absInt8
 	case t == dtype.Int16:
 		return absInt16
+	case t == dtype.Int32:
+		return absInt32
 	}
 	return nil
 }

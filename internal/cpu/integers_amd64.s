@@ -4671,3 +4671,1722 @@ check1:
 	JGE  next1
 	VZEROUPPER
 	RET
+
+// func addVVInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·addVVInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	VMOVDQU 32(DX)(SI*4), Y0
+	VMOVDQU 32(BX)(SI*4), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*4)
+	VMOVDQU 64(DX)(SI*4), Y0
+	VMOVDQU 64(BX)(SI*4), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)(SI*4)
+	VMOVDQU 96(DX)(SI*4), Y0
+	VMOVDQU 96(BX)(SI*4), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)(SI*4)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(SI*4), X0
+	VPBROADCASTD (BX)(SI*4), X1
+	VPADDD       X1, X0, X0
+	VMOVSS       X0, (AX)(SI*4)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func addVSInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·addVSInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTD (BX), Y0
+	XORQ         BX, BX
+	JMP          check32
+
+next32:
+	VMOVDQU (DX)(BX*4), Y1
+	VPADDD  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	VMOVDQU 32(DX)(BX*4), Y1
+	VPADDD  Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*4)
+	VMOVDQU 64(DX)(BX*4), Y1
+	VPADDD  Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)(BX*4)
+	VMOVDQU 96(DX)(BX*4), Y1
+	VPADDD  Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)(BX*4)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*4), Y1
+	VPADDD  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(BX*4), X1
+	VPADDD       X0, X1, X1
+	VMOVSS       X1, (AX)(BX*4)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func subVVInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·subVVInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	VMOVDQU 32(DX)(SI*4), Y0
+	VMOVDQU 32(BX)(SI*4), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*4)
+	VMOVDQU 64(DX)(SI*4), Y0
+	VMOVDQU 64(BX)(SI*4), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)(SI*4)
+	VMOVDQU 96(DX)(SI*4), Y0
+	VMOVDQU 96(BX)(SI*4), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)(SI*4)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(SI*4), X0
+	VPBROADCASTD (BX)(SI*4), X1
+	VPSUBD       X1, X0, X0
+	VMOVSS       X0, (AX)(SI*4)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func subVSInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·subVSInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTD (BX), Y0
+	XORQ         BX, BX
+	JMP          check32
+
+next32:
+	VMOVDQU (DX)(BX*4), Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	VMOVDQU 32(DX)(BX*4), Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*4)
+	VMOVDQU 64(DX)(BX*4), Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)(BX*4)
+	VMOVDQU 96(DX)(BX*4), Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)(BX*4)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*4), Y1
+	VPSUBD  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(BX*4), X1
+	VPSUBD       X0, X1, X1
+	VMOVSS       X1, (AX)(BX*4)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func subSVInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·subSVInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTD (DX), Y0
+	XORQ         DX, DX
+	JMP          check32
+
+next32:
+	VMOVDQU (BX)(DX*4), Y1
+	VPSUBD  Y1, Y0, Y1
+	VMOVDQU Y1, (AX)(DX*4)
+	VMOVDQU 32(BX)(DX*4), Y1
+	VPSUBD  Y1, Y0, Y1
+	VMOVDQU Y1, 32(AX)(DX*4)
+	VMOVDQU 64(BX)(DX*4), Y1
+	VPSUBD  Y1, Y0, Y1
+	VMOVDQU Y1, 64(AX)(DX*4)
+	VMOVDQU 96(BX)(DX*4), Y1
+	VPSUBD  Y1, Y0, Y1
+	VMOVDQU Y1, 96(AX)(DX*4)
+	ADDQ    $0x20, DX
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (BX)(DX*4), Y1
+	VPSUBD  Y1, Y0, Y1
+	VMOVDQU Y1, (AX)(DX*4)
+	ADDQ    $0x08, DX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (BX)(DX*4), X1
+	VPSUBD       X1, X0, X1
+	VMOVSS       X1, (AX)(DX*4)
+	ADDQ         $0x01, DX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func mulVVInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·mulVVInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	VMOVDQU 32(DX)(SI*4), Y0
+	VMOVDQU 32(BX)(SI*4), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*4)
+	VMOVDQU 64(DX)(SI*4), Y0
+	VMOVDQU 64(BX)(SI*4), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)(SI*4)
+	VMOVDQU 96(DX)(SI*4), Y0
+	VMOVDQU 96(BX)(SI*4), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)(SI*4)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(SI*4), X0
+	VPBROADCASTD (BX)(SI*4), X1
+	VPMULLD      X1, X0, X0
+	VMOVSS       X0, (AX)(SI*4)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func mulVSInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·mulVSInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTD (BX), Y0
+	XORQ         BX, BX
+	JMP          check32
+
+next32:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMULLD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	VMOVDQU 32(DX)(BX*4), Y1
+	VPMULLD Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*4)
+	VMOVDQU 64(DX)(BX*4), Y1
+	VPMULLD Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)(BX*4)
+	VMOVDQU 96(DX)(BX*4), Y1
+	VPMULLD Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)(BX*4)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMULLD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(BX*4), X1
+	VPMULLD      X0, X1, X1
+	VMOVSS       X1, (AX)(BX*4)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func maximumVVInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·maximumVVInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	VMOVDQU 32(DX)(SI*4), Y0
+	VMOVDQU 32(BX)(SI*4), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*4)
+	VMOVDQU 64(DX)(SI*4), Y0
+	VMOVDQU 64(BX)(SI*4), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)(SI*4)
+	VMOVDQU 96(DX)(SI*4), Y0
+	VMOVDQU 96(BX)(SI*4), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)(SI*4)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(SI*4), X0
+	VPBROADCASTD (BX)(SI*4), X1
+	VPMAXSD      X1, X0, X0
+	VMOVSS       X0, (AX)(SI*4)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func maximumVSInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·maximumVSInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTD (BX), Y0
+	XORQ         BX, BX
+	JMP          check32
+
+next32:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMAXSD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	VMOVDQU 32(DX)(BX*4), Y1
+	VPMAXSD Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*4)
+	VMOVDQU 64(DX)(BX*4), Y1
+	VPMAXSD Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)(BX*4)
+	VMOVDQU 96(DX)(BX*4), Y1
+	VPMAXSD Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)(BX*4)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMAXSD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(BX*4), X1
+	VPMAXSD      X0, X1, X1
+	VMOVSS       X1, (AX)(BX*4)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func minimumVVInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·minimumVVInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	VMOVDQU 32(DX)(SI*4), Y0
+	VMOVDQU 32(BX)(SI*4), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*4)
+	VMOVDQU 64(DX)(SI*4), Y0
+	VMOVDQU 64(BX)(SI*4), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)(SI*4)
+	VMOVDQU 96(DX)(SI*4), Y0
+	VMOVDQU 96(BX)(SI*4), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)(SI*4)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(SI*4), X0
+	VPBROADCASTD (BX)(SI*4), X1
+	VPMINSD      X1, X0, X0
+	VMOVSS       X0, (AX)(SI*4)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func minimumVSInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·minimumVSInt32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTD (BX), Y0
+	XORQ         BX, BX
+	JMP          check32
+
+next32:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMINSD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	VMOVDQU 32(DX)(BX*4), Y1
+	VPMINSD Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*4)
+	VMOVDQU 64(DX)(BX*4), Y1
+	VPMINSD Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)(BX*4)
+	VMOVDQU 96(DX)(BX*4), Y1
+	VPMINSD Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)(BX*4)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMINSD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(BX*4), X1
+	VPMINSD      X0, X1, X1
+	VMOVSS       X1, (AX)(BX*4)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func clampInt32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, z unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·clampInt32(SB), NOSPLIT|NOFRAME, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ n+32(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	MOVQ z+24(FP), SI
+	XORQ DI, DI
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(DI*4), Y0
+	VMOVDQU (BX)(DI*4), Y1
+	VMOVDQU (SI)(DI*4), Y2
+	VPMAXSD Y1, Y0, Y0
+	VPMINSD Y2, Y0, Y0
+	VMOVDQU Y0, (AX)(DI*4)
+	VMOVDQU 32(DX)(DI*4), Y0
+	VMOVDQU 32(BX)(DI*4), Y1
+	VMOVDQU 32(SI)(DI*4), Y2
+	VPMAXSD Y1, Y0, Y0
+	VPMINSD Y2, Y0, Y0
+	VMOVDQU Y0, 32(AX)(DI*4)
+	VMOVDQU 64(DX)(DI*4), Y0
+	VMOVDQU 64(BX)(DI*4), Y1
+	VMOVDQU 64(SI)(DI*4), Y2
+	VPMAXSD Y1, Y0, Y0
+	VPMINSD Y2, Y0, Y0
+	VMOVDQU Y0, 64(AX)(DI*4)
+	VMOVDQU 96(DX)(DI*4), Y0
+	VMOVDQU 96(BX)(DI*4), Y1
+	VMOVDQU 96(SI)(DI*4), Y2
+	VPMAXSD Y1, Y0, Y0
+	VPMINSD Y2, Y0, Y0
+	VMOVDQU Y0, 96(AX)(DI*4)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(DI*4), Y0
+	VMOVDQU (BX)(DI*4), Y1
+	VMOVDQU (SI)(DI*4), Y2
+	VPMAXSD Y1, Y0, Y0
+	VPMINSD Y2, Y0, Y0
+	VMOVDQU Y0, (AX)(DI*4)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(DI*4), X0
+	VPBROADCASTD (BX)(DI*4), X1
+	VPBROADCASTD (SI)(DI*4), X2
+	VPMAXSD      X1, X0, X0
+	VPMINSD      X2, X0, X0
+	VMOVSS       X0, (AX)(DI*4)
+	ADDQ         $0x01, DI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func largestInt32(x unsafe.Pointer, n int) int32
+// Requires: AVX, AVX2
+TEXT ·largestInt32(SB), NOSPLIT|NOFRAME, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVDQU (AX), Y0
+	VMOVDQU (AX), Y1
+	VMOVDQU (AX), Y2
+	VMOVDQU (AX), Y3
+	JMP     check4
+
+next4:
+	VPMAXSD (AX), Y0, Y0
+	VPMAXSD 32(AX), Y1, Y1
+	VPMAXSD 64(AX), Y2, Y2
+	VPMAXSD 96(AX), Y3, Y3
+	ADDQ    $0x80, AX
+	SUBQ    $0x80, CX
+
+check4:
+	CMPQ CX, $0x80
+	JGE  next4
+	JMP  check1
+
+next1:
+	VPMAXSD (AX), Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x20, CX
+
+check1:
+	CMPQ         CX, $0x20
+	JGE          next1
+	VPMAXSD      -32(AX)(CX*1), Y0, Y0
+	VPMAXSD      Y1, Y0, Y0
+	VPMAXSD      Y3, Y2, Y2
+	VPMAXSD      Y2, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMAXSD      X1, X0, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPMAXSD      X1, X0, X0
+	VPSRLDQ      $0x04, X0, X1
+	VPMAXSD      X1, X0, X0
+	VMOVSS       X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func smallestInt32(x unsafe.Pointer, n int) int32
+// Requires: AVX, AVX2
+TEXT ·smallestInt32(SB), NOSPLIT|NOFRAME, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVDQU (AX), Y0
+	VMOVDQU (AX), Y1
+	VMOVDQU (AX), Y2
+	VMOVDQU (AX), Y3
+	JMP     check4
+
+next4:
+	VPMINSD (AX), Y0, Y0
+	VPMINSD 32(AX), Y1, Y1
+	VPMINSD 64(AX), Y2, Y2
+	VPMINSD 96(AX), Y3, Y3
+	ADDQ    $0x80, AX
+	SUBQ    $0x80, CX
+
+check4:
+	CMPQ CX, $0x80
+	JGE  next4
+	JMP  check1
+
+next1:
+	VPMINSD (AX), Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x20, CX
+
+check1:
+	CMPQ         CX, $0x20
+	JGE          next1
+	VPMINSD      -32(AX)(CX*1), Y0, Y0
+	VPMINSD      Y1, Y0, Y0
+	VPMINSD      Y3, Y2, Y2
+	VPMINSD      Y2, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMINSD      X1, X0, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPMINSD      X1, X0, X0
+	VPSRLDQ      $0x04, X0, X1
+	VPMINSD      X1, X0, X0
+	VMOVSS       X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func maximumVVUint32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·maximumVVUint32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMAXUD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	VMOVDQU 32(DX)(SI*4), Y0
+	VMOVDQU 32(BX)(SI*4), Y1
+	VPMAXUD Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*4)
+	VMOVDQU 64(DX)(SI*4), Y0
+	VMOVDQU 64(BX)(SI*4), Y1
+	VPMAXUD Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)(SI*4)
+	VMOVDQU 96(DX)(SI*4), Y0
+	VMOVDQU 96(BX)(SI*4), Y1
+	VPMAXUD Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)(SI*4)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMAXUD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(SI*4), X0
+	VPBROADCASTD (BX)(SI*4), X1
+	VPMAXUD      X1, X0, X0
+	VMOVSS       X0, (AX)(SI*4)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func maximumVSUint32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·maximumVSUint32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTD (BX), Y0
+	XORQ         BX, BX
+	JMP          check32
+
+next32:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMAXUD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	VMOVDQU 32(DX)(BX*4), Y1
+	VPMAXUD Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*4)
+	VMOVDQU 64(DX)(BX*4), Y1
+	VPMAXUD Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)(BX*4)
+	VMOVDQU 96(DX)(BX*4), Y1
+	VPMAXUD Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)(BX*4)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMAXUD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(BX*4), X1
+	VPMAXUD      X0, X1, X1
+	VMOVSS       X1, (AX)(BX*4)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func minimumVVUint32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·minimumVVUint32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMINUD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	VMOVDQU 32(DX)(SI*4), Y0
+	VMOVDQU 32(BX)(SI*4), Y1
+	VPMINUD Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*4)
+	VMOVDQU 64(DX)(SI*4), Y0
+	VMOVDQU 64(BX)(SI*4), Y1
+	VPMINUD Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)(SI*4)
+	VMOVDQU 96(DX)(SI*4), Y0
+	VMOVDQU 96(BX)(SI*4), Y1
+	VPMINUD Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)(SI*4)
+	ADDQ    $0x20, SI
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(SI*4), Y0
+	VMOVDQU (BX)(SI*4), Y1
+	VPMINUD Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*4)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(SI*4), X0
+	VPBROADCASTD (BX)(SI*4), X1
+	VPMINUD      X1, X0, X0
+	VMOVSS       X0, (AX)(SI*4)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func minimumVSUint32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·minimumVSUint32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTD (BX), Y0
+	XORQ         BX, BX
+	JMP          check32
+
+next32:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMINUD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	VMOVDQU 32(DX)(BX*4), Y1
+	VPMINUD Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*4)
+	VMOVDQU 64(DX)(BX*4), Y1
+	VPMINUD Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)(BX*4)
+	VMOVDQU 96(DX)(BX*4), Y1
+	VPMINUD Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)(BX*4)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*4), Y1
+	VPMINUD Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*4)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(BX*4), X1
+	VPMINUD      X0, X1, X1
+	VMOVSS       X1, (AX)(BX*4)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func clampUint32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, z unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·clampUint32(SB), NOSPLIT|NOFRAME, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ n+32(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	MOVQ z+24(FP), SI
+	XORQ DI, DI
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(DI*4), Y0
+	VMOVDQU (BX)(DI*4), Y1
+	VMOVDQU (SI)(DI*4), Y2
+	VPMAXUD Y1, Y0, Y0
+	VPMINUD Y2, Y0, Y0
+	VMOVDQU Y0, (AX)(DI*4)
+	VMOVDQU 32(DX)(DI*4), Y0
+	VMOVDQU 32(BX)(DI*4), Y1
+	VMOVDQU 32(SI)(DI*4), Y2
+	VPMAXUD Y1, Y0, Y0
+	VPMINUD Y2, Y0, Y0
+	VMOVDQU Y0, 32(AX)(DI*4)
+	VMOVDQU 64(DX)(DI*4), Y0
+	VMOVDQU 64(BX)(DI*4), Y1
+	VMOVDQU 64(SI)(DI*4), Y2
+	VPMAXUD Y1, Y0, Y0
+	VPMINUD Y2, Y0, Y0
+	VMOVDQU Y0, 64(AX)(DI*4)
+	VMOVDQU 96(DX)(DI*4), Y0
+	VMOVDQU 96(BX)(DI*4), Y1
+	VMOVDQU 96(SI)(DI*4), Y2
+	VPMAXUD Y1, Y0, Y0
+	VPMINUD Y2, Y0, Y0
+	VMOVDQU Y0, 96(AX)(DI*4)
+	ADDQ    $0x20, DI
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(DI*4), Y0
+	VMOVDQU (BX)(DI*4), Y1
+	VMOVDQU (SI)(DI*4), Y2
+	VPMAXUD Y1, Y0, Y0
+	VPMINUD Y2, Y0, Y0
+	VMOVDQU Y0, (AX)(DI*4)
+	ADDQ    $0x08, DI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(DI*4), X0
+	VPBROADCASTD (BX)(DI*4), X1
+	VPBROADCASTD (SI)(DI*4), X2
+	VPMAXUD      X1, X0, X0
+	VPMINUD      X2, X0, X0
+	VMOVSS       X0, (AX)(DI*4)
+	ADDQ         $0x01, DI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func largestUint32(x unsafe.Pointer, n int) uint32
+// Requires: AVX, AVX2
+TEXT ·largestUint32(SB), NOSPLIT|NOFRAME, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVDQU (AX), Y0
+	VMOVDQU (AX), Y1
+	VMOVDQU (AX), Y2
+	VMOVDQU (AX), Y3
+	JMP     check4
+
+next4:
+	VPMAXUD (AX), Y0, Y0
+	VPMAXUD 32(AX), Y1, Y1
+	VPMAXUD 64(AX), Y2, Y2
+	VPMAXUD 96(AX), Y3, Y3
+	ADDQ    $0x80, AX
+	SUBQ    $0x80, CX
+
+check4:
+	CMPQ CX, $0x80
+	JGE  next4
+	JMP  check1
+
+next1:
+	VPMAXUD (AX), Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x20, CX
+
+check1:
+	CMPQ         CX, $0x20
+	JGE          next1
+	VPMAXUD      -32(AX)(CX*1), Y0, Y0
+	VPMAXUD      Y1, Y0, Y0
+	VPMAXUD      Y3, Y2, Y2
+	VPMAXUD      Y2, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMAXUD      X1, X0, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPMAXUD      X1, X0, X0
+	VPSRLDQ      $0x04, X0, X1
+	VPMAXUD      X1, X0, X0
+	VMOVSS       X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func smallestUint32(x unsafe.Pointer, n int) uint32
+// Requires: AVX, AVX2
+TEXT ·smallestUint32(SB), NOSPLIT|NOFRAME, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	SHLQ    $0x02, CX
+	VMOVDQU (AX), Y0
+	VMOVDQU (AX), Y1
+	VMOVDQU (AX), Y2
+	VMOVDQU (AX), Y3
+	JMP     check4
+
+next4:
+	VPMINUD (AX), Y0, Y0
+	VPMINUD 32(AX), Y1, Y1
+	VPMINUD 64(AX), Y2, Y2
+	VPMINUD 96(AX), Y3, Y3
+	ADDQ    $0x80, AX
+	SUBQ    $0x80, CX
+
+check4:
+	CMPQ CX, $0x80
+	JGE  next4
+	JMP  check1
+
+next1:
+	VPMINUD (AX), Y0, Y0
+	ADDQ    $0x20, AX
+	SUBQ    $0x20, CX
+
+check1:
+	CMPQ         CX, $0x20
+	JGE          next1
+	VPMINUD      -32(AX)(CX*1), Y0, Y0
+	VPMINUD      Y1, Y0, Y0
+	VPMINUD      Y3, Y2, Y2
+	VPMINUD      Y2, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPMINUD      X1, X0, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPMINUD      X1, X0, X0
+	VPSRLDQ      $0x04, X0, X1
+	VPMINUD      X1, X0, X0
+	VMOVSS       X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func absInt32(dst unsafe.Pointer, x unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·absInt32(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ n+16(FP), CX
+	MOVQ x+8(FP), DX
+	XORQ BX, BX
+	JMP  check32
+
+next32:
+	VMOVDQU (DX)(BX*4), Y0
+	VPABSD  Y0, Y0
+	VMOVDQU Y0, (AX)(BX*4)
+	VMOVDQU 32(DX)(BX*4), Y0
+	VPABSD  Y0, Y0
+	VMOVDQU Y0, 32(AX)(BX*4)
+	VMOVDQU 64(DX)(BX*4), Y0
+	VPABSD  Y0, Y0
+	VMOVDQU Y0, 64(AX)(BX*4)
+	VMOVDQU 96(DX)(BX*4), Y0
+	VPABSD  Y0, Y0
+	VMOVDQU Y0, 96(AX)(BX*4)
+	ADDQ    $0x20, BX
+	SUBQ    $0x20, CX
+
+check32:
+	CMPQ CX, $0x20
+	JGE  next32
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*4), Y0
+	VPABSD  Y0, Y0
+	VMOVDQU Y0, (AX)(BX*4)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTD (DX)(BX*4), X0
+	VPABSD       X0, X0
+	VMOVSS       X0, (AX)(BX*4)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func addVVInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·addVVInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check16
+
+next16:
+	VMOVDQU (DX)(SI*8), Y0
+	VMOVDQU (BX)(SI*8), Y1
+	VPADDQ  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*8)
+	VMOVDQU 32(DX)(SI*8), Y0
+	VMOVDQU 32(BX)(SI*8), Y1
+	VPADDQ  Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*8)
+	VMOVDQU 64(DX)(SI*8), Y0
+	VMOVDQU 64(BX)(SI*8), Y1
+	VPADDQ  Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)(SI*8)
+	VMOVDQU 96(DX)(SI*8), Y0
+	VMOVDQU 96(BX)(SI*8), Y1
+	VPADDQ  Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(SI*8), Y0
+	VMOVDQU (BX)(SI*8), Y1
+	VPADDQ  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*8)
+	VMOVDQU 32(DX)(SI*8), Y0
+	VMOVDQU 32(BX)(SI*8), Y1
+	VPADDQ  Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*8)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(SI*8), X0
+	VPBROADCASTQ (BX)(SI*8), X1
+	VPADDQ       X1, X0, X0
+	VMOVQ        X0, (AX)(SI*8)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func addVSInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·addVSInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTQ (BX), Y0
+	XORQ         BX, BX
+	JMP          check16
+
+next16:
+	VMOVDQU (DX)(BX*8), Y1
+	VPADDQ  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*8)
+	VMOVDQU 32(DX)(BX*8), Y1
+	VPADDQ  Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*8)
+	VMOVDQU 64(DX)(BX*8), Y1
+	VPADDQ  Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)(BX*8)
+	VMOVDQU 96(DX)(BX*8), Y1
+	VPADDQ  Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*8), Y1
+	VPADDQ  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*8)
+	VMOVDQU 32(DX)(BX*8), Y1
+	VPADDQ  Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(BX*8), X1
+	VPADDQ       X0, X1, X1
+	VMOVQ        X1, (AX)(BX*8)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func subVVInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·subVVInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check16
+
+next16:
+	VMOVDQU (DX)(SI*8), Y0
+	VMOVDQU (BX)(SI*8), Y1
+	VPSUBQ  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*8)
+	VMOVDQU 32(DX)(SI*8), Y0
+	VMOVDQU 32(BX)(SI*8), Y1
+	VPSUBQ  Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*8)
+	VMOVDQU 64(DX)(SI*8), Y0
+	VMOVDQU 64(BX)(SI*8), Y1
+	VPSUBQ  Y1, Y0, Y0
+	VMOVDQU Y0, 64(AX)(SI*8)
+	VMOVDQU 96(DX)(SI*8), Y0
+	VMOVDQU 96(BX)(SI*8), Y1
+	VPSUBQ  Y1, Y0, Y0
+	VMOVDQU Y0, 96(AX)(SI*8)
+	ADDQ    $0x10, SI
+	SUBQ    $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(SI*8), Y0
+	VMOVDQU (BX)(SI*8), Y1
+	VPSUBQ  Y1, Y0, Y0
+	VMOVDQU Y0, (AX)(SI*8)
+	VMOVDQU 32(DX)(SI*8), Y0
+	VMOVDQU 32(BX)(SI*8), Y1
+	VPSUBQ  Y1, Y0, Y0
+	VMOVDQU Y0, 32(AX)(SI*8)
+	ADDQ    $0x08, SI
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(SI*8), X0
+	VPBROADCASTQ (BX)(SI*8), X1
+	VPSUBQ       X1, X0, X0
+	VMOVQ        X0, (AX)(SI*8)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func subVSInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·subVSInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTQ (BX), Y0
+	XORQ         BX, BX
+	JMP          check16
+
+next16:
+	VMOVDQU (DX)(BX*8), Y1
+	VPSUBQ  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*8)
+	VMOVDQU 32(DX)(BX*8), Y1
+	VPSUBQ  Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*8)
+	VMOVDQU 64(DX)(BX*8), Y1
+	VPSUBQ  Y0, Y1, Y1
+	VMOVDQU Y1, 64(AX)(BX*8)
+	VMOVDQU 96(DX)(BX*8), Y1
+	VPSUBQ  Y0, Y1, Y1
+	VMOVDQU Y1, 96(AX)(BX*8)
+	ADDQ    $0x10, BX
+	SUBQ    $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU (DX)(BX*8), Y1
+	VPSUBQ  Y0, Y1, Y1
+	VMOVDQU Y1, (AX)(BX*8)
+	VMOVDQU 32(DX)(BX*8), Y1
+	VPSUBQ  Y0, Y1, Y1
+	VMOVDQU Y1, 32(AX)(BX*8)
+	ADDQ    $0x08, BX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(BX*8), X1
+	VPSUBQ       X0, X1, X1
+	VMOVQ        X1, (AX)(BX*8)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func subSVInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·subSVInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTQ (DX), Y0
+	XORQ         DX, DX
+	JMP          check16
+
+next16:
+	VMOVDQU (BX)(DX*8), Y1
+	VPSUBQ  Y1, Y0, Y1
+	VMOVDQU Y1, (AX)(DX*8)
+	VMOVDQU 32(BX)(DX*8), Y1
+	VPSUBQ  Y1, Y0, Y1
+	VMOVDQU Y1, 32(AX)(DX*8)
+	VMOVDQU 64(BX)(DX*8), Y1
+	VPSUBQ  Y1, Y0, Y1
+	VMOVDQU Y1, 64(AX)(DX*8)
+	VMOVDQU 96(BX)(DX*8), Y1
+	VPSUBQ  Y1, Y0, Y1
+	VMOVDQU Y1, 96(AX)(DX*8)
+	ADDQ    $0x10, DX
+	SUBQ    $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU (BX)(DX*8), Y1
+	VPSUBQ  Y1, Y0, Y1
+	VMOVDQU Y1, (AX)(DX*8)
+	VMOVDQU 32(BX)(DX*8), Y1
+	VPSUBQ  Y1, Y0, Y1
+	VMOVDQU Y1, 32(AX)(DX*8)
+	ADDQ    $0x08, DX
+	SUBQ    $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (BX)(DX*8), X1
+	VPSUBQ       X1, X0, X1
+	VMOVQ        X1, (AX)(DX*8)
+	ADDQ         $0x01, DX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func largestInt64(x unsafe.Pointer, n int) int64
+// Requires: AVX, AVX2
+TEXT ·largestInt64(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	SHLQ    $0x03, CX
+	VMOVDQU (AX), Y0
+	VMOVDQU (AX), Y1
+	VMOVDQU (AX), Y2
+	VMOVDQU (AX), Y3
+	JMP     check4
+
+next4:
+	VMOVDQU   (AX), Y4
+	VPCMPGTQ  Y4, Y0, Y5
+	VBLENDVPD Y5, Y0, Y4, Y0
+	VMOVDQU   32(AX), Y4
+	VPCMPGTQ  Y4, Y1, Y5
+	VBLENDVPD Y5, Y1, Y4, Y1
+	VMOVDQU   64(AX), Y4
+	VPCMPGTQ  Y4, Y2, Y5
+	VBLENDVPD Y5, Y2, Y4, Y2
+	VMOVDQU   96(AX), Y4
+	VPCMPGTQ  Y4, Y3, Y5
+	VBLENDVPD Y5, Y3, Y4, Y3
+	ADDQ      $0x80, AX
+	SUBQ      $0x80, CX
+
+check4:
+	CMPQ CX, $0x80
+	JGE  next4
+	JMP  check1
+
+next1:
+	VMOVDQU   (AX), Y4
+	VPCMPGTQ  Y4, Y0, Y5
+	VBLENDVPD Y5, Y0, Y4, Y0
+	ADDQ      $0x20, AX
+	SUBQ      $0x20, CX
+
+check1:
+	CMPQ         CX, $0x20
+	JGE          next1
+	VMOVDQU      -32(AX)(CX*1), Y4
+	VPCMPGTQ     Y4, Y0, Y5
+	VBLENDVPD    Y5, Y0, Y4, Y0
+	VPCMPGTQ     Y1, Y0, Y4
+	VBLENDVPD    Y4, Y0, Y1, Y0
+	VPCMPGTQ     Y3, Y2, Y1
+	VBLENDVPD    Y1, Y2, Y3, Y2
+	VPCMPGTQ     Y2, Y0, Y1
+	VBLENDVPD    Y1, Y0, Y2, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPCMPGTQ     X1, X0, X2
+	VBLENDVPD    X2, X0, X1, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPCMPGTQ     X1, X0, X2
+	VBLENDVPD    X2, X0, X1, X0
+	VMOVQ        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func smallestInt64(x unsafe.Pointer, n int) int64
+// Requires: AVX, AVX2
+TEXT ·smallestInt64(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	SHLQ    $0x03, CX
+	VMOVDQU (AX), Y0
+	VMOVDQU (AX), Y1
+	VMOVDQU (AX), Y2
+	VMOVDQU (AX), Y3
+	JMP     check4
+
+next4:
+	VMOVDQU   (AX), Y4
+	VPCMPGTQ  Y4, Y0, Y5
+	VBLENDVPD Y5, Y4, Y0, Y0
+	VMOVDQU   32(AX), Y4
+	VPCMPGTQ  Y4, Y1, Y5
+	VBLENDVPD Y5, Y4, Y1, Y1
+	VMOVDQU   64(AX), Y4
+	VPCMPGTQ  Y4, Y2, Y5
+	VBLENDVPD Y5, Y4, Y2, Y2
+	VMOVDQU   96(AX), Y4
+	VPCMPGTQ  Y4, Y3, Y5
+	VBLENDVPD Y5, Y4, Y3, Y3
+	ADDQ      $0x80, AX
+	SUBQ      $0x80, CX
+
+check4:
+	CMPQ CX, $0x80
+	JGE  next4
+	JMP  check1
+
+next1:
+	VMOVDQU   (AX), Y4
+	VPCMPGTQ  Y4, Y0, Y5
+	VBLENDVPD Y5, Y4, Y0, Y0
+	ADDQ      $0x20, AX
+	SUBQ      $0x20, CX
+
+check1:
+	CMPQ         CX, $0x20
+	JGE          next1
+	VMOVDQU      -32(AX)(CX*1), Y4
+	VPCMPGTQ     Y4, Y0, Y5
+	VBLENDVPD    Y5, Y4, Y0, Y0
+	VPCMPGTQ     Y1, Y0, Y4
+	VBLENDVPD    Y4, Y1, Y0, Y0
+	VPCMPGTQ     Y3, Y2, Y1
+	VBLENDVPD    Y1, Y3, Y2, Y2
+	VPCMPGTQ     Y2, Y0, Y1
+	VBLENDVPD    Y1, Y2, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPCMPGTQ     X1, X0, X2
+	VBLENDVPD    X2, X1, X0, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPCMPGTQ     X1, X0, X2
+	VBLENDVPD    X2, X1, X0, X0
+	VMOVQ        X0, ret+16(FP)
+	VZEROUPPER
+	RET

@@ -30,16 +30,37 @@ func largestUint16(x unsafe.Pointer, n int) uint16
 //go:noescape
 func smallestUint16(x unsafe.Pointer, n int) uint16
 
+//go:noescape
+func largestInt32(x unsafe.Pointer, n int) int32
+
+//go:noescape
+func smallestInt32(x unsafe.Pointer, n int) int32
+
+//go:noescape
+func largestUint32(x unsafe.Pointer, n int) uint32
+
+//go:noescape
+func smallestUint32(x unsafe.Pointer, n int) uint32
+
+//go:noescape
+func largestInt64(x unsafe.Pointer, n int) int64
+
+//go:noescape
+func smallestInt64(x unsafe.Pointer, n int) int64
+
 // integerExtremes are largest and smallest with vector code.
 var integerExtremes = [...][2]any{
 	{vectorExtreme(largestInt8, largest), vectorExtreme(smallestInt8, smallest)},
 	{vectorExtreme(largestUint8, largest), vectorExtreme(smallestUint8, smallest)},
 	{vectorExtreme(largestInt16, largest), vectorExtreme(smallestInt16, smallest)},
 	{vectorExtreme(largestUint16, largest), vectorExtreme(smallestUint16, smallest)},
+	{vectorExtreme(largestInt32, largest), vectorExtreme(smallestInt32, smallest)},
+	{vectorExtreme(largestUint32, largest), vectorExtreme(smallestUint32, smallest)},
+	{vectorExtreme(largestInt64, largest), vectorExtreme(smallestInt64, smallest)},
 }
 
 // vectorExtreme returns a function that calls fast for at least 32 bytes of elements, and slow for fewer.
-func vectorExtreme[T int8 | uint8 | int16 | uint16](fast func(x unsafe.Pointer, n int) T, slow func(x []T) T) func(x []T) T {
+func vectorExtreme[T integer](fast func(x unsafe.Pointer, n int) T, slow func(x []T) T) func(x []T) T {
 	return func(x []T) T {
 		if len(x)*int(unsafe.Sizeof(T(0))) < 32 {
 			return slow(x)

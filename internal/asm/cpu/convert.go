@@ -9,6 +9,10 @@ import (
 
 // conversions writes the conversions of floating-point numbers to integers, and their signs.
 func conversions(c *build.Context) {
+	for _, f := range asm.Floats {
+		signsAVX2(c, f)
+		int32sAVX2(c, f)
+	}
 	signs(c, "32", 4, asm.Bits32(1), operand.U32(1<<31), c.VPBROADCASTD, c.VMOVDQU32, c.VPANDD, c.VPANDND, c.VPTESTMD, c.VPORD_Z, c.VCMPPS)
 	signs(c, "64", 8, asm.Bits64(1), operand.U64(1<<63), c.VPBROADCASTQ, c.VMOVDQU64, c.VPANDQ, c.VPANDNQ, c.VPTESTMQ, c.VPORQ_Z, c.VCMPPD)
 	zmm, ymm := func() reg.VecVirtual { return c.ZMM() }, func() reg.VecVirtual { return c.YMM() }
@@ -77,4 +81,71 @@ func signs(c *build.Context, name string, size int, one, sign operand.Constant, 
 		move(r, asm.At(p[0], 0).Idx(i, uint8(size)))
 	})
 	asm.Return(c)
+}
+
+// signsAVX2 is signs with AVX2.
+func signsAVX2(c *build.Context, f asm.Float) {
+	one, sign := operand.Constant(asm.Bits32(1)), operand.Constant(operand.U32(1<<31))
+	if f.Double {
+		one, sign = asm.Bits64(1), operand.U64(1<<63)
+	}
+	ones, highest := asm.Constant(c, "unit"+f.Name, 1, one), asm.Constant(c, "highest"+f.Name, 1, sign)
+	asm.Function(c, "signs"+f.Name+"AVX2")
+	p := asm.Load(c, "dst", "src", "n")
+	unit, bit, zero := c.YMM(), c.YMM(), c.YMM()
+	f.Broadcast(c, ones, unit)
+	f.Broadcast(c, highest, bit)
+	c.VXORPS(zero, zero, zero)
+	asm.For(c, p[2], 32/f.Size, func(i reg.Register) {
+		v, r, mask := c.YMM(), c.YMM(), c.YMM()
+		c.VMOVUPS(asm.At(p[1], 0).Idx(i, uint8(f.Size)), v)
+		c.VANDPS(bit, v, r)
+		c.VORPS(unit, r, r)
+		f.Compare(c, operand.Imm(notEqual), zero, v, mask)
+		c.VANDPS(mask, r, r)
+		f.Compare(c, operand.Imm(unordered), v, v, mask)
+		c.VANDPS(v, mask, mask)
+		c.VORPS(mask, r, r)
+		c.VMOVUPS(r, asm.At(p[0], 0).Idx(i, uint8(f.Size)))
+	})
+	asm.Return(c)
+}
+
+// int32sAVX2 writes the conversion to int32 with AVX2. The instruction gives the least integer for numbers out of range. Its complement
+// is the greatest one.
+func int32sAVX2(c *build.Context, f asm.Float) {
+	limit := operand.Constant(asm.Bits32(1 << 31))
+	if f.Double {
+		limit = asm.Bits64(1 << 31)
+	}
+	limits := asm.Constant(c, "limit"+f.Name, 1, limit)
+	asm.Function(c, "int32sOf"+f.Name+"AVX2")
+	p := asm.Load(c, "dst", "src", "n")
+	bound := c.YMM()
+	f.Broadcast(c, limits, bound)
+	asm.For(c, p[2], 32/f.Size, func(i reg.Register) {
+		v, above, isNaN := c.YMM(), c.YMM(), c.YMM()
+		c.VMOVUPS(asm.At(p[1], 0).Idx(i, uint8(f.Size)), v)
+		f.Compare(c, operand.Imm(greaterEqual), bound, v, above)
+		f.Compare(c, operand.Imm(unordered), v, v, isNaN)
+		r := c.YMM()
+		if f.Double {
+			r, above, isNaN = c.XMM(), narrowMask(c, above), narrowMask(c, isNaN)
+			c.VCVTTPD2DQY(v, r)
+		} else {
+			c.VCVTTPS2DQ(v, r)
+		}
+		c.VPXOR(above, r, r)
+		c.VPANDN(r, isNaN, r)
+		c.VMOVDQU(r, asm.At(p[0], 0).Idx(i, 4))
+	})
+	asm.Return(c)
+}
+
+// narrowMask returns the mask m of four elements of 8 bytes as one of four elements of 4 bytes.
+func narrowMask(c *build.Context, m reg.VecVirtual) reg.VecVirtual {
+	upper, narrow := c.XMM(), c.XMM()
+	c.VEXTRACTF128(operand.Imm(1), m, upper)
+	c.VSHUFPS(operand.Imm(0x88), upper, m.AsX(), narrow)
+	return narrow
 }

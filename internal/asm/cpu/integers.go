@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math/bits"
 	"strconv"
 
 	"github.com/gpk-go/gpk/internal/asm"
@@ -9,58 +10,115 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// integers writes element-wise operations on integers of 1 and 2 bytes, for any number of elements: 64 at a time, then 8, then 1.
+// integers writes element-wise operations on integers, for any number of elements: up to 64 at a time, then 8, then 1. Elements of 4
+// and 8 bytes have comparisons elsewhere, and those of 8 bytes only what AVX2 has an instruction for.
 func integers(c *build.Context) {
-	for _, size := range []int{1, 2} {
+	for _, size := range []int{1, 2, 4, 8} {
 		w := integerLoops{c, strconv.Itoa(8 * size), size}
-		add, sub, equal, mul := c.VPADDB, c.VPSUBB, c.VPCMPEQB, w.productsOfBytes
-		if size == 2 {
-			add, sub, equal, mul = c.VPADDW, c.VPSUBW, c.VPCMPEQW, lanewise(c.VPMULLW)
+		if size >= 4 {
+			w.name = "Int" + w.name // the name without it is that of floating-point numbers
 		}
-		w.forms("add", false, 0, lanewise(add))
-		w.forms("sub", true, 0, lanewise(sub))
-		w.forms("mul", false, 0, mul)
-		w.forms("equal", false, truthOf, lanewise(equal))
-		w.forms("unequal", false, falsehoodOf, lanewise(equal))
+		instructions := w.instructions()
+		w.forms("add", false, 0, lanewise(instructions.add))
+		w.forms("sub", true, 0, lanewise(instructions.sub))
+		if size == 8 {
+			w.reduction("largest", func(operands ...operand.Op) {
+				w.choose(operands[0], operands[1], operands[1], operands[0], operands[2])
+			})
+			w.reduction("smallest", func(operands ...operand.Op) {
+				w.choose(operands[0], operands[1], operands[0], operands[1], operands[2])
+			})
+			continue
+		}
+		w.forms("mul", false, 0, instructions.mul)
+		if size < 4 {
+			w.forms("equal", false, truthOf, lanewise(instructions.equal))
+			w.forms("unequal", false, falsehoodOf, lanewise(instructions.equal))
+		}
 		for _, signed := range []bool{true, false} {
-			w.name = "Uint" + strconv.Itoa(8*size)
-			larger, smaller := c.VPMAXUB, c.VPMINUB
-			switch {
-			case signed && size == 1:
-				larger, smaller = c.VPMAXSB, c.VPMINSB
-			case signed:
-				larger, smaller = c.VPMAXSW, c.VPMINSW
-			case size == 2:
-				larger, smaller = c.VPMAXUW, c.VPMINUW
-			}
-			if signed {
-				w.name = "Int" + strconv.Itoa(8*size)
-			}
-			w.forms("maximum", false, 0, lanewise(larger))
-			w.forms("minimum", false, 0, lanewise(smaller))
-			// x < y where max(x, y) is not x, and x <= y where min(x, y) is x.
-			w.forms("less", true, falsehoodOf, func(d reg.Register, v ...reg.Register) {
-				larger(v[1], v[0], d)
-				equal(v[0], d, d)
-			})
-			w.forms("lessEqual", true, truthOf, func(d reg.Register, v ...reg.Register) {
-				smaller(v[1], v[0], d)
-				equal(v[0], d, d)
-			})
-			w.write("clamp", 0, none, []string{"x", "y", "z"}, func(d reg.Register, v ...reg.Register) {
-				larger(v[1], v[0], d)
-				smaller(v[2], d, d)
-			})
-			w.reduction("largest", larger)
-			w.reduction("smallest", smaller)
+			w.ordered(instructions, signed)
 		}
 		w.name = "Int" + strconv.Itoa(8*size)
-		absolute := c.VPABSB
-		if size == 2 {
-			absolute = c.VPABSW
-		}
-		w.write("abs", 0, none, []string{"x"}, func(d reg.Register, v ...reg.Register) { absolute(v[0], d) })
+		w.write("abs", 0, none, []string{"x"}, func(d reg.Register, v ...reg.Register) { instructions.abs(v[0], d) })
 	}
+}
+
+// integerInstructions are the instructions for elements of one size. Instructions with a sign come unsigned first.
+type integerInstructions struct {
+	add, sub, equal, abs func(operands ...operand.Op)
+	mul                  integerOperation
+	largest, smallest    [2]func(operands ...operand.Op)
+}
+
+func (w integerLoops) instructions() integerInstructions {
+	type pair = [2]func(operands ...operand.Op)
+	switch w.size {
+	case 1:
+		return integerInstructions{
+			w.VPADDB, w.VPSUBB, w.VPCMPEQB, w.VPABSB, w.productsOfBytes,
+			pair{w.VPMAXUB, w.VPMAXSB},
+			pair{w.VPMINUB, w.VPMINSB},
+		}
+	case 2:
+		return integerInstructions{
+			w.VPADDW, w.VPSUBW, w.VPCMPEQW, w.VPABSW, lanewise(w.VPMULLW),
+			pair{w.VPMAXUW, w.VPMAXSW},
+			pair{w.VPMINUW, w.VPMINSW},
+		}
+	case 4:
+		return integerInstructions{
+			w.VPADDD, w.VPSUBD, w.VPCMPEQD, w.VPABSD, lanewise(w.VPMULLD),
+			pair{w.VPMAXUD, w.VPMAXSD},
+			pair{w.VPMINUD, w.VPMINSD},
+		}
+	}
+	return integerInstructions{add: w.VPADDQ, sub: w.VPSUBQ}
+}
+
+// choose sets d to a where y > x, elsewhere to b. x may be in memory, and then is read once.
+func (w integerLoops) choose(x, y, a, b, d operand.Op) {
+	if m, inMemory := x.(operand.Mem); inMemory {
+		loaded := w.YMM()
+		w.VMOVDQU(m, loaded)
+		if a == x {
+			a = loaded
+		} else {
+			b = loaded
+		}
+		x = loaded
+	}
+	mask := w.like(d.(reg.Register))
+	w.VPCMPGTQ(x, y, mask)
+	w.VBLENDVPD(mask, a, b, d)
+}
+
+// ordered writes the operations that depend on the order of elements.
+func (w integerLoops) ordered(instructions integerInstructions, signed bool) {
+	larger, smaller, equal := instructions.largest[0], instructions.smallest[0], instructions.equal
+	w.name = "Uint" + strconv.Itoa(8*w.size)
+	if signed {
+		larger, smaller = instructions.largest[1], instructions.smallest[1]
+		w.name = "Int" + strconv.Itoa(8*w.size)
+	}
+	w.forms("maximum", false, 0, lanewise(larger))
+	w.forms("minimum", false, 0, lanewise(smaller))
+	if w.size < 4 {
+		// x < y where max(x, y) is not x, and x <= y where min(x, y) is x.
+		w.forms("less", true, falsehoodOf, func(d reg.Register, v ...reg.Register) {
+			larger(v[1], v[0], d)
+			equal(v[0], d, d)
+		})
+		w.forms("lessEqual", true, truthOf, func(d reg.Register, v ...reg.Register) {
+			smaller(v[1], v[0], d)
+			equal(v[0], d, d)
+		})
+	}
+	w.write("clamp", 0, none, []string{"x", "y", "z"}, func(d reg.Register, v ...reg.Register) {
+		larger(v[1], v[0], d)
+		smaller(v[2], d, d)
+	})
+	w.reduction("largest", larger)
+	w.reduction("smallest", smaller)
 }
 
 // integerLoops writes loops over elements of one size.
@@ -150,7 +208,7 @@ func (w integerLoops) write(name string, results, number int, operands []string,
 		return d
 	}
 	w.XORQ(i, i)
-	for _, lanes := range []int{64, 8, 1} {
+	for _, lanes := range []int{min(64, 128/w.size), 8, 1} {
 		next, check := "next"+strconv.Itoa(lanes), "check"+strconv.Itoa(lanes)
 		w.JMP(operand.LabelRef(check))
 		w.Label(next)
@@ -192,8 +250,8 @@ func (w integerLoops) reduction(name string, of func(operands ...operand.Op)) {
 	asm.Function(w.Context, name+w.name)
 	p := asm.Load(w.Context, "x", "n")
 	x, n := p[0], p[1]
-	if w.size == 2 {
-		asm.Bytes(w.Context, 1, n)
+	if w.size > 1 {
+		asm.Bytes(w.Context, bits.TrailingZeros(uint(w.size)), n)
 	}
 	best := [4]reg.VecVirtual{w.YMM(), w.YMM(), w.YMM(), w.YMM()}
 	for _, b := range best {
@@ -227,19 +285,24 @@ func (w integerLoops) reduction(name string, of func(operands ...operand.Op)) {
 	asm.Return(w.Context)
 }
 
-// part returns the register for that many elements: 16 bytes of v but for 64 elements.
-func (integerLoops) part(v reg.VecVirtual, lanes int) reg.Register {
-	if lanes == 64 {
+// part returns the register for that many elements: v, or 16 bytes of it if they are fewer than 32 bytes.
+func (w integerLoops) part(v reg.VecVirtual, lanes int) reg.Register {
+	if lanes*w.size >= 32 {
 		return v
 	}
 	return v.AsX()
 }
 
 func (w integerLoops) broadcast(from operand.Mem, to reg.Register) {
-	if w.size == 1 {
+	switch w.size {
+	case 1:
 		w.VPBROADCASTB(from, to)
-	} else {
+	case 2:
 		w.VPBROADCASTW(from, to)
+	case 4:
+		w.VPBROADCASTD(from, to)
+	default:
+		w.VPBROADCASTQ(from, to)
 	}
 }
 
@@ -260,8 +323,10 @@ func (w integerLoops) store(lanes, size int, from reg.Register, to operand.Mem) 
 	switch {
 	case lanes == 1 && size == 1:
 		w.VPEXTRB(operand.Imm(0), from, to)
-	case lanes == 1:
+	case lanes == 1 && size == 2:
 		w.VPEXTRW(operand.Imm(0), from, to)
+	case lanes == 1 && size == 4:
+		w.VMOVSS(from, to)
 	case lanes*size == 8:
 		w.VMOVQ(from, to)
 	default:
