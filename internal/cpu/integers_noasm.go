@@ -16,3 +16,5 @@ func vectorClamp(dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) { return 
 func vectorAbs(dtype.DType) func(dst, x unsafe.Pointer, n int)         { return nil }
 
 func vectorExtremes[T number]() (_, _ func(x []T) T) { return nil, nil }
+
+func vectorSum[T integer]([]T) (sum int64, n int) { return 0, 0 }

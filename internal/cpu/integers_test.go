@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -162,6 +164,7 @@ func testIntegerKernels[T integer](t *testing.T, dt dtype.DType) {
 			testIntegerShifts(t, rng, dt, x.part())
 		}
 		testIntegerExtremes(t, dt, x.part())
+		testIntegerSum(t, dt, x.part())
 		testIntegerUnary(t, rng, dt, x.part())
 		if dt != dtype.Bool {
 			testIntegerClamp(t, rng, dt, [3][]T{x.part(), y.part(), z.part()})
@@ -215,6 +218,23 @@ func testIntegerExtremes[T integer](t *testing.T, dt dtype.DType, x []T) {
 		if i := find(x, x[best]); i != best {
 			t.Fatalf("%v of %d elements of %v is %d, not %d", op, len(x), dt, i, best)
 		}
+	}
+}
+
+// testIntegerSum compares a sum with one of big integers, of which it has the lowest 64 bits.
+func testIntegerSum[T integer](t *testing.T, dt dtype.DType, x []T) {
+	want, term := new(big.Int), new(big.Int)
+	for _, v := range x {
+		if v < 0 {
+			term.SetInt64(int64(v))
+		} else {
+			term.SetUint64(uint64(v))
+		}
+		want.Add(want, term)
+	}
+	low := new(big.Int).And(want, new(big.Int).SetUint64(math.MaxUint64)) // of a negative number, its two's complement
+	if got := sumOfIntegers(x); uint64(got) != low.Uint64() {
+		t.Fatalf("sum of %d elements of %v: %v, not %v", len(x), dt, got, want)
 	}
 }
 

@@ -117,9 +117,11 @@ func (ints[T]) sum(c reduceArgs) {
 	f.run()
 }
 
-// sumOfIntegers runs four independent chains of additions.
+// sumOfIntegers adds whole vectors by vector code, and the rest in four independent chains of additions.
 func sumOfIntegers[T integer](x []T) int64 {
-	var a, b, c, d int64
+	a, done := vectorSum(x)
+	x = x[done:]
+	var b, c, d int64
 	for ; len(x) >= 8; x = x[8:] {
 		a, b = a+int64(x[0])+int64(x[4]), b+int64(x[1])+int64(x[5])
 		c, d = c+int64(x[2])+int64(x[6]), d+int64(x[3])+int64(x[7])

@@ -20,6 +20,7 @@ var Files = []asm.File{
 	{Name: "epilogue_amd64.s", Write: epilogue},
 	{Name: "half_amd64.s", Write: halves},
 	{Name: "integers_amd64.s", Write: integers},
+	{Name: "integer_sum_amd64.s", Write: integerSums},
 	{Name: "norm_amd64.s", Write: norm},
 	{Name: "philox_amd64.s", Write: philox},
 	{Name: "pick_amd64.s", Write: pick},
