@@ -51,14 +51,14 @@ func (w fileWeights) LoadSlice(name string, axis, start, stop int) (*gpk.Array, 
 
 // LoadOptions are the options of Load. The zero value looks for each parameter under its own name.
 type LoadOptions struct {
-	Prefix string    // prefix of the names in the weights
+	Prefix string    // prefix of the names in the weights; names without it are unexpected unless Ignore lists them
 	Ignore []string  // names in the weights, with the prefix, for which the module needs no parameter
-	DType  gpk.DType // type of the parameters; Invalid: that of the weights
+	DType  gpk.DType // floating-point type of the parameters; the zero value: that of the weights
 }
 
 // LoadError lists all differences between a module and the weights that were to fill it. It is ErrShape.
 type LoadError struct {
-	Missing    []string // parameters that the weights lack
+	Missing    []string // parameters that the weights lack, each with its shape
 	Unexpected []string // weights that the module has no parameter for
 	Wrong      []string // parameters whose weights have another shape or type, with both
 }
@@ -89,9 +89,13 @@ func (e *LoadError) Unwrap() error { return gpk.ErrShape }
 
 // Load fills the parameters of a module from weights, and frees the arrays that they had. If parameters are
 // missing, unexpected or of the wrong shape, it changes nothing and returns a *LoadError that lists all of
-// them. A parameter with several names in the module is loaded once, by any of these names. For a parallel
-// layer, Load loads the rank's parts of the parameters; from SlicedWeights it reads only these.
+// them. A DType that is not a floating-point type is ErrDType. A parameter with several names in the module is
+// loaded once, by any of these names. For a parallel layer, Load loads the rank's parts of the parameters; from
+// SlicedWeights it reads only these.
 func Load(m Module, from Weights, o LoadOptions) error {
+	if o.DType.Valid() && !o.DType.IsFloat() {
+		return fmt.Errorf("%w: Load of a module as %v, which is not a floating-point type", gpk.ErrDType, o.DType)
+	}
 	var wrong LoadError
 	left := map[string]bool{}
 	for _, name := range from.Names() {

@@ -86,6 +86,9 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%v lacks %q", err, want)
 		}
 	}
+	if err := nn.Load(b, random(b, ""), nn.LoadOptions{DType: gpk.Int32}); !errors.Is(err, gpk.ErrDType) {
+		t.Errorf("weights as int32: %v", err)
+	}
 	if b.norm.Weight.Array() != before {
 		t.Error("weights that do not fit have set a parameter")
 	}
