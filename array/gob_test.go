@@ -64,6 +64,11 @@ func TestGobErrors(t *testing.T) {
 	if err := gob.NewEncoder(new(bytes.Buffer)).Encode(failed); !errors.Is(err, gpk.ErrShape) {
 		t.Errorf("an array with an error: %v", err)
 	}
+	freed := gpk.Ones(gpk.Float32, 2)
+	freed.Free()
+	if err := gob.NewEncoder(new(bytes.Buffer)).Encode(freed); !errors.Is(err, gpk.ErrFreed) || !errors.As(err, &op) || !strings.Contains(op.Site, "gob_test.go") {
+		t.Errorf("a freed array: %v", err)
+	}
 	good, err := gpk.FromSlice([]int32{1, 2, 3}).GobEncode()
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -59,7 +60,7 @@ func TestJSONErrors(t *testing.T) {
 	}
 	old := gpk.Ones(gpk.Float32, 2)
 	var op *gpk.OpError
-	if err := json.Unmarshal([]byte(`{"dtype":"float32","shape":[3],"data":[1]}`), old); !errors.Is(err, gpk.ErrShape) || !errors.As(err, &op) {
+	if err := json.Unmarshal([]byte(`{"dtype":"float32","shape":[3],"data":[1]}`), old); !errors.Is(err, gpk.ErrShape) || !errors.As(err, &op) || !strings.Contains(op.Site, "json_test.go") {
 		t.Errorf("three elements of one: %v", err)
 	}
 	if v, err := gpk.ToSlice[float32](old); err != nil || v[1] != 1 {

@@ -78,13 +78,13 @@ func Search(packages ...string) (s Site) {
 }
 
 // isUser reports whether f is a frame of the user's program: it is not a frame of
-// gpk, of one of the packages in own, of the given packages, of the runtime or of a package that prints.
+// gpk, of one of the packages in own, of the given packages, of the runtime or of a package that prints or encodes.
 func isUser(f runtime.Frame, packages []string) bool {
 	if f.Function == "" || generated(f) {
 		return false
 	}
-	// The runtime calls a deferred method value. The others call Format and String.
-	for _, p := range [...]string{"runtime.", "fmt.", "log.", "log/slog.", "testing.(*common)."} {
+	// The runtime calls a deferred method value. The others call Format, String, and the methods that encode and decode.
+	for _, p := range [...]string{"runtime.", "fmt.", "log.", "log/slog.", "testing.(*common).", "encoding/json", "encoding/gob.", "reflect."} {
 		if strings.HasPrefix(f.Function, p) {
 			return false
 		}
