@@ -20,7 +20,9 @@
 //
 // The functions mean the same as in numpy.linalg, with these differences: a right side with one axis is a vector and
 // any other a stack of matrices, as in NumPy 2; SVD without Complete is the reduced one; NaN and Inf are errors that
-// name the index; singular and indefinite matrices are errors that name the pivot or order and the batch member.
+// name the index; singular and indefinite matrices are errors that name the pivot or order and the batch member. NumPy
+// computes float32 and complex64 in double precision and rounds the result, where gpk computes in the matrices' own
+// type: for results as accurate as NumPy's, Cast the matrices to float64 or complex128 and the result back.
 //
 // What belongs here: factorizations, and functions computed from one. What does not: products (package matmul), norms
 // of vectors (package gpk).

@@ -16,8 +16,9 @@ import (
 // It measures once for each GPU, driver, kernel library and model of CPU. That can take half
 // a minute, in which nothing else should run. The result is kept in the folder route of gpk's
 // cache (GPK_CACHE); to measure again, delete the file there. A damaged file is ignored and
-// replaced. If the file cannot be written, the next program measures again. ¶ Errors: that of
-// ctx if it ends, and those of the device.
+// replaced. If the file cannot be written, the next program measures again.
+//
+// Errors: that of ctx if it ends, and those of the device.
 func Calibrate(ctx context.Context, d *device.Device) (*Model, error) {
 	if ctx == nil {
 		return nil, errors.New("route.Calibrate: a nil context")
