@@ -11,7 +11,8 @@ const chainLines = 1 << 16
 
 // Reduce folds the chain's last step along the dimensions whose bit is set in axes into
 // dst, as the function Reduce does. If these are the last dimensions and lines are short,
-// it works on a few lines at a time; otherwise it stores all elements in scratch memory.
+// it works on a few lines at a time; otherwise it stores all elements in scratch memory. So it does
+// with small windows if the leaves are stored in another order: they are read in that order.
 func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
 	c.prepare()
 	lines, length := 1, 1
@@ -26,6 +27,15 @@ func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
 	}
 	r := c.Program.Reduction
 	dt, to := c.Program.Steps[len(c.Program.Steps)-1].DType, r.DType.Size()
+	if !c.flat && c.inner <= chainGather && length <= chainWindow && lines*length >= chainLong {
+		if o, strides := c.inStorageOrder(); o != nil {
+			if p, free, err := c.scratch(lines * length * dt.Size()); err == nil {
+				defer free()
+				o.prepare()
+				return c.fold(axes, dst, o, lines*length, p, strides)
+			} // without the memory, the lines can still be computed a few at a time
+		}
+	}
 	if strided || length > chainLines {
 		return c.reduceWhole(axes, dst, lines*length)
 	}
@@ -86,7 +96,7 @@ func (c *Chain) scratch(bytes int) (p unsafe.Pointer, free func(), err error) {
 
 // reduceWhole stores all n elements in scratch memory and folds them.
 func (c *Chain) reduceWhole(axes uint32, dst unsafe.Pointer, n int) error {
-	r, dt := c.Program.Reduction, c.Program.Steps[len(c.Program.Steps)-1].DType
+	dt := c.Program.Steps[len(c.Program.Steps)-1].DType
 	p, free, err := c.scratch(n * dt.Size())
 	if err != nil {
 		return err
@@ -97,11 +107,17 @@ func (c *Chain) reduceWhole(axes uint32, dst unsafe.Pointer, n int) error {
 		strides[d] = m
 		m *= c.Shape[d]
 	}
+	return c.fold(axes, dst, c, n, p, strides)
+}
+
+// fold stores the n elements of o at p and folds them. strides are those of c's dimensions there.
+func (c *Chain) fold(axes uint32, dst unsafe.Pointer, o *Chain, n int, p unsafe.Pointer, strides []int) error {
+	r, dt := c.Program.Reduction, c.Program.Steps[len(c.Program.Steps)-1].DType
 	var failed firstError
 	Parallel(n, minPart, func(lo, hi int) {
 		w := chainWorks.Get().(*chainWork)
 		defer chainWorks.Put(w)
-		if err := c.fill(w, lo, hi, unsafe.Add(p, lo*dt.Size())); err != nil {
+		if err := o.fill(w, lo, hi, unsafe.Add(p, lo*dt.Size())); err != nil {
 			failed.set(err)
 		}
 	})
