@@ -5,14 +5,19 @@ import (
 	"unsafe"
 )
 
-// networkKeys is the largest number of keys that a sorting network sorts.
-const networkKeys = 128
+// networkKeys returns the largest number of keys that a sorting network sorts.
+func networkKeys[K key]() int {
+	if vectorAVX512 || unsafe.Sizeof(K(0)) == 4 {
+		return 128
+	}
+	return 64
+}
 
 // sortsByVectors reports whether quickSort sorts keys of type K on this processor.
-func sortsByVectors[K key]() bool { return vectorAVX512 && unsafe.Sizeof(K(0)) >= 4 }
+func sortsByVectors[K key]() bool { return vectorAVX && unsafe.Sizeof(K(0)) >= 4 }
 
-// quickSort sorts x with vector instructions. spare is scratch of the same length. Lengths up to networkKeys need no
-// scratch.
+// quickSort sorts x with vector instructions. spare is scratch of the same length. Lengths up to networkKeys
+// need no scratch.
 func quickSort[K key](x, spare []K) {
 	quickSortFrom(x, x, spare, 2*bits.Len(uint(len(x))))
 }
@@ -20,7 +25,7 @@ func quickSort[K key](x, spare []K) {
 // quickSortFrom sorts the keys of from, which is dst or other, into dst; all three have the same length. After depth
 // partitions a radix sort takes over, so that no order of the keys takes quadratic time.
 func quickSortFrom[K key](dst, from, other []K, depth int) {
-	for len(from) > networkKeys {
+	for len(from) > networkKeys[K]() {
 		if depth--; depth < 0 {
 			if &dst[0] != &from[0] {
 				copy(dst, from)
@@ -58,18 +63,25 @@ func middleKey[K key](x []K) K {
 }
 
 // partition moves the keys of x below the pivot to its front and the others to the end of high, which has the same length, and
-// returns the number of the former.
+// returns the number of the former. There are at least 16 keys.
 func partition[K key](x, high []K, pivot K) int {
-	if unsafe.Sizeof(pivot) == 4 {
-		return partition32AVX512(at0(x), at0(high), len(x), uint64(pivot))
+	below, from, n := at0(x), at0(high), len(x)
+	switch is32 := unsafe.Sizeof(pivot) == 4; {
+	case is32 && vectorAVX512:
+		return partition32AVX512(below, from, n, uint64(pivot))
+	case is32:
+		return partition32AVX2(below, from, n, uint64(pivot))
+	case vectorAVX512:
+		return partition64AVX512(below, from, n, uint64(pivot))
 	}
-	return partition64AVX512(at0(x), at0(high), len(x), uint64(pivot))
+	return partition64AVX2(below, from, n, uint64(pivot))
 }
 
 // sortNetwork writes the keys of src, at most networkKeys, to dst in ascending order.
 func sortNetwork[K key](dst, src []K) {
 	to, from, n := at0(dst), at0(src), len(src)
-	if unsafe.Sizeof(K(0)) == 4 {
+	switch is32 := unsafe.Sizeof(K(0)) == 4; {
+	case is32 && vectorAVX512:
 		switch {
 		case n <= 32:
 			sort32x32AVX512(to, from, n)
@@ -78,14 +90,27 @@ func sortNetwork[K key](dst, src []K) {
 		default:
 			sort32x128AVX512(to, from, n)
 		}
-		return
-	}
-	switch {
+	case is32:
+		switch {
+		case n <= 32:
+			sort32x32AVX2(to, from, n)
+		case n <= 64:
+			sort32x64AVX2(to, from, n)
+		default:
+			sort32x128AVX2(to, from, n)
+		}
+	case vectorAVX512:
+		switch {
+		case n <= 32:
+			sort64x32AVX512(to, from, n)
+		case n <= 64:
+			sort64x64AVX512(to, from, n)
+		default:
+			sort64x128AVX512(to, from, n)
+		}
 	case n <= 32:
-		sort64x32AVX512(to, from, n)
-	case n <= 64:
-		sort64x64AVX512(to, from, n)
+		sort64x32AVX2(to, from, n)
 	default:
-		sort64x128AVX512(to, from, n)
+		sort64x64AVX2(to, from, n)
 	}
 }

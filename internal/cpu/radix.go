@@ -24,7 +24,7 @@ const (
 // sortKeys sorts x; spare is scratch of the same length. Keys whose bits from `least` on are equal must be in order.
 func sortKeys[K key](x, spare []K, least int) {
 	switch {
-	case sortsByVectors[K]() && len(x) <= networkKeys:
+	case sortsByVectors[K]() && len(x) <= networkKeys[K]():
 		sortNetwork(x, x)
 	case len(x) <= shortSort:
 		slices.Sort(x)

@@ -53,7 +53,7 @@ func keysOf[K key](o order, x []K, oneZero bool) {
 	switch {
 	case infinity != 0:
 		if !oneZero {
-			x = x[convertKeys(x, keysOf32AVX512, keysOf64AVX512):]
+			x = x[vectorKeys(x):]
 		}
 		last := 8*o.size - 1
 		for i, v := range x {
@@ -80,7 +80,7 @@ func elementsOf[K key](o order, x []K) {
 	sign := K(o.sign)
 	switch {
 	case o.infinity != 0:
-		x = x[convertKeys(x, elementsOf32AVX512, elementsOf64AVX512):]
+		x = x[vectorElements(x):]
 		last := 8*o.size - 1
 		for i, v := range x {
 			x[i] = v ^ ((v>>last - 1) | sign)
@@ -92,18 +92,41 @@ func elementsOf[K key](o order, x []K) {
 	}
 }
 
-// convertKeys converts whole vectors from the front of x in place, if this processor can, and returns the number of elements.
-func convertKeys[K key](x []K, convert32, convert64 func(dst, src unsafe.Pointer, n int)) int {
+// vectorKeys turns whole vectors from the front of x into keys, if this processor can, and returns the number of elements.
+func vectorKeys[K key](x []K) int {
 	if !sortsByVectors[K]() {
 		return 0
 	}
-	if unsafe.Sizeof(K(0)) == 4 {
-		n := len(x) &^ 15
-		convert32(at0(x), at0(x), n)
-		return n
+	at, n := at0(x), len(x)&^(64/int(unsafe.Sizeof(K(0)))-1)
+	switch is32 := unsafe.Sizeof(K(0)) == 4; {
+	case is32 && vectorAVX512:
+		keysOf32AVX512(at, at, n)
+	case is32:
+		keysOf32AVX2(at, at, n)
+	case vectorAVX512:
+		keysOf64AVX512(at, at, n)
+	default:
+		keysOf64AVX2(at, at, n)
 	}
-	n := len(x) &^ 7
-	convert64(at0(x), at0(x), n)
+	return n
+}
+
+// vectorElements is the inverse of vectorKeys.
+func vectorElements[K key](x []K) int {
+	if !sortsByVectors[K]() {
+		return 0
+	}
+	at, n := at0(x), len(x)&^(64/int(unsafe.Sizeof(K(0)))-1)
+	switch is32 := unsafe.Sizeof(K(0)) == 4; {
+	case is32 && vectorAVX512:
+		elementsOf32AVX512(at, at, n)
+	case is32:
+		elementsOf32AVX2(at, at, n)
+	case vectorAVX512:
+		elementsOf64AVX512(at, at, n)
+	default:
+		elementsOf64AVX2(at, at, n)
+	}
 	return n
 }
 

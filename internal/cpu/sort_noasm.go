@@ -4,7 +4,7 @@ package cpu
 
 import "unsafe"
 
-// vectorAVX512 is false in this build, so these functions are never called.
+// vectorAVX and vectorAVX512 are false in this build, so these functions are never called.
 
 func partition32AVX512(_, _ unsafe.Pointer, _ int, _ uint64) int { panic("cpu: no assembly") }
 func partition64AVX512(_, _ unsafe.Pointer, _ int, _ uint64) int { panic("cpu: no assembly") }
@@ -18,3 +18,14 @@ func keysOf32AVX512(_, _ unsafe.Pointer, _ int)                  { panic("cpu: n
 func keysOf64AVX512(_, _ unsafe.Pointer, _ int)                  { panic("cpu: no assembly") }
 func elementsOf32AVX512(_, _ unsafe.Pointer, _ int)              { panic("cpu: no assembly") }
 func elementsOf64AVX512(_, _ unsafe.Pointer, _ int)              { panic("cpu: no assembly") }
+func partition32AVX2(_, _ unsafe.Pointer, _ int, _ uint64) int   { panic("cpu: no assembly") }
+func partition64AVX2(_, _ unsafe.Pointer, _ int, _ uint64) int   { panic("cpu: no assembly") }
+func sort32x32AVX2(_, _ unsafe.Pointer, _ int)                   { panic("cpu: no assembly") }
+func sort32x64AVX2(_, _ unsafe.Pointer, _ int)                   { panic("cpu: no assembly") }
+func sort32x128AVX2(_, _ unsafe.Pointer, _ int)                  { panic("cpu: no assembly") }
+func sort64x32AVX2(_, _ unsafe.Pointer, _ int)                   { panic("cpu: no assembly") }
+func sort64x64AVX2(_, _ unsafe.Pointer, _ int)                   { panic("cpu: no assembly") }
+func keysOf32AVX2(_, _ unsafe.Pointer, _ int)                    { panic("cpu: no assembly") }
+func keysOf64AVX2(_, _ unsafe.Pointer, _ int)                    { panic("cpu: no assembly") }
+func elementsOf32AVX2(_, _ unsafe.Pointer, _ int)                { panic("cpu: no assembly") }
+func elementsOf64AVX2(_, _ unsafe.Pointer, _ int)                { panic("cpu: no assembly") }

@@ -35,5 +35,6 @@ var Files = []asm.File{
 	{Name: "smooth64_amd64.s", Write: smooth64Loops},
 	{Name: "softmax_amd64.s", Write: softmax},
 	{Name: "sort_amd64.s", Write: sortLoops},
+	{Name: "sort_avx2_amd64.s", Write: sortLoopsAVX2},
 	{Name: "vector_amd64.s", Write: vectorLoops},
 }
