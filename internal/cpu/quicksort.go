@@ -34,7 +34,11 @@ func quickSortFrom[K key](dst, from, other []K, depth int) {
 			radixSort(dst, other, 0)
 			return
 		}
-		pivot := middleKey(from)
+		pivot, same := middleKey(from)
+		if same && onlyKey(from, pivot) {
+			copy(dst, from)
+			return
+		}
 		n := partition(from, other, pivot)
 		if n == 0 { // the pivot is the least key, and all keys are in other; those equal to it come first
 			from, other = other, from
@@ -52,14 +56,30 @@ func quickSortFrom[K key](dst, from, other []K, depth int) {
 	sortNetwork(dst, from)
 }
 
-// middleKey returns the median of some keys of x, which has at least as many.
-func middleKey[K key](x []K) K {
+// onlyKey reports whether all keys of x are k.
+func onlyKey[K key](x []K, k K) bool {
+	for len(x) >= 8 {
+		if (x[0]^k)|(x[1]^k)|(x[2]^k)|(x[3]^k)|(x[4]^k)|(x[5]^k)|(x[6]^k)|(x[7]^k) != 0 {
+			return false
+		}
+		x = x[8:]
+	}
+	for _, v := range x {
+		if v != k {
+			return false
+		}
+	}
+	return true
+}
+
+// middleKey returns the median of some keys of x, which has at least as many, and whether these keys are all the same.
+func middleKey[K key](x []K) (median K, same bool) {
 	var some [32]K
 	for i, step := 0, len(x)/len(some); i < len(some); i++ {
 		some[i] = x[i*step]
 	}
 	sortNetwork(some[:], some[:])
-	return some[len(some)/2]
+	return some[len(some)/2], some[0] == some[len(some)-1]
 }
 
 // partition moves the keys of x below the pivot to its front and the others to the end of high, which has the same length, and
@@ -108,6 +128,8 @@ func sortNetwork[K key](dst, src []K) {
 		default:
 			sort64x128AVX512(to, from, n)
 		}
+	case n <= 16:
+		sort64x16AVX2(to, from, n)
 	case n <= 32:
 		sort64x32AVX2(to, from, n)
 	default:

@@ -69,20 +69,22 @@ func testSortKeys[K key](t *testing.T, x []K) {
 	}
 }
 
-// TestSortNetwork sorts every number of keys that one sorting network supports, and checks that nothing after them is
+// TestSortNetwork sorts every number of keys that one sorting network supports, and checks that nothing beside them is
 // written.
 func TestSortNetwork(t *testing.T) {
 	if !vectorAVX {
 		t.Skip("NOT RUN: this processor has no AVX2, which the assembly under test needs")
 	}
 	rng := testrand.New(t)
-	for n := range networkKeys[uint64]() + 1 {
-		for _, mask := range []uint64{3, math.MaxUint64} {
+	for n := range networkKeys[uint32]() + 1 {
+		for _, mask := range []uint64{3, 3<<62 | 3<<30, math.MaxUint64} {
 			x := make([]uint64, n+1)
 			for i := range x {
 				x[i] = rng.Uint64() & mask
 			}
-			testSortNetwork(t, x)
+			if n <= networkKeys[uint64]() {
+				testSortNetwork(t, x)
+			}
 			testSortNetwork(t, converted[uint32](x))
 		}
 	}
@@ -92,9 +94,9 @@ func TestSortNetwork(t *testing.T) {
 func testSortNetwork[K key](t *testing.T, x []K) {
 	t.Helper()
 	n := len(x) - 1
-	got, want := slices.Repeat([]K{^K(7)}, n+1), slices.Clone(x[:n])
+	got, want := slices.Repeat([]K{^K(7)}, n+2), slices.Clone(x[:n])
 	slices.Sort(want)
-	if sortNetwork(got[:n], x[:n]); !slices.Equal(got[:n], want) || got[n] != ^K(7) {
+	if sortNetwork(got[1:n+1], x[:n]); !slices.Equal(got[1:n+1], want) || got[0] != ^K(7) || got[n+1] != ^K(7) {
 		t.Fatalf("%d keys of %T: %v, want %v", n, x[0], got, want)
 	}
 }
@@ -119,7 +121,8 @@ func testPartition[K key](t *testing.T, x []K) {
 	t.Helper()
 	for _, pivot := range []K{0, x[0], ^K(0)} {
 		n := len(x)
-		low, high := slices.Clone(x), slices.Repeat([]K{^K(7)}, n+2)
+		all, high := slices.Concat([]K{^K(7)}, x, []K{^K(7)}), slices.Repeat([]K{^K(7)}, n+2)
+		low := all[1 : n+1]
 		below := partition(low, high[1:n+1], pivot)
 		got, want := append(slices.Clone(low[:below]), high[1+below:n+1]...), slices.Clone(x)
 		for i, v := range got {
@@ -129,7 +132,7 @@ func testPartition[K key](t *testing.T, x []K) {
 		}
 		slices.Sort(got)
 		slices.Sort(want)
-		if !slices.Equal(got, want) || high[0] != ^K(7) || high[n+1] != ^K(7) {
+		if !slices.Equal(got, want) || all[0] != ^K(7) || all[n+1] != ^K(7) || high[0] != ^K(7) || high[n+1] != ^K(7) {
 			t.Fatalf("%d keys of %T about %d: %v, want %v", n, pivot, pivot, got, want)
 		}
 	}

@@ -31,7 +31,12 @@ func sort32x64AVX2(dst, src unsafe.Pointer, n int)
 //go:noescape
 func sort32x128AVX2(dst, src unsafe.Pointer, n int)
 
-// sort64x32AVX2 is sort64x32AVX512.
+// sort64x16AVX2 is sort32x32AVX512 for at most 16 keys of 64 bits.
+//
+//go:noescape
+func sort64x16AVX2(dst, src unsafe.Pointer, n int)
+
+// sort64x32AVX2 is sort64x32AVX512. There are at least 16 keys.
 //
 //go:noescape
 func sort64x32AVX2(dst, src unsafe.Pointer, n int)

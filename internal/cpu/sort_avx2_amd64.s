@@ -933,7 +933,7 @@ done:
 
 // func sort32x128AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
 // Requires: AVX, AVX2
-TEXT ·sort32x128AVX2(SB), NOSPLIT, $448-24
+TEXT ·sort32x128AVX2(SB), NOSPLIT, $416-24
 	MOVQ        dst+0(FP), AX
 	MOVQ        src+8(FP), CX
 	MOVQ        n+16(FP), DX
@@ -1786,7 +1786,7 @@ TEXT ·sort32x128AVX2(SB), NOSPLIT, $448-24
 	SUBQ        $0x08, DX
 	JLT         partial11
 	VMOVDQU     Y4, 352(AX)
-	VMOVDQU     Y5, 64(SP)
+	VMOVDQU     Y6, 96(SP)
 	VMOVDQU     384(SP), Y15
 	SUBQ        $0x08, DX
 	JLT         partial12
@@ -1794,7 +1794,7 @@ TEXT ·sort32x128AVX2(SB), NOSPLIT, $448-24
 	SUBQ        $0x08, DX
 	JLT         partial13
 	VMOVDQU     Y14, 416(AX)
-	VMOVDQU     Y0, 416(SP)
+	VMOVDQU     Y10, 288(SP)
 	VMOVDQU     128(SP), Y7
 	SUBQ        $0x08, DX
 	JLT         partial14
@@ -2031,9 +2031,9 @@ check:
 	VZEROUPPER
 	RET
 
-// func sort64x32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// func sort64x16AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
 // Requires: AVX, AVX2
-TEXT ·sort64x32AVX2(SB), NOSPLIT, $0-24
+TEXT ·sort64x16AVX2(SB), NOSPLIT, $0-24
 	MOVQ        dst+0(FP), AX
 	MOVQ        src+8(FP), CX
 	MOVQ        n+16(FP), DX
@@ -2063,25 +2063,185 @@ TEXT ·sort64x32AVX2(SB), NOSPLIT, $0-24
 	VPXOR       Y5, Y4, Y4
 	VPOR        Y4, Y3, Y3
 	VPXOR       sign64<>+0(SB), Y3, Y3
-	VPMOVSXBQ   16(BX), Y5
+	VPCMPGTQ    Y1, Y0, Y5
+	VPBLENDVB   Y5, Y1, Y0, Y4
+	VPBLENDVB   Y5, Y0, Y1, Y1
+	VPCMPGTQ    Y3, Y2, Y5
+	VPBLENDVB   Y5, Y3, Y2, Y0
+	VPBLENDVB   Y5, Y2, Y3, Y3
+	VPCMPGTQ    Y0, Y4, Y5
+	VPBLENDVB   Y5, Y0, Y4, Y2
+	VPBLENDVB   Y5, Y4, Y0, Y0
+	VPCMPGTQ    Y3, Y1, Y5
+	VPBLENDVB   Y5, Y3, Y1, Y4
+	VPBLENDVB   Y5, Y1, Y3, Y3
+	VPCMPGTQ    Y0, Y4, Y5
+	VPBLENDVB   Y5, Y0, Y4, Y1
+	VPBLENDVB   Y5, Y4, Y0, Y0
+	VPSHUFD     $0x4e, Y3, Y3
+	VPCMPGTQ    Y3, Y2, Y5
+	VPBLENDVB   Y5, Y3, Y2, Y4
+	VPBLENDVB   Y5, Y2, Y3, Y3
+	VPBLENDD    $0xcc, Y3, Y4, Y2
+	VPBLENDD    $0xcc, Y4, Y3, Y3
+	VPSHUFD     $0x4e, Y3, Y3
+	VPSHUFD     $0x4e, Y0, Y0
+	VPCMPGTQ    Y0, Y1, Y5
+	VPBLENDVB   Y5, Y0, Y1, Y4
+	VPBLENDVB   Y5, Y1, Y0, Y0
+	VPBLENDD    $0xcc, Y0, Y4, Y1
+	VPBLENDD    $0xcc, Y4, Y0, Y0
+	VPSHUFD     $0x4e, Y0, Y0
+	VPCMPGTQ    Y0, Y2, Y5
+	VPBLENDVB   Y5, Y0, Y2, Y4
+	VPBLENDVB   Y5, Y2, Y0, Y0
+	VPCMPGTQ    Y3, Y1, Y5
+	VPBLENDVB   Y5, Y3, Y1, Y2
+	VPBLENDVB   Y5, Y1, Y3, Y3
+	VPCMPGTQ    Y2, Y4, Y5
+	VPBLENDVB   Y5, Y2, Y4, Y1
+	VPBLENDVB   Y5, Y4, Y2, Y2
+	VPCMPGTQ    Y3, Y0, Y5
+	VPBLENDVB   Y5, Y3, Y0, Y4
+	VPBLENDVB   Y5, Y0, Y3, Y3
+	VPERM2I128  $0x01, Y3, Y3, Y3
+	VPSHUFD     $0x4e, Y3, Y3
+	VPCMPGTQ    Y3, Y1, Y5
+	VPBLENDVB   Y5, Y3, Y1, Y0
+	VPBLENDVB   Y5, Y1, Y3, Y3
+	VPBLENDD    $0xf0, Y3, Y0, Y1
+	VPBLENDD    $0xf0, Y0, Y3, Y3
+	VPERM2I128  $0x01, Y3, Y3, Y3
+	VPSHUFD     $0x4e, Y3, Y3
+	VPERM2I128  $0x01, Y4, Y4, Y4
+	VPSHUFD     $0x4e, Y4, Y4
+	VPCMPGTQ    Y4, Y2, Y5
+	VPBLENDVB   Y5, Y4, Y2, Y0
+	VPBLENDVB   Y5, Y2, Y4, Y4
+	VPBLENDD    $0xf0, Y4, Y0, Y2
+	VPBLENDD    $0xf0, Y0, Y4, Y4
+	VPERM2I128  $0x01, Y4, Y4, Y4
+	VPSHUFD     $0x4e, Y4, Y4
+	VPUNPCKLQDQ Y2, Y1, Y0
+	VPUNPCKHQDQ Y2, Y1, Y2
+	VPCMPGTQ    Y2, Y0, Y5
+	VPBLENDVB   Y5, Y2, Y0, Y1
+	VPBLENDVB   Y5, Y0, Y2, Y2
+	VPUNPCKLQDQ Y2, Y1, Y0
+	VPUNPCKHQDQ Y2, Y1, Y2
+	VPUNPCKLQDQ Y3, Y4, Y1
+	VPUNPCKHQDQ Y3, Y4, Y3
+	VPCMPGTQ    Y3, Y1, Y5
+	VPBLENDVB   Y5, Y3, Y1, Y4
+	VPBLENDVB   Y5, Y1, Y3, Y3
+	VPUNPCKLQDQ Y3, Y4, Y1
+	VPUNPCKHQDQ Y3, Y4, Y3
+	VPCMPGTQ    Y1, Y0, Y5
+	VPBLENDVB   Y5, Y1, Y0, Y4
+	VPBLENDVB   Y5, Y0, Y1, Y1
+	VPCMPGTQ    Y3, Y2, Y5
+	VPBLENDVB   Y5, Y3, Y2, Y0
+	VPBLENDVB   Y5, Y2, Y3, Y3
+	VPCMPGTQ    Y0, Y4, Y5
+	VPBLENDVB   Y5, Y0, Y4, Y2
+	VPBLENDVB   Y5, Y4, Y0, Y0
+	VPCMPGTQ    Y3, Y1, Y5
+	VPBLENDVB   Y5, Y3, Y1, Y4
+	VPBLENDVB   Y5, Y1, Y3, Y3
+	VPUNPCKLQDQ Y0, Y2, Y1
+	VPUNPCKHQDQ Y0, Y2, Y0
+	VPUNPCKLQDQ Y3, Y4, Y2
+	VPUNPCKHQDQ Y3, Y4, Y3
+	VPERM2I128  $0x20, Y2, Y1, Y4
+	VPERM2I128  $0x31, Y2, Y1, Y2
+	VPERM2I128  $0x20, Y3, Y0, Y1
+	VPERM2I128  $0x31, Y3, Y0, Y3
+	VPXOR       sign64<>+0(SB), Y4, Y4
+	SUBQ        $0x04, DX
+	JLT         partial0
+	VMOVDQU     Y4, (AX)
+	VPXOR       sign64<>+0(SB), Y1, Y1
+	SUBQ        $0x04, DX
+	JLT         partial1
+	VMOVDQU     Y1, 32(AX)
+	VPXOR       sign64<>+0(SB), Y2, Y2
+	SUBQ        $0x04, DX
+	JLT         partial2
+	VMOVDQU     Y2, 64(AX)
+	VPXOR       sign64<>+0(SB), Y3, Y3
+	SUBQ        $0x04, DX
+	JLT         partial3
+	VMOVDQU     Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+partial0:
+	VMOVDQU Y4, Y0
+	ADDQ    $0x00, AX
+	JMP     partial
+
+partial1:
+	VMOVDQU Y1, Y0
+	ADDQ    $0x20, AX
+	JMP     partial
+
+partial2:
+	VMOVDQU Y2, Y0
+	ADDQ    $0x40, AX
+	JMP     partial
+
+partial3:
+	VMOVDQU Y3, Y0
+	ADDQ    $0x60, AX
+
+partial:
+	ADDQ       $0x04, DX
+	JZ         done
+	LEAQ       existing<>+64(SB), BX
+	SUBQ       DX, BX
+	VPMOVSXBQ  (BX), Y1
+	VPMASKMOVQ Y0, Y1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sort64x32AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·sort64x32AVX2(SB), NOSPLIT, $0-24
+	MOVQ        dst+0(FP), AX
+	MOVQ        src+8(FP), CX
+	MOVQ        n+16(FP), DX
+	SUBQ        $0x10, DX
+	LEAQ        existing<>+64(SB), BX
+	SUBQ        DX, BX
+	VMOVDQU     (CX), Y0
+	VPXOR       sign64<>+0(SB), Y0, Y0
+	VMOVDQU     32(CX), Y1
+	VPXOR       sign64<>+0(SB), Y1, Y1
+	VMOVDQU     64(CX), Y2
+	VPXOR       sign64<>+0(SB), Y2, Y2
+	VMOVDQU     96(CX), Y3
+	VPXOR       sign64<>+0(SB), Y3, Y3
+	VPMOVSXBQ   (BX), Y5
 	VPMASKMOVQ  128(CX), Y5, Y4
 	VPCMPEQD    Y6, Y6, Y6
 	VPXOR       Y6, Y5, Y5
 	VPOR        Y5, Y4, Y4
 	VPXOR       sign64<>+0(SB), Y4, Y4
-	VPMOVSXBQ   20(BX), Y6
+	VPMOVSXBQ   4(BX), Y6
 	VPMASKMOVQ  160(CX), Y6, Y5
 	VPCMPEQD    Y7, Y7, Y7
 	VPXOR       Y7, Y6, Y6
 	VPOR        Y6, Y5, Y5
 	VPXOR       sign64<>+0(SB), Y5, Y5
-	VPMOVSXBQ   24(BX), Y7
+	VPMOVSXBQ   8(BX), Y7
 	VPMASKMOVQ  192(CX), Y7, Y6
 	VPCMPEQD    Y8, Y8, Y8
 	VPXOR       Y8, Y7, Y7
 	VPOR        Y7, Y6, Y6
 	VPXOR       sign64<>+0(SB), Y6, Y6
-	VPMOVSXBQ   28(BX), Y8
+	VPMOVSXBQ   12(BX), Y8
 	VPMASKMOVQ  224(CX), Y8, Y7
 	VPCMPEQD    Y9, Y9, Y9
 	VPXOR       Y9, Y8, Y8
@@ -2325,20 +2485,12 @@ TEXT ·sort64x32AVX2(SB), NOSPLIT, $0-24
 	VPERM2I128  $0x20, Y7, Y6, Y3
 	VPERM2I128  $0x31, Y7, Y6, Y7
 	VPXOR       sign64<>+0(SB), Y4, Y4
-	SUBQ        $0x04, DX
-	JLT         partial0
 	VMOVDQU     Y4, (AX)
 	VPXOR       sign64<>+0(SB), Y2, Y2
-	SUBQ        $0x04, DX
-	JLT         partial1
 	VMOVDQU     Y2, 32(AX)
 	VPXOR       sign64<>+0(SB), Y0, Y0
-	SUBQ        $0x04, DX
-	JLT         partial2
 	VMOVDQU     Y0, 64(AX)
 	VPXOR       sign64<>+0(SB), Y3, Y3
-	SUBQ        $0x04, DX
-	JLT         partial3
 	VMOVDQU     Y3, 96(AX)
 	VPXOR       sign64<>+0(SB), Y1, Y1
 	SUBQ        $0x04, DX
@@ -2358,26 +2510,6 @@ TEXT ·sort64x32AVX2(SB), NOSPLIT, $0-24
 	VMOVDQU     Y7, 224(AX)
 	VZEROUPPER
 	RET
-
-partial0:
-	VMOVDQU Y4, Y0
-	ADDQ    $0x00, AX
-	JMP     partial
-
-partial1:
-	VMOVDQU Y2, Y0
-	ADDQ    $0x20, AX
-	JMP     partial
-
-partial2:
-	VMOVDQU Y0, Y0
-	ADDQ    $0x40, AX
-	JMP     partial
-
-partial3:
-	VMOVDQU Y3, Y0
-	ADDQ    $0x60, AX
-	JMP     partial
 
 partial4:
 	VMOVDQU Y1, Y0
@@ -2412,7 +2544,7 @@ done:
 
 // func sort64x64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
 // Requires: AVX, AVX2
-TEXT ·sort64x64AVX2(SB), NOSPLIT, $352-24
+TEXT ·sort64x64AVX2(SB), NOSPLIT, $320-24
 	MOVQ        dst+0(FP), AX
 	MOVQ        src+8(FP), CX
 	MOVQ        n+16(FP), DX
@@ -3188,7 +3320,7 @@ TEXT ·sort64x64AVX2(SB), NOSPLIT, $352-24
 	SUBQ        $0x04, DX
 	JLT         partial11
 	VMOVDQU     Y1, 352(AX)
-	VMOVDQU     Y14, 320(SP)
+	VMOVDQU     Y10, 256(SP)
 	VMOVDQU     288(SP), Y15
 	VPXOR       sign64<>+0(SB), Y15, Y15
 	SUBQ        $0x04, DX

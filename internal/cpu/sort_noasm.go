@@ -23,6 +23,7 @@ func partition64AVX2(_, _ unsafe.Pointer, _ int, _ uint64) int   { panic("cpu: n
 func sort32x32AVX2(_, _ unsafe.Pointer, _ int)                   { panic("cpu: no assembly") }
 func sort32x64AVX2(_, _ unsafe.Pointer, _ int)                   { panic("cpu: no assembly") }
 func sort32x128AVX2(_, _ unsafe.Pointer, _ int)                  { panic("cpu: no assembly") }
+func sort64x16AVX2(_, _ unsafe.Pointer, _ int)                   { panic("cpu: no assembly") }
 func sort64x32AVX2(_, _ unsafe.Pointer, _ int)                   { panic("cpu: no assembly") }
 func sort64x64AVX2(_, _ unsafe.Pointer, _ int)                   { panic("cpu: no assembly") }
 func keysOf32AVX2(_, _ unsafe.Pointer, _ int)                    { panic("cpu: no assembly") }

@@ -37,10 +37,8 @@ func sortLoopsAVX2(c *build.Context) {
 	} {
 		k.sign = k.repeated(c, "sign", k.signed)
 		k.partition(c)
-		for _, keys := range []int{32, 64, 128} {
-			if keys <= 16*k.lanes {
-				k.network(c, keys, exist)
-			}
+		for _, vectors := range []int{4, 8, 16} {
+			k.network(c, vectors, exist)
 		}
 		k.floatKeys(c)
 	}

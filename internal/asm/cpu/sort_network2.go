@@ -38,16 +38,16 @@ type networkStep struct {
 	write   func(r []reg.VecPhysical)
 }
 
-// network writes a sorting network of a number of keys, at most 16 vectors. It is that of sortedKeys.network, but the
-// lanes of two vectors are compared at a time: these are split into the lower and the upper of the lanes to compare, and
-// joined again.
-func (k sortedKeys2) network(c *build.Context, keys int, exist operand.Mem) {
-	n := network2{sortedKeys2: k, c: c, count: keys / k.lanes}
-	sure := n.count / 2 // vectors whose keys all exist
-	if keys == 32 {
+// network writes the sorting network of a number of vectors. It is that of sortedKeys.network, but the lanes of two
+// vectors are compared at a time: these are split into the lower and the upper of the lanes to compare, and joined
+// again. A smaller network sorts half the keys or fewer, except for the smallest one of 4 vectors.
+func (k sortedKeys2) network(c *build.Context, vectors int, exist operand.Mem) {
+	n := network2{sortedKeys2: k, c: c, count: vectors}
+	sure := vectors / 2 // vectors whose keys all exist
+	if vectors == 4 {
 		sure = 0
 	}
-	asm.FrameFunction(c, fmt.Sprintf("sort%sx%dAVX2", k.name, keys))
+	asm.FrameFunction(c, fmt.Sprintf("sort%sx%dAVX2", k.name, vectors*k.lanes))
 	p := asm.Load(c, "dst", "src", "n")
 	dst, src, left, lanes := p[0], p[1], p[2], c.GP64()
 	if sure > 0 {
