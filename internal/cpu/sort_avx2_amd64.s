@@ -933,7 +933,7 @@ done:
 
 // func sort32x128AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
 // Requires: AVX, AVX2
-TEXT ·sort32x128AVX2(SB), NOSPLIT, $416-24
+TEXT ·sort32x128AVX2(SB), NOSPLIT, $448-24
 	MOVQ        dst+0(FP), AX
 	MOVQ        src+8(FP), CX
 	MOVQ        n+16(FP), DX
@@ -1786,7 +1786,7 @@ TEXT ·sort32x128AVX2(SB), NOSPLIT, $416-24
 	SUBQ        $0x08, DX
 	JLT         partial11
 	VMOVDQU     Y4, 352(AX)
-	VMOVDQU     Y6, 96(SP)
+	VMOVDQU     Y8, 192(SP)
 	VMOVDQU     384(SP), Y15
 	SUBQ        $0x08, DX
 	JLT         partial12
@@ -1794,7 +1794,7 @@ TEXT ·sort32x128AVX2(SB), NOSPLIT, $416-24
 	SUBQ        $0x08, DX
 	JLT         partial13
 	VMOVDQU     Y14, 416(AX)
-	VMOVDQU     Y10, 288(SP)
+	VMOVDQU     Y0, 416(SP)
 	VMOVDQU     128(SP), Y7
 	SUBQ        $0x08, DX
 	JLT         partial14
@@ -2544,7 +2544,7 @@ done:
 
 // func sort64x64AVX2(dst unsafe.Pointer, src unsafe.Pointer, n int)
 // Requires: AVX, AVX2
-TEXT ·sort64x64AVX2(SB), NOSPLIT, $320-24
+TEXT ·sort64x64AVX2(SB), NOSPLIT, $352-24
 	MOVQ        dst+0(FP), AX
 	MOVQ        src+8(FP), CX
 	MOVQ        n+16(FP), DX
@@ -3320,13 +3320,13 @@ TEXT ·sort64x64AVX2(SB), NOSPLIT, $320-24
 	SUBQ        $0x04, DX
 	JLT         partial11
 	VMOVDQU     Y1, 352(AX)
-	VMOVDQU     Y10, 256(SP)
+	VMOVDQU     Y9, 192(SP)
 	VMOVDQU     288(SP), Y15
 	VPXOR       sign64<>+0(SB), Y15, Y15
 	SUBQ        $0x04, DX
 	JLT         partial12
 	VMOVDQU     Y15, 384(AX)
-	VMOVDQU     Y1, 32(SP)
+	VMOVDQU     Y6, 320(SP)
 	VMOVDQU     128(SP), Y13
 	VPXOR       sign64<>+0(SB), Y13, Y13
 	SUBQ        $0x04, DX

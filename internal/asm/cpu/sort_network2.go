@@ -304,8 +304,8 @@ func (n *network2) neededLast(i int, where map[int]reg.VecPhysical) int {
 			}
 		}
 	}
-	for v := range where {
-		if !slices.Contains(seen, v) {
+	for v := range n.count {
+		if where[v] != nil && !slices.Contains(seen, v) {
 			return v
 		}
 	}
