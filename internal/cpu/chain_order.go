@@ -7,19 +7,32 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// A leaf that is not dense is copied in spans of the innermost dimension. If that has at most chainGather
-// elements, and a fold at most chainWindow, as those of windows of 2 x 2 have, the copies take several times as
-// long as storing all elements in the leaf's order and folding them there. Longer spans and folds can be slower so.
+// A leaf that is not dense is copied in spans of the innermost dimension. If that has at most chainGather elements, and a
+// fold at most chainWindow, as those of windows of 2 x 2 have, the copies take several times as long as storing all
+// elements in the leaf's order and folding them there. With longer spans or folds, this order can be slower. The elements
+// need as much memory as the leaf. Windows that overlap would need a multiple of it.
 const (
 	chainGather = 5
-	chainWindow = 64
+	chainWindow = 9
 )
 
 // inStorageOrder returns a chain that computes the same elements with the dimensions in the order in which
 // the leaf with the most elements is stored, and the stride of each dimension of c in a dense array of that
-// order. It returns nil if the innermost dimension would not be four times as long.
+// order. It returns nil if the innermost dimension would not be four times as long, or if the chain has many more elements
+// than the leaf.
 func (c *Chain) inStorageOrder() (*Chain, []int) {
 	by := c.largestLeaf()
+	if by == nil {
+		return nil, nil
+	}
+	elements, stored := 1, 1
+	for d, n := range c.Shape {
+		elements *= n
+		stored += max(by[d], -by[d]) * (n - 1)
+	}
+	if elements > stored+stored/4 {
+		return nil, nil
+	}
 	order := make([]int, len(c.Shape))
 	for d := range order {
 		order[d] = d

@@ -4,8 +4,7 @@ package cpu
 
 import "unsafe"
 
-// The functions of integers_amd64.go for elements of 4 and 8 bytes. Those whose names say no Uint serve unsigned integers too, if the
-// order of elements does not matter.
+// The functions of integers_amd64.go for elements of 4 and 8 bytes. Add, sub and mul serve unsigned integers too.
 
 //go:noescape
 func addVVInt32(dst, x, y unsafe.Pointer, n int)

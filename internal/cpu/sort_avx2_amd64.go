@@ -31,7 +31,7 @@ func sort32x64AVX2(dst, src unsafe.Pointer, n int)
 //go:noescape
 func sort32x128AVX2(dst, src unsafe.Pointer, n int)
 
-// sort64x16AVX2 is sort32x32AVX512 for at most 16 keys of 64 bits.
+// sort64x16AVX2 sorts n <= 16 keys of 64 bits from src to dst by a sorting network, as sort32x32AVX512 does 32 of 32 bits.
 //
 //go:noescape
 func sort64x16AVX2(dst, src unsafe.Pointer, n int)

@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gemmVector writes the kernels of matrix times vector. They run at the speed of memory, if several rows at a time are as
-// many streams from it.
+// gemmVector writes the kernels of matrix times vector. They run at the speed of memory if several rows are read at a
+// time, each a stream of its own.
 func gemmVector(c *build.Context) {
 	for _, f := range asm.Floats {
 		dot(c, f)

@@ -16,7 +16,7 @@ func integers(c *build.Context) {
 	for _, size := range []int{1, 2, 4, 8} {
 		w := integerLoops{c, strconv.Itoa(8 * size), size}
 		if size >= 4 {
-			w.name = "Int" + w.name // the name without it is that of floating-point numbers
+			w.name = "Int" + w.name // add32 would be the function of float32
 		}
 		instructions := w.instructions()
 		w.forms("add", false, 0, lanewise(instructions.add))

@@ -40,7 +40,7 @@ type networkStep struct {
 
 // network writes the sorting network of a number of vectors. It is that of sortedKeys.network, but the lanes of two
 // vectors are compared at a time: these are split into the lower and the upper of the lanes to compare, and joined
-// again. A smaller network sorts half the keys or fewer, except for the smallest one of 4 vectors.
+// again. Calls have more than half of the keys, because a smaller network sorts fewer. The network of 4 vectors takes any number.
 func (k sortedKeys2) network(c *build.Context, vectors int, exist operand.Mem) {
 	n := network2{sortedKeys2: k, c: c, count: vectors}
 	sure := vectors / 2 // vectors whose keys all exist
