@@ -114,7 +114,7 @@ func TestAgainTiles(t *testing.T) {
 	var first []Progress
 	for call := range 3 {
 		var tiles []Progress
-		r, err := Gram(context.Background(), c, x, nil, Options{MemoryBudget: 1 << 22, Keep: Recompute, Progress: func(p Progress) {
+		r, err := Gram(context.Background(), c, x, nil, Options{MemoryBudget: smallBudget(), Keep: Recompute, Progress: func(p Progress) {
 			p.Elapsed = 0
 			tiles = append(tiles, p)
 		}})

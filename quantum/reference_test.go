@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -202,6 +203,9 @@ func onCPU(t *testing.T) {
 	old := device.SetDefault(d)
 	t.Cleanup(func() { device.SetDefault(old) })
 }
+
+// smallBudget returns a memory budget for some hundred states of ten qubits, beside the workspace of all processors.
+func smallBudget() int64 { return 1<<22 + int64(runtime.NumCPU())*(300<<10) }
 
 // deviceName lets the tests of whole kernels run on a GPU.
 var deviceName = flag.String("quantum.device", "cpu", "the device that the tests compute on")
