@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"math/big"
 	"math/cmplx"
 )
 
@@ -84,12 +85,27 @@ func refExp(x, _ complex128) complex128 {
 	return cmplx.Exp(x)
 }
 
-// refPow is math.Pow for real numbers whose power is real, and cmplx.Pow otherwise.
+// refPow is math.Pow for real numbers whose power is real. Other powers are cmplx.Pow, or, for |x| near 1, more accurate.
 func refPow(x, y complex128) complex128 {
 	if imag(x) == 0 && imag(y) == 0 && (real(x) >= 0 || real(y) == math.Trunc(real(y))) {
 		return complex(math.Pow(real(x), real(y)), 0)
 	}
+	if m := cmplx.Abs(x); m > 0.5 && m < 2 && cmplx.Abs(y) < 100 { // cmplx.Pow rounds the modulus, and the power multiplies that error
+		return cmplx.Exp(y * complex(refLogModulus(x), cmplx.Phase(x)))
+	}
 	return cmplx.Pow(x, y)
+}
+
+// refLogModulus returns log|x|, also near |x| = 1, where the logarithm of the rounded modulus has few correct digits.
+func refLogModulus(x complex128) float64 {
+	square := func(v float64) *big.Float {
+		f := new(big.Float).SetPrec(300).SetFloat64(v)
+		return f.Mul(f, f)
+	}
+	sum := square(real(x))
+	sum.Add(sum, square(imag(x))).Sub(sum, big.NewFloat(1))
+	excess, _ := sum.Float64() // |x|^2 - 1
+	return math.Log1p(excess) / 2
 }
 
 // refComplex makes a reference from a function of real numbers and its complex

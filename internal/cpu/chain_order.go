@@ -7,10 +7,13 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// A leaf that is not dense is copied in spans of the innermost dimension. If that has at most chainGather elements, and a
-// fold at most chainWindow, as those of windows of 2 x 2 have, the copies take several times as long as storing all
-// elements in the leaf's order and folding them there. With longer spans or folds, this order can be slower. The elements
-// need as much memory as the leaf. Windows that overlap would need a multiple of it.
+// The limits of reductions that first store all elements of a chain, in the order in which a leaf is stored. The other method
+// copies a leaf that is not dense in spans of the innermost dimension. Spans of at most chainGather elements are slow to copy:
+// for windows of 2 x 2, storing all elements is several times as fast. With longer spans, or if a result has more than
+// chainWindow elements, it can be slower.
+//
+// The stored elements need about as much memory as the leaf. Overlapping windows would need a multiple of it, so they
+// are not stored.
 const (
 	chainGather = 5
 	chainWindow = 9

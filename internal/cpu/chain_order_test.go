@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestChainStorageOrder compares reductions of strided chains, whose elements are computed in the order in which
-// the leaves are stored, with reductions of the stored elements.
+// TestChainStorageOrder computes the elements of strided chains in the order in which a leaf is stored, and reduces
+// them. It compares the results with reductions of a dense array of the same elements.
 func TestChainStorageOrder(t *testing.T) {
 	rng := testrand.New(t)
 	taken := 0

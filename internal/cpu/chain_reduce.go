@@ -11,8 +11,8 @@ const chainLines = 1 << 16
 
 // Reduce folds the chain's last step along the dimensions whose bit is set in axes into
 // dst, as the function Reduce does. If these are the last dimensions and lines are short,
-// it works on a few lines at a time; otherwise it stores all elements in scratch memory. It also stores all elements, in the
-// order of a leaf, if windows are small and that order has longer spans.
+// it works on a few lines at a time. Otherwise it stores all elements in scratch memory. For small windows it also stores
+// them, in the order of a leaf, if that order has longer spans.
 func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
 	c.prepare()
 	lines, length := 1, 1

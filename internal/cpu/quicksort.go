@@ -16,8 +16,8 @@ func networkKeys[K key]() int {
 // sortsByVectors reports whether quickSort sorts keys of type K on this processor.
 func sortsByVectors[K key]() bool { return vectorAVX && unsafe.Sizeof(K(0)) >= 4 }
 
-// quickSort sorts x with vector instructions. spare is scratch of the same length. Lengths up to networkKeys
-// need no scratch.
+// quickSort sorts x with vector instructions. spare is scratch memory of the same length. It is not used if x has at most
+// networkKeys keys.
 func quickSort[K key](x, spare []K) {
 	quickSortFrom(x, x, spare, 2*bits.Len(uint(len(x))))
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestQuickSortPages sorts keys and uses scratch that begin or end at an unmapped page, so that an access outside of
-// them faults.
+// TestQuickSortPages sorts keys that begin or end at an unmapped page. So does the scratch memory. An access outside of either
+// faults.
 func TestQuickSortPages(t *testing.T) {
 	if !vectorAVX {
 		t.Skip("NOT RUN: this processor has no AVX2, which the assembly under test needs")

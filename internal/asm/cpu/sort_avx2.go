@@ -44,7 +44,7 @@ func sortLoopsAVX2(c *build.Context) {
 	}
 }
 
-// repeated returns a constant of 32 bytes, a number in each lane.
+// repeated returns a constant of 32 bytes that has the number v in each lane.
 func (k sortedKeys2) repeated(c *build.Context, name string, v uint64) operand.Mem {
 	if k.size == 4 {
 		return asm.Constant(c, name+k.name, k.lanes, operand.U32(v))
@@ -71,7 +71,7 @@ func (k sortedKeys2) partition(c *build.Context) {
 	c.MOVQ(src, begin)
 	// high is the end of the keys that are not written yet.
 	c.LEAQ(asm.At(high, 0).Idx(n, uint8(k.size)), high)
-	// below returns the set of lanes with keys below the pivot.
+	// below returns a bit mask of the lanes whose keys are less than the pivot.
 	below := func(v reg.Register) reg.GPVirtual {
 		t, set := c.YMM(), c.GP64()
 		c.VPXOR(sign, v, t)

@@ -221,7 +221,7 @@ func pairwise(low, high func(...operand.Op), r []reg.VecPhysical) {
 	r[0], r[2] = r[2], r[0]
 }
 
-// transpose arranges the keys in the order of memory, and returns the vectors in this order.
+// transpose puts the sorted keys in ascending order along the vectors. It returns the numbers of the vectors in that order.
 func (n *network2) transpose() []int {
 	halves := func(which uint8) func(...operand.Op) {
 		return func(of ...operand.Op) { n.c.VPERM2I128(operand.U8(which), of[0], of[1], of[2]) }
@@ -253,8 +253,8 @@ func (n *network2) transpose() []int {
 	return order
 }
 
-// run writes all steps. A vector that a step needs and that is in memory is loaded. If there are too few registers, the
-// vector that is needed last is stored.
+// run writes all steps and allocates their registers. A step loads an operand that was spilled to the stack. If no register
+// is free, run spills the vector whose next use is the furthest away.
 func (n *network2) run() {
 	free := asm.Vectors(32, 0, 16)
 	where := make(map[int]reg.VecPhysical) // without the vectors in memory
