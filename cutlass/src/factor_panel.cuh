@@ -9,7 +9,7 @@
 // instructions. So the current column always has register index 0: a step writes its results to the next lower register.
 // The elements of L go to shared memory, and the rows of U remain in the messages.
 #pragma once
-#include "factor_number.cuh"
+#include "factor_cluster.cuh"
 
 namespace gpk {
 namespace factor {
@@ -32,75 +32,6 @@ constexpr int panel_rows_per_thread = 2;  // at most
 // The columns of a group of panels. The columns after a group are updated once, after the group's last panel.
 template <class T>
 constexpr int group = 4 * block<T>;
-
-#ifndef GPK_EMULATED
-__device__ inline unsigned cluster_rank() {
-  unsigned r = 0;
-#if __CUDA_ARCH__ >= 900
-  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
-#endif
-  return r;
-}
-
-// A cluster barrier. It also makes writes to global memory before it visible to the cluster.
-__device__ inline void cluster_sync() {
-#if __CUDA_ARCH__ >= 900
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
-#endif
-}
-
-// Initializes a barrier for one phase, which completes after st.async has stored `bytes` bytes. The cluster has to
-// synchronize before the first st.async.
-__device__ inline void mbarrier_init_expect_tx(uint64_t* barrier, int bytes) {
-#if __CUDA_ARCH__ >= 900
-  uint32_t const at = static_cast<uint32_t>(__cvta_generic_to_shared(barrier));
-  asm volatile(
-      "mbarrier.init.shared.b64 [%0], 1;\n\tfence.mbarrier_init.release.cluster;\n\t"
-      "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(at),
-      "r"(bytes)
-      : "memory");
-#endif
-}
-
-// Waits for the barrier's first phase.
-__device__ inline void mbarrier_wait(uint64_t* barrier) {
-#if __CUDA_ARCH__ >= 900
-  uint32_t const at = static_cast<uint32_t>(__cvta_generic_to_shared(barrier));
-  uint32_t done = 0;
-  while (!done) {
-    asm volatile(
-        "{\n\t.reg .pred p;\n"
-        "\tmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 0;\n\tselp.u32 %0, 1, 0, p;\n\t}"
-        : "=r"(done)
-        : "r"(at)
-        : "memory");
-  }
-#endif
-}
-
-// Stores 16 bytes to the same address in the shared memory of CTA `rank`. The barrier at the same address there counts them.
-template <class W>
-__device__ inline void store_async(W* to, W const& from, uint64_t* barrier, int rank) {
-  static_assert(sizeof(W) == 16);
-#if __CUDA_ARCH__ >= 900
-  uint4 const v = *reinterpret_cast<uint4 const*>(&from);
-  asm volatile(
-      "{\n\t.reg .b32 data, counter;\n"
-      "\tmapa.shared::cluster.u32 data, %0, %2;\n\tmapa.shared::cluster.u32 counter, %1, %2;\n"
-      "\tst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [data], {%3, %4, %5, %6}, [counter];\n\t}" ::"r"(
-          static_cast<uint32_t>(__cvta_generic_to_shared(to))),
-      "r"(static_cast<uint32_t>(__cvta_generic_to_shared(barrier))), "r"(rank), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-      : "memory");
-#endif
-}
-
-__device__ inline uint32_t warp_max(uint32_t x) { return __reduce_max_sync(0xffffffffu, x); }
-__device__ inline uint32_t warp_min(uint32_t x) { return __reduce_min_sync(0xffffffffu, x); }
-__device__ inline uint32_t warp_ballot(bool x) { return __ballot_sync(0xffffffffu, x); }
-__device__ inline int first_bit(uint32_t x) { return __ffs(static_cast<int>(x)) - 1; }
-__device__ inline uint32_t bits_of(float x) { return __float_as_uint(x); }
-__device__ inline uint64_t bits_of(double x) { return static_cast<uint64_t>(__double_as_longlong(x)); }
-#endif
 
 // The largest of the bits of a warp's numbers, none of them negative: the order of the bits is that of the numbers.
 __device__ inline uint32_t warp_largest(uint32_t bits) { return warp_max(bits); }
@@ -199,117 +130,185 @@ __device__ inline void store_moves(PanelShared<T>& s, Panel const& p, int lane, 
   }
 }
 
+// The place of a thread in the cluster.
+struct PanelThread {
+  int id, lane, warp, threads, warps, rank;  // threads and warps: of a CTA; rank: of the CTA
+  // The original position of row r of CTA thread `thread`.
+  __device__ int row(int r, int thread) const { return (r * panel_ctas + rank) * threads + thread; }
+};
+
+// A thread's rows: their elements from the current column on, their current positions, and whether each is finished: a row
+// of U, or not a row of the matrix. l: all rows of the CTA in shared memory, [ROWS threads][pitch]; first the panel, then L.
+template <class T, int ROWS>
+struct PanelRows {
+  static constexpr int N = panel_columns<T>, pitch = N + 1, rows_at_once = 32 / N;  // rows that a warp copies per step
+  T x[ROWS][N];
+  uint32_t position[ROWS];
+  bool done[ROWS];
+  T* l;
+};
+
+// Loads the panel through shared memory.
+template <class T, int ROWS>
+__device__ __forceinline__ void load_rows(PanelRows<T, ROWS>& rows, Panel const& p, T const* a, PanelThread const& t) {
+  using Rows = PanelRows<T, ROWS>;
+  constexpr int N = Rows::N, pitch = Rows::pitch, rows_at_once = Rows::rows_at_once;
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+#pragma unroll
+    for (int q = 0; q < 32; q += rows_at_once) {
+      int const thread = t.warp * 32 + q + t.lane / N, row = t.row(r, thread), c = t.lane % N;
+      rows.l[(r * t.threads + thread) * pitch + c] = row < p.rows && c < p.cols ? a[row * p.pitch + c] : from_real<T>(0);
+    }
+  }
+  __syncwarp();
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    int const row = t.row(r, t.id);
+    rows.position[r] = static_cast<uint32_t>(row);
+    rows.done[r] = row >= p.rows;
+#pragma unroll
+    for (int c = 0; c < N; ++c) rows.x[r][c] = rows.l[(r * t.threads + t.id) * pitch + c];
+  }
+}
+
+// Returns the CTA's candidate for the pivot of column j; its position is no_position if all rows are done.
+template <class T, int ROWS>
+__device__ __forceinline__ Candidate<Real<T>> find_candidate(PanelRows<T, ROWS> const& rows, PanelShared<T>& s, int j, PanelThread const& t) {
+  using R = Real<T>;
+  Candidate<R> mine{0, no_position, 0};
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    R const magnitude = magnitude_of(rows.x[r][0]);
+    Candidate<R> const c{bits_of(magnitude == magnitude ? magnitude : R(0)), rows.position[r], 0};
+    if (!rows.done[r] && (c.magnitude > mine.magnitude || (c.magnitude == mine.magnitude && c.position < mine.position))) mine = c;
+  }
+  Candidate<R> const best = warp_best(mine);
+  if (t.lane == 0) s.warp_candidates[j % 2][t.warp] = best;
+  __syncthreads();
+  return warp_best(t.lane < t.warps ? s.warp_candidates[j % 2][t.lane] : Candidate<R>{0, no_position, 0});
+}
+
+// Sends the CTA's candidate for column j with its row to all CTAs. The warp that has the row sends it.
+template <class T, int ROWS>
+__device__ __forceinline__ void send_candidate(PanelRows<T, ROWS> const& rows, Candidate<Real<T>> const& best, PanelShared<T>& s, int j, PanelThread const& t) {
+  using Vec = Vector<T>;
+  bool owns_candidate = false;
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    if (rows.done[r] || rows.position[r] != best.position) continue;
+    owns_candidate = true;
+#pragma unroll
+    for (int c = 0; c < panel_columns<T>; c += vector_length<T>) {
+      Vec w;
+#pragma unroll
+      for (int e = 0; e < vector_length<T>; ++e) w.v[e] = rows.x[r][c + e];
+      s.own.row[c / vector_length<T>] = w;
+    }
+    s.own.candidate = {best.magnitude, best.position, static_cast<uint32_t>(t.row(r, t.id))};
+  }
+  if (best.position == no_position && t.id == 0) {
+    owns_candidate = true;
+    s.own.candidate = {0, no_position, 0};
+  }
+  if (warp_ballot(owns_candidate) == 0) return;
+  __syncwarp();
+  constexpr int vectors = Message<T>::vectors;
+  auto const own = reinterpret_cast<Vec const*>(&s.own);
+  auto const to = reinterpret_cast<Vec*>(&s.messages[j][t.rank]);
+#pragma unroll
+  for (int e0 = 0; e0 < vectors * panel_ctas; e0 += 32) {
+    int const e = e0 + t.lane;
+    if (e < vectors * panel_ctas) store_async(to + e % vectors, own[e % vectors], &s.full_barriers[j], e / vectors);
+  }
+}
+
+// Waits for the messages of all CTAs for column j and chooses the pivot. Returns the CTA that sent it.
+template <class T>
+__device__ __forceinline__ int receive_pivot(PanelShared<T>& s, int j, Candidate<Real<T>>& best, PanelThread const& t) {
+  mbarrier_wait(&s.full_barriers[j]);
+  Candidate<Real<T>> other{0, no_position, 0};
+  if (t.lane < panel_ctas) other = s.messages[j][t.lane].candidate;
+  best = warp_best(other);
+  uint32_t const senders = warp_ballot(other.position == best.position);
+  int const from = first_bit(senders);
+  if (t.id == 0) {
+    s.pivot_position[j] = best.position, s.pivot_row[j] = s.messages[j][from].candidate.row, s.from[j] = static_cast<uint32_t>(from);
+  }
+  return from;
+}
+
+// Exchanges the pivot's row with row j, and eliminates column j from the other rows. `best` has the pivot's magnitude and
+// position.
+template <class T, int ROWS>
+__device__ __forceinline__ void eliminate(PanelRows<T, ROWS>& rows, Message<T> const& pivot, Candidate<Real<T>> const& best, int j, PanelThread const& t) {
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    if (rows.done[r]) continue;
+    if (rows.position[r] == best.position) {
+      rows.position[r] = static_cast<uint32_t>(j);
+      rows.done[r] = true;
+      continue;
+    }
+    if (rows.position[r] == static_cast<uint32_t>(j)) rows.position[r] = best.position;
+    T l = rows.x[r][0], factor_l = from_real<T>(0);
+    if (best.magnitude != 0) factor_l = l = quotient(l, pivot.at(0));
+    rows.l[(r * t.threads + t.id) * PanelRows<T, ROWS>::pitch + j] = l;
+#pragma unroll
+    for (int c = 1; c < panel_columns<T>; ++c) rows.x[r][c - 1] = fnma(rows.x[r][c], factor_l, pivot.at(c));
+  }
+}
+
+// Stores the rows of L and U at their new positions.
+template <class T, int ROWS>
+__device__ __forceinline__ void store_rows(PanelRows<T, ROWS> const& rows, PanelShared<T> const& s, Panel const& p, T* a, PanelThread const& t) {
+  using Rows = PanelRows<T, ROWS>;
+  constexpr int N = Rows::N, pitch = Rows::pitch, rows_at_once = Rows::rows_at_once;
+#pragma unroll
+  for (int r = 0; r < ROWS; ++r) {
+    int const own = rows.done[r] ? static_cast<int>(rows.position[r]) : N;  // elements of L
+#pragma unroll 4
+    for (int q = 0; q < 32; q += rows_at_once) {
+      int const thread = t.warp * 32 + q + t.lane / N, c = t.lane % N;
+      int const end = __shfl_sync(0xffffffffu, own, q + t.lane / N);
+      int const to = static_cast<int>(__shfl_sync(0xffffffffu, rows.position[r], q + t.lane / N));
+      if (t.row(r, thread) >= p.rows || c >= p.cols) continue;
+      a[to * p.pitch + c] = c < end ? rows.l[(r * t.threads + thread) * pitch + c] : s.messages[to][s.from[to]].at(c - to);
+    }
+  }
+}
+
 // Factors a panel: L is below the diagonal and U on and above it, with the rows at their new positions. moves[j], j < N, is
 // the row that moved to position j, and moves[N + j] the new position of row j. The rows of the group's other columns are
 // exchanged too, and in the columns after the panel the block row becomes U = L^-1 A. Grid: a cluster by the batch. ROWS:
 // rows per thread.
 template <class T, int ROWS>
 __global__ void __launch_bounds__(panel_threads) factor_panel(Panel p) {
-  constexpr int N = panel_columns<T>, pitch = N + 1, rows_at_once = 32 / N;  // rows that a warp copies per step
-  using R = Real<T>;
-  using Vec = Vector<T>;
+  constexpr int N = panel_columns<T>;
   static_assert(panel_ctas <= 32 && N * static_cast<int>(sizeof(T)) == 128 && sizeof(Message<T>) == 16 * Message<T>::vectors &&
                 group<T> <= 32 * panel_ctas);
   GPK_FACTOR_SHARED(shared);
   PanelShared<T>& s = *reinterpret_cast<PanelShared<T>*>(shared);
-  T* const rows_l = reinterpret_cast<T*>(shared + sizeof(PanelShared<T>));  // [ROWS threads][pitch]
-  int const tid = static_cast<int>(threadIdx.x), lane = tid % 32, warp = tid / 32, threads = static_cast<int>(blockDim.x), warps = threads / 32;
-  int const rank = static_cast<int>(cluster_rank());
+  int const tid = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
+  PanelThread const t{tid, tid % 32, tid / 32, threads, threads / 32, static_cast<int>(cluster_rank())};
   T* const line = reinterpret_cast<T*>(p.a) + blockIdx.y * p.a_member;
   T* const a = line + p.k;
   if (tid < N) mbarrier_init_expect_tx(&s.full_barriers[tid], panel_ctas * static_cast<int>(sizeof(Message<T>)));
   cluster_sync();
   begin();
-  auto const row_of = [&](int r, int thread) { return (r * panel_ctas + rank) * threads + thread; };
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-#pragma unroll
-    for (int q = 0; q < 32; q += rows_at_once) {
-      int const thread = warp * 32 + q + lane / N, row = row_of(r, thread), c = lane % N;
-      rows_l[(r * threads + thread) * pitch + c] = row < p.rows && c < p.cols ? a[row * p.pitch + c] : from_real<T>(0);
-    }
-  }
-  __syncwarp();
-  T x[ROWS][N];
-  uint32_t position[ROWS];
-  bool done[ROWS];
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-    int const row = row_of(r, tid);
-    position[r] = static_cast<uint32_t>(row);
-    done[r] = row >= p.rows;
-#pragma unroll
-    for (int c = 0; c < N; ++c) x[r][c] = rows_l[(r * threads + tid) * pitch + c];
-  }
+  PanelRows<T, ROWS> rows;
+  rows.l = reinterpret_cast<T*>(shared + sizeof(PanelShared<T>));
+  load_rows(rows, p, a, t);
 #pragma unroll 1
   for (int j = 0; j < p.cols; ++j) {
-    Candidate<R> mine{0, no_position, 0};
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      R const magnitude = magnitude_of(x[r][0]);
-      Candidate<R> const c{bits_of(magnitude == magnitude ? magnitude : R(0)), position[r], 0};
-      if (!done[r] && (c.magnitude > mine.magnitude || (c.magnitude == mine.magnitude && c.position < mine.position))) mine = c;
-    }
-    Candidate<R> best = warp_best(mine);
-    if (lane == 0) s.warp_candidates[j % 2][warp] = best;
-    __syncthreads();
-    best = warp_best(lane < warps ? s.warp_candidates[j % 2][lane] : Candidate<R>{0, no_position, 0});
-    bool owns_candidate = false;
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      if (done[r] || position[r] != best.position) continue;
-      owns_candidate = true;
-#pragma unroll
-      for (int c = 0; c < N; c += vector_length<T>) {
-        Vec w;
-#pragma unroll
-        for (int e = 0; e < vector_length<T>; ++e) w.v[e] = x[r][c + e];
-        s.own.row[c / vector_length<T>] = w;
-      }
-      s.own.candidate = {best.magnitude, best.position, static_cast<uint32_t>(row_of(r, tid))};
-    }
-    if (best.position == no_position && tid == 0) {
-      owns_candidate = true;
-      s.own.candidate = {0, no_position, 0};
-    }
-    if (warp_ballot(owns_candidate) != 0) {  // the candidate is in this warp
-      __syncwarp();
-      constexpr int vectors = Message<T>::vectors;
-      auto const own = reinterpret_cast<Vec const*>(&s.own);
-      auto const to = reinterpret_cast<Vec*>(&s.messages[j][rank]);
-#pragma unroll
-      for (int e0 = 0; e0 < vectors * panel_ctas; e0 += 32) {
-        int const e = e0 + lane;
-        if (e < vectors * panel_ctas) store_async(to + e % vectors, own[e % vectors], &s.full_barriers[j], e / vectors);
-      }
-    }
-    mbarrier_wait(&s.full_barriers[j]);
-    Candidate<R> other{0, no_position, 0};
-    if (lane < panel_ctas) other = s.messages[j][lane].candidate;
-    best = warp_best(other);
-    uint32_t const senders = warp_ballot(other.position == best.position);
-    int const from = first_bit(senders);
-    Message<T> const& pivot = s.messages[j][from];
-    if (tid == 0) s.pivot_position[j] = best.position, s.pivot_row[j] = pivot.candidate.row, s.from[j] = static_cast<uint32_t>(from);
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-      if (done[r]) continue;
-      if (position[r] == best.position) {
-        position[r] = static_cast<uint32_t>(j);
-        done[r] = true;
-        continue;
-      }
-      if (position[r] == static_cast<uint32_t>(j)) position[r] = best.position;
-      T l = x[r][0], factor_l = from_real<T>(0);
-      if (best.magnitude != 0) factor_l = l = quotient(l, pivot.at(0));
-      rows_l[(r * threads + tid) * pitch + j] = l;
-#pragma unroll
-      for (int c = 1; c < N; ++c) x[r][c - 1] = fnma(x[r][c], factor_l, pivot.at(c));
-    }
+    Candidate<Real<T>> best = find_candidate(rows, s, j, t);
+    send_candidate(rows, best, s, j, t);
+    int const from = receive_pivot(s, j, best, t);
+    eliminate(rows, s.messages[j][from], best, j, t);
   }
   __syncthreads();
   // The columns outside the panel are read before the cluster barrier. A lane has one column.
-  int const c0 = p.first + (warp * panel_ctas + rank) * 32 + lane;
+  int const c0 = p.first + (t.warp * panel_ctas + t.rank) * 32 + t.lane;
   bool const is_outside = c0 < p.last && (c0 < p.k || c0 >= p.k + p.cols);
   T top[N], old[N];
   if (is_outside) {
@@ -320,18 +319,8 @@ __global__ void __launch_bounds__(panel_threads) factor_panel(Panel p) {
       top[i] = line[s.pivot_row[at] * p.pitch + c0];
     }
   }
-  if (warp == warps - 1 && lane < N) store_moves<T>(s, p, lane, rank);
-#pragma unroll
-  for (int r = 0; r < ROWS; ++r) {
-    int const own = done[r] ? static_cast<int>(position[r]) : N;  // elements of L
-#pragma unroll 4
-    for (int q = 0; q < 32; q += rows_at_once) {
-      int const thread = warp * 32 + q + lane / N, c = lane % N;
-      int const end = __shfl_sync(0xffffffffu, own, q + lane / N), to = static_cast<int>(__shfl_sync(0xffffffffu, position[r], q + lane / N));
-      if (row_of(r, thread) >= p.rows || c >= p.cols) continue;
-      a[to * p.pitch + c] = c < end ? rows_l[(r * threads + thread) * pitch + c] : s.messages[to][s.from[to]].at(c - to);
-    }
-  }
+  if (t.warp == t.warps - 1 && t.lane < N) store_moves<T>(s, p, t.lane, t.rank);
+  store_rows(rows, s, p, a, t);
   if (p.last - p.first == p.cols) return;
   cluster_sync();
   for (int e = tid; e < N * N; e += threads) s.factor[e % N * N + e / N] = e / N < p.cols && e % N < p.cols ? a[e / N * p.pitch + e % N] : from_real<T>(0);

@@ -64,7 +64,7 @@ struct Tiles {
   int* state;  // the number of the next task, and done of each member
   int rows, cols, batch;
   int blocks;   // row blocks of a member
-  int first;    // columns factored before, for the flags
+  int first;    // the index in the matrix of the first column here, for the flags
   int member0;  // index of the first matrix, for the flags
 };
 

@@ -256,7 +256,7 @@ __device__ inline void sum_columns(Folding const& p, void* dst, S const& s) {
   for (int e = 0; e < N; ++e) store_sum<T>(p, dst, fold + e, group, total[e]);
 }
 
-// The second launch. A block computes one sum (team is 1) or 32.
+// The second launch, which adds the partial sums of the first. A block computes one sum if team is 1, otherwise 32.
 template <class T>
 __device__ inline void last_sums(Folding const& p, void* dst) {
   PartialSums const f = {p.partial, static_cast<char*>(dst), p.folds, p.groups, p.folds, 1, static_cast<double>(p.divisor)};

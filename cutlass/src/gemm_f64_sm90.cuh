@@ -50,7 +50,8 @@ __device__ __forceinline__ TileCoord tile_coord(Grid const& p, int tile) {
   return TileCoord{(top + in % high) * K::tile_m, in / high * K::tile_n, member};
 }
 
-// The producer warp. One thread loads. Steps are counted modulo 2^32.
+// The producer warp. Lane 0 requests the loads. `now` counts the steps of all tiles. It may wrap around, which changes
+// neither the stage nor the parity, because 2 kStages divides 2^32.
 template <class K>
 __device__ __forceinline__ void produce(CUtensorMap const& map_l, CUtensorMap const& map_r, Grid const& p, uint32_t ring, Barriers full_barriers,
                                       Barriers empty_barriers, int lane, int first, int stride, int from, int own_steps) {

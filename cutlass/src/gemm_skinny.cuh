@@ -100,7 +100,8 @@ struct Reader {
     for (int i = 0; i < 2 * Blocks; ++i) v.a[i] = *reinterpret_cast<float4 const*>(a + rows[i] * lda);
   }
 
-  // Loads any step. k and n are the numbers of elements from this thread's position to the end.
+  // Loads a step that may extend beyond the end of k or n; elements beyond an end are 0. k and n are the numbers of elements
+  // from this thread's position to the ends.
   __device__ void load_edge(StepData<Blocks>& v, int k, int n) const {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {

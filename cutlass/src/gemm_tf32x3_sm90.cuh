@@ -15,43 +15,13 @@
 // be infinite, gives sums that are not finite. An element below 2^-113, whose low number would lose bits below 2^-137, is
 // detected when it is split. In both cases the warpgroup recomputes its half of the tile with float32 FMAs.
 #pragma once
-#include "dependent.cuh"
-#include "gemm_epilogue.cuh"
+#include "gemm_tf32x3_tile_sm90.cuh"
 #include "guard.cuh"
-#include "sm90.cuh"
 #include "tf32_split_sm90.cuh"
 
 namespace gpk {
 namespace tf32x3 {
 namespace {
-
-constexpr int tile = 128;         // rows and columns of a tile of D
-constexpr int half_tile = tile / 2;  // lines of the left operand per warpgroup
-constexpr int step = 32;          // of k
-constexpr int tile_bytes = tile * step * static_cast<int>(sizeof(float));
-constexpr int stage_bytes = 3 * tile_bytes;  // the left tile; the right tile, which becomes its high numbers; its low numbers
-constexpr int kStages = 4;
-constexpr int exact_step = 16;  // k per step of the float32 path
-constexpr int left_pitch = half_tile + 2, right_pitch = tile + 2;
-constexpr int pitch = half_tile + 2;   // pitch of sums in shared memory
-constexpr int buffer_bytes = half_tile * pitch * static_cast<int>(sizeof(float));  // bytes per warpgroup
-static_assert(exact_step * (left_pitch + right_pitch) * static_cast<int>(sizeof(float)) <= buffer_bytes, "");
-constexpr int shared = 1024 + kStages * stage_bytes + 2 * buffer_bytes;
-constexpr int threads = 4 * 128;  // warpgroups: one with the producer, one that splits, two that multiply
-
-// The left (_l) and right (_r) operand of the instruction. The product is transposed if the left one is B.
-struct Grid {
-  int lines_l, lines_r, k;
-  int tiles_l, tiles_r;  // tiles per member
-  int tiles;         // tiles of all members
-  float const *l, *r;
-  int64_t ld_l, k_step_l, stride_l, ld_r, stride_r;
-  float* d;
-  int64_t ldd, stride_d;
-  float const* bias;
-  float alpha;
-  Activation act;
-};
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
@@ -68,6 +38,49 @@ __device__ inline bool any_of_warpgroup(int group, bool one) {
       : "r"(int(one)), "r"(1 + group)
       : "memory");
   return any != 0;
+}
+
+// Initializes the barriers of the stages; one thread calls it. A right tile is split by four warps, and a stage is multiplied
+// by eight.
+__device__ __forceinline__ void init_barriers(sm90::Barriers full_barriers, sm90::Barriers split_barriers, sm90::Barriers empty_barriers) {
+  using namespace sm90;
+  for (int i = 0; i < kStages; ++i) {
+    mbarrier_init(full_barriers[i], 1);
+    mbarrier_init(split_barriers[i], 4);
+    mbarrier_init(empty_barriers[i], 8);
+  }
+  mbarrier_init_fence();
+}
+
+// The stages in shared memory. A stage is loaded, then its right tile is split, then it is multiplied.
+struct Ring {
+  uint32_t stages;  // the address of the first one
+  sm90::Barriers full_barriers, split_barriers, empty_barriers;
+  __device__ uint32_t operator[](int stage) const { return stages + stage * stage_bytes; }
+};
+
+// The producer thread.
+template <bool KLeft>
+__device__ __forceinline__ void produce(CUtensorMap const& map_l, CUtensorMap const& map_r, Grid const& p, Ring const& ring, int tiles, int steps) {
+  using namespace sm90;
+  uint32_t n = 0;
+  for (int round = 0; round < tiles; ++round) {
+    TileCoord const at = tile_coord(p, round);
+    int const member_l = p.stride_l != 0 ? at.member : 0, member_r = p.stride_r != 0 ? at.member : 0;
+    for (int s = 0; s < steps; ++s, ++n) {
+      int const stage = n % kStages;
+      mbarrier_wait(ring.empty_barriers[stage], ~(n / kStages) & 1);  // the preceding phase's parity: the first round does not wait
+      uint32_t const barrier = ring.full_barriers[stage], to = ring[stage];
+      mbarrier_arrive_expect_tx(barrier, 2 * tile_bytes);
+      tma_load(to + tile_bytes, &map_r, s * step, at.r, member_r, barrier);
+      if constexpr (KLeft) {
+        tma_load(to, &map_l, s * step, at.l, member_l, barrier);
+      } else {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) tma_load(to + i * tile_bytes / 4, &map_l, at.l + 32 * i, s * step, member_l, barrier);
+      }
+    }
+  }
 }
 
 // The warpgroup that splits the right tiles.
@@ -97,9 +110,70 @@ __device__ __forceinline__ void split_right_tiles(uint32_t (&found)[kStages][4],
     }
   }
 }
+
+// Sets at_l to this thread's read addresses in the left tile, and `line` to its lines of D's tile. If k is contiguous, a line
+// in shared memory has 32 of k; otherwise it has 32 lines of the operand for one k. The lines g and g + 8 of a warp's 16 in
+// the instruction are permuted so that there are no bank conflicts.
+template <bool KLeft>
+__device__ __forceinline__ void locate_left(uint32_t (&at_l)[2][2], int (&line)[2], int group, int warp, int lane) {
+  int const g = lane / 4, t = lane % 4;
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    int const c = 2 * (warp % 2) + h;
+    line[h] = half_tile * group + (KLeft ? 16 * warp + 8 * h + g : 32 * (warp / 2) + 16 * (g / 4) + 4 * c + g % 4);
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      at_l[h][e] = KLeft ? line[h] * 128 + ((e ^ g) << 4) + 4 * t
+                         : (2 * group + warp / 2) * (tile_bytes / 4) + (4 * e + t) * 128 +
+                               (((4 * (g / 4) + c) ^ (4 * e + t)) << 4) + 4 * (g % 4);
+    }
+  }
+}
+
+// Loads this thread's elements of the left tile at `from`: for each 8 of k, the registers of the instruction.
+template <bool KLeft>
+__device__ __forceinline__ void load_elements(uint32_t (&elements)[4][4], uint32_t from, uint32_t const (&at_l)[2][2]) {
+#pragma unroll
+  for (int b = 0; b < 4; ++b) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      uint32_t const at = at_l[i % 2][i / 2];
+      elements[b][i] = load_one(from + (KLeft ? at ^ (b << 5) : at + b * 8 * 128));
+    }
+  }
+}
+
+// Splits this thread's left elements. least_bits: see least_of.
+__device__ __forceinline__ void split_left(uint32_t (&high)[4][4], uint32_t (&low)[4][4], uint32_t const (&elements)[4][4], uint32_t& least_bits) {
+#pragma unroll
+  for (int b = 0; b < 4; ++b) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      high[b][i] = high_of(elements[b][i]);
+      low[b][i] = low_of(elements[b][i], high[b][i]);
+      least_bits = least_of(least_bits, elements[b][i]);
+    }
+  }
+}
+
+// Starts the products of 32 of k, the small ones first. right: the descriptor of the right tile's high numbers.
+__device__ __forceinline__ void start_products(float (&product)[64], uint32_t const (&high)[4][4], uint32_t const (&low)[4][4], uint64_t right) {
+  using namespace sm90;
+  warpgroup_fence_operand(product);
+  cute::warpgroup_arrive();
+#pragma unroll
+  for (int b = 0; b < 4; ++b) {
+    wgmma<Instruction>(product, low[b], right + 2 * b, b);
+    wgmma<Instruction>(product, high[b], right + tile_bytes / 16 + 2 * b, 1);
+  }
+#pragma unroll
+  for (int b = 0; b < 4; ++b) wgmma<Instruction>(product, high[b], right + 2 * b, 1);
+  cute::warpgroup_commit_batch();
+}
 #endif
 
-// KLeft: k is contiguous in the left operand too. Transposed: the left operand is B.
+// KLeft: k is contiguous in the left operand too. Transposed: the left operand is B. The two warpgroups that multiply run the
+// end of the kernel itself: as a function it would compile to different instructions.
 template <bool KLeft, bool Transposed>
 __global__ void __launch_bounds__(threads, 1)
     multiply(__grid_constant__ CUtensorMap const map_l, __grid_constant__ CUtensorMap const map_r,
@@ -113,57 +187,19 @@ __global__ void __launch_bounds__(threads, 1)
   __shared__ alignas(16) uint32_t found[kStages][4];  // whether each warp found an element too small to split
   uint32_t const ring = (shared_address(memory) + 1023) & ~1023u;
   Barriers const full_barriers{shared_address(barriers)}, split_barriers{full_barriers[kStages]}, empty_barriers{split_barriers[kStages]};
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kStages; ++i) {
-      mbarrier_init(full_barriers[i], 1);
-      mbarrier_init(split_barriers[i], 4);
-      mbarrier_init(empty_barriers[i], 8);
-    }
-    mbarrier_init_fence();
-  }
+  if (threadIdx.x == 0) init_barriers(full_barriers, split_barriers, empty_barriers);
   __syncthreads();
 
   int const thread = threadIdx.x % 128, warp = thread / 32, lane = thread % 32;
   int const steps = (p.k - 1) / step + 1;
   int const tiles = (p.tiles - 1 - static_cast<int>(blockIdx.x)) / static_cast<int>(gridDim.x) + 1;  // tiles of this CTA
-  uint32_t const all_steps = static_cast<uint32_t>(tiles) * steps;  // counted modulo 2^32
-
-  // Tiles are in an order in which CTAs that run at the same time share lines.
-  struct TileCoord {
-    int l, r, member;
-  };
-  auto const tile_coord = [&](int round) {
-    constexpr int rows = 8;
-    int const index = blockIdx.x + round * gridDim.x, each = p.tiles_l * p.tiles_r;
-    int const member = index / each, i = index - member * each;
-    int const first_line = i / (rows * p.tiles_r) * rows, in = i - first_line * p.tiles_r, high = min(rows, p.tiles_l - first_line);
-    return TileCoord{(first_line + in % high) * tile, in / high * tile, member};
-  };
+  uint32_t const all_steps = static_cast<uint32_t>(tiles) * steps;  // may wrap around: 2 kStages divides 2^32
 
   if (threadIdx.x < 128) {
     warpgroup_reg_dealloc<24>();
-    if (threadIdx.x != 0) return;
-    uint32_t n = 0;
-    for (int round = 0; round < tiles; ++round) {
-      TileCoord const at = tile_coord(round);
-      int const member_l = p.stride_l != 0 ? at.member : 0, member_r = p.stride_r != 0 ? at.member : 0;
-      for (int s = 0; s < steps; ++s, ++n) {
-        int const stage = n % kStages;
-        mbarrier_wait(empty_barriers[stage], ~(n / kStages) & 1);  // the preceding phase's parity: the first round does not wait
-        uint32_t const barrier = full_barriers[stage], to = ring + stage * stage_bytes;
-        mbarrier_arrive_expect_tx(barrier, 2 * tile_bytes);
-        tma_load(to + tile_bytes, &map_r, s * step, at.r, member_r, barrier);
-        if constexpr (KLeft) {
-          tma_load(to, &map_l, s * step, at.l, member_l, barrier);
-        } else {
-#pragma unroll
-          for (int i = 0; i < 4; ++i) tma_load(to + i * tile_bytes / 4, &map_l, at.l + 32 * i, s * step, member_l, barrier);
-        }
-      }
-    }
+    if (threadIdx.x == 0) produce<KLeft>(map_l, map_r, p, Ring{ring, full_barriers, split_barriers, empty_barriers}, tiles, steps);
     return;
   }
-
   if (threadIdx.x < 256) {
     warpgroup_reg_dealloc<72>();
     split_right_tiles(found, ring, full_barriers, split_barriers, all_steps, thread, warp, lane);
@@ -171,38 +207,16 @@ __global__ void __launch_bounds__(threads, 1)
   }
 
   warpgroup_reg_alloc<208>();
-  int const group = threadIdx.x / 128 - 2, g = lane / 4, t = lane % 4;
-
-  // This thread's read addresses in the left tile. If k is contiguous, a line in shared memory has 32 of k; otherwise it
-  // has 32 lines of the operand for one k. The lines g and g + 8 of a warp's 16 in the instruction are permuted so that
-  // there are no bank conflicts.
+  int const group = threadIdx.x / 128 - 2;
   uint32_t at_l[2][2];
   int line[2];  // lines of D's tile
-#pragma unroll
-  for (int h = 0; h < 2; ++h) {
-    int const c = 2 * (warp % 2) + h;
-    line[h] = half_tile * group + (KLeft ? 16 * warp + 8 * h + g : 32 * (warp / 2) + 16 * (g / 4) + 4 * c + g % 4);
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      at_l[h][e] = KLeft ? line[h] * 128 + ((e ^ g) << 4) + 4 * t
-                         : (2 * group + warp / 2) * (tile_bytes / 4) + (4 * e + t) * 128 +
-                               (((4 * (g / 4) + c) ^ (4 * e + t)) << 4) + 4 * (g % 4);
-    }
-  }
+  locate_left<KLeft>(at_l, line, group, warp, lane);
   float* const own_buffer = reinterpret_cast<float*>(memory + (ring - shared_address(memory) + kStages * stage_bytes + group * buffer_bytes) / 4);
   uint32_t left_elements[4][4];  // the instruction's registers for 8 of k
   auto const load_left = [&](uint32_t n) {
     int const stage = n % kStages;
     mbarrier_wait(full_barriers[stage], n / kStages & 1);
-    uint32_t const from = ring + stage * stage_bytes;
-#pragma unroll
-    for (int b = 0; b < 4; ++b) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        uint32_t const at = at_l[i % 2][i / 2];
-        left_elements[b][i] = load_one(from + (KLeft ? at ^ (b << 5) : at + b * 8 * 128));
-      }
-    }
+    load_elements<KLeft>(left_elements, ring + stage * stage_bytes, at_l);
   };
 
   float sum[64], product[64];
@@ -216,29 +230,12 @@ __global__ void __launch_bounds__(threads, 1)
     for (int s = 0; s < steps; ++s, ++n) {
       int const stage = n % kStages;
       uint32_t high[4][4], low[4][4];
-#pragma unroll
-      for (int b = 0; b < 4; ++b) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          high[b][i] = high_of(left_elements[b][i]);
-          low[b][i] = low_of(left_elements[b][i], high[b][i]);
-          least_bits = least_of(least_bits, left_elements[b][i]);
-        }
-      }
+      split_left(high, low, left_elements, least_bits);
       mbarrier_wait(split_barriers[stage], n / kStages & 1);
       uint4 const flags = load(shared_address(found[stage]));
       found_small |= flags.x | flags.y | flags.z | flags.w;
       uint64_t const right = matrix_descriptor(((ring + stage * stage_bytes + tile_bytes) & 0x3ffff) >> 4, 1, 1024 / 16, 1);
-      warpgroup_fence_operand(product);
-      cute::warpgroup_arrive();
-#pragma unroll
-      for (int b = 0; b < 4; ++b) {
-        wgmma<Instruction>(product, low[b], right + 2 * b, b);
-        wgmma<Instruction>(product, high[b], right + tile_bytes / 16 + 2 * b, 1);
-      }
-#pragma unroll
-      for (int b = 0; b < 4; ++b) wgmma<Instruction>(product, high[b], right + 2 * b, 1);
-      cute::warpgroup_commit_batch();
+      start_products(product, high, low, right);
       if (n + 1 != all_steps) load_left(n + 1);
       cute::warpgroup_wait<0>();
       warpgroup_fence_operand(product);
@@ -248,7 +245,7 @@ __global__ void __launch_bounds__(threads, 1)
       for (int i = 0; i < 64; ++i) sum[i] = __fadd_rn(sum[i], product[i]);
     }
 
-    TileCoord const to = tile_coord(round);
+    TileCoord const to = tile_coord(p, round);
     uint32_t largest_bits = 0;
 #pragma unroll
     for (int i = 0; i < 64; ++i) largest_bits = max(largest_bits, __float_as_uint(fabsf(sum[i])));
@@ -287,47 +284,11 @@ __global__ void __launch_bounds__(threads, 1)
         for (int i = 0; i < exact_step * tile / 128; ++i) rights[k_of_r(i) * right_pitch + line_of_r(i)] = next_r[i];
         named_barrier_sync_aligned(1 + group, 128);
         fetch(k + exact_step);
-#pragma unroll
-        for (int at = 0; at < exact_step; ++at) {
-          float x[8], y[8];
-#pragma unroll
-          for (int i = 0; i < 8; ++i) x[i] = lefts[at * left_pitch + first_line + 8 * i], y[i] = rights[at * right_pitch + first_column + 16 * i];
-#pragma unroll
-          for (int i = 0; i < 64; ++i) sum[i] = fmaf(x[i / 8], y[i % 8], sum[i]);
-        }
+        add_exact(sum, lefts, rights, first_line, first_column);
       }
     }
 
-    // Stores through shared memory, so that a warp's stores are coalesced: 64 of the right operand's lines at a time.
-    int const first_l = to.l + half_tile * group;
-#pragma unroll
-    for (int q = 0; q < 2; ++q) {
-      int const first_r = to.r + half_tile * q;
-      named_barrier_sync_aligned(1 + group, 128);
-#pragma unroll
-      for (int i = 0; i < 32; ++i) {
-        int const l = recompute ? first_line + 8 * (i / 4) : line[i / 2 % 2] - half_tile * group;
-        int const r = recompute ? first_column + 16 * (i % 4) : 8 * (i / 4) + 2 * t + i % 2;
-        own_buffer[Transposed ? r * pitch + l : l * pitch + r] = recompute ? sum[8 * (i / 4) + 4 * q + i % 4] : sum[32 * q + i];
-      }
-      named_barrier_sync_aligned(1 + group, 128);
-      int const m = Transposed ? first_r : first_l, n = (Transposed ? first_l : first_r) + thread % half_tile;
-      int const end_m = Transposed ? p.lines_r : p.lines_l, end_n = Transposed ? p.lines_l : p.lines_r;
-      if (n >= end_n) continue;
-      float const b = p.bias != nullptr ? p.bias[n] : 0.f;
-      float* const d = p.d + to.member * p.stride_d + n;
-#pragma unroll 1
-      for (int row = thread / half_tile; row < half_tile; row += 8) {
-        cutlass::Array<float, 4> x, bias;
-#pragma unroll
-        for (int i = 0; i < 4; ++i) x[i] = own_buffer[(row + 2 * i) * pitch + thread % half_tile], bias[i] = b;
-        x = apply_epilogue<float>(x, bias, p.alpha, p.act);
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          if (m + row + 2 * i < end_m) d[(m + row + 2 * i) * p.ldd] = x[i];
-        }
-      }
-    }
+    store_tile<Transposed>(sum, p, to, own_buffer, group, thread, line, recompute);
   }
 #endif
 }

@@ -36,9 +36,11 @@ enum {
   GPK_I16, GPK_U16, GPK_U32, GPK_U64
 };
 
-/* Activations of a product's epilogue. With GPK_ACT_STEPS the epilogue rounds to D's type after each step, as the
- * element-wise operations do: product, times alpha, plus bias, activation. It then supports GPK_ACT_NONE, GPK_ACT_RELU,
- * and for 16-bit results GPK_ACT_GELU. */
+/* Activations of a product's epilogue. The epilogue multiplies the product by alpha, adds bias and applies the
+ * activation. It rounds once, at the end. If GPK_ACT_STEPS is added to the activation, it rounds the product
+ * and the result of each of these steps to D's type. D then has the same bits as a product followed by element-wise
+ * operations. GPK_ACT_STEPS is supported with GPK_ACT_NONE, with GPK_ACT_RELU, and for 16-bit D with
+ * GPK_ACT_GELU. */
 enum { GPK_ACT_NONE = 0, GPK_ACT_RELU, GPK_ACT_GELU, GPK_ACT_GELU_TANH, GPK_ACT_SILU, GPK_ACT_STEPS = 16 };
 
 /* Properties of the library. gpk_kernel_set: the hash of its sources. gpk_cuda_version: CUDART_VERSION, such as 13000.

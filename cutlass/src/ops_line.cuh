@@ -1,8 +1,8 @@
 // ops_line.cuh: softmax and the norms along one axis.
 //
 // If a line fits in the registers of a team of threads, or of the blocks of a cluster, it is read once and written
-// once. A sum over a line adds the elements of each thread, then neighbouring threads in pairs, then blocks. The
-// order of the additions depends only on the line's length and type.
+// once. A sum over a line adds the elements of each thread, then neighbouring threads in pairs, then blocks. Lines of
+// the same length and type are always added in the same order, so their sums have the same bits in every run.
 #pragma once
 #include "lines.cuh"
 #include "ops.cuh"

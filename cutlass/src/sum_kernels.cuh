@@ -20,8 +20,8 @@ namespace gpk {
 // Chunks (rows) or lanes (columns) that a thread adds in registers before it pushes their sum onto a PairwiseSum.
 constexpr int batch = 4;
 
-// A block computes warps / slices of the sums * groups branches. Dense: the terms of a sum are contiguous and a
-// multiple of V.
+// There are sums * groups branches. Each is computed by `slices` warps, so a block computes warps / slices of them. Dense:
+// the terms of a sum are contiguous and their number is a multiple of V.
 template <class T, bool Dense>
 __global__ void __launch_bounds__(threads, Dense ? 4 : 2) sum_rows(__grid_constant__ Sum const p) {
   begin();

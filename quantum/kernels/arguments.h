@@ -12,7 +12,7 @@
 /* quantum_angles: the angles of the samples first ... first + n - 1, as float64 [n, angles] at out. x: element (i, j) of
  * all samples is at x + i row + j col, of type float32 or float64. status: two uint64. The first becomes the minimum of
  * its value and the least index i features + j of an element of x that is not finite, the second likewise for the index i
- * angles + a of an angle. Without features, or angles, that part is skipped. */
+ * angles + a of an angle. If features is 0, x is not checked. If angles is 0, no angles are computed. */
 typedef struct {
   int64_t first, n, features;
   uint64_t x;

@@ -89,6 +89,110 @@ constexpr int shared_bytes = 1024 + kStages * 2 * Columns<Groups>::plane;
 // Marks the end of the tiles.
 constexpr unsigned long long none = ~0ull;
 
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+// The producer thread requests tiles and loads the planes of their columns. Tiles are numbered row by row, in a triangle from
+// the diagonal on. tile_of and `columns` are in shared memory: for each stage the number of its tile, and the planes.
+template <int StageBytes>
+__device__ __forceinline__ void produce(gram::Target const& p, Planes const& from, unsigned long long* tile_of, uint32_t columns, Barriers full_barriers,
+                                        Barriers empty_barriers) {
+  uint64_t const policy = evict_last();
+  int stage = 0, i = 0, before = 0;
+  for (unsigned phase = 0;;) {
+    mbarrier_wait(empty_barriers[stage], phase ^ 1);
+    int const t = static_cast<int>(atomicAdd(&from.counters->next, 1));
+    int row = p.across - (p.triangle ? i : 0);
+    for (; i < p.down && t >= before + row; ++i) before += row, row -= p.triangle;
+    int const j = t - before + (p.triangle ? i : 0);
+    atomicExch(&tile_of[stage], i < p.down ? static_cast<unsigned long long>(i) << 32 | j : none);
+    uint32_t const barrier = full_barriers[stage];
+    if (i >= p.down) {
+      mbarrier_arrive(barrier);
+      return;
+    }
+    mbarrier_arrive_expect_tx(barrier, StageBytes);
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
+                     columns + stage * StageBytes),
+                 "l"(from.cols + int64_t(j) * StageBytes), "n"(StageBytes), "r"(barrier), "l"(policy)
+                 : "memory");
+    if (++stage == kStages) stage = 0, phase ^= 1;
+  }
+}
+
+// Stores a thread's entries, all of them above K's diagonal, to K and to its mirror, and adds them to its sums. r and c are
+// the first row and column.
+__device__ __forceinline__ void store_all(float const (&v)[32], gram::Target const& p, int64_t r, int64_t c, Sums& seen, uint64_t policy) {
+#pragma unroll
+  for (int k = 0; k < 2; ++k)
+#pragma unroll
+    for (int m = 0; m < 4; ++m) store(p.k + (r + k) * p.ld + c + 16 * m, v[8 * m + 2 * k], v[8 * m + 4 + 2 * k], v[8 * m + 2 * k + 1], v[8 * m + 5 + 2 * k], policy);
+  if (p.mirror != nullptr) {
+#pragma unroll
+    for (int j = 0; j < 16; ++j) {
+      int const i = j / 4 * 8 + j % 2 * 4 + j / 2 % 2;  // column j / 4 * 16 + j % 4
+      store(p.mirror + (c + j / 4 * 16 + j % 4) * p.ld_mirror + r, v[i], v[i + 2], policy);
+    }
+  }
+  float s[4] = {}, f[4] = {};
+#pragma unroll
+  for (int i = 0; i < 32; ++i) {
+    s[i % 4] += v[i];
+    f[i % 4] += v[i] * v[i];
+  }
+  seen.add(0, (s[0] + s[1]) + (s[2] + s[3]));
+  seen.add(1, (f[0] + f[1]) + (f[2] + f[3]));
+}
+
+// The same for entries of which some are on or below K's diagonal or outside K.
+__device__ __forceinline__ void store_some(float const (&v)[32], gram::Target const& p, int64_t r, int64_t c, Sums& seen) {
+#pragma unroll
+  for (int i = 0; i < 32; ++i) {
+    int64_t const row = r + i / 2 % 2, col = c + i / 8 * 16 + i % 2 * 2 + i / 4 % 2;
+    if (row >= p.rows || col >= p.cols || (p.triangle && row > col)) continue;
+    float const x = v[i];
+    if (p.triangle && row == col) {
+      seen.diagonal(x);
+      p.k[row * p.ld + col] = p.one;
+      continue;
+    }
+    seen.add(0, x);
+    seen.add(1, x * x);
+    p.k[row * p.ld + col] = x;
+    if (p.mirror != nullptr) p.mirror[col * p.ld_mirror + row] = x;
+  }
+}
+
+// Adds the sums of a warp, then those of the block. The last block to end stores the result.
+__device__ __forceinline__ void add_sums(Sums const& seen, Planes const& from, unsigned long long* sums, int lane) {
+  auto gather = [&](unsigned long long* to, auto const& from) {
+    for (int k = 0; k < 4; ++k) atomicAdd(to + k, static_cast<unsigned long long>(from[k]));
+    atomicMax(to + 4, static_cast<unsigned long long>(from[4]));
+  };
+  long long own[5];
+  for (int k = 0; k < 4; ++k) {
+    own[k] = seen.of[k / 2][k % 2];
+    for (int d = 16; d > 0; d /= 2) own[k] += __shfl_down_sync(~0u, own[k], d);
+  }
+  own[4] = static_cast<long long>(seen.off);
+  for (int d = 16; d > 0; d /= 2) own[4] = max(own[4], __shfl_down_sync(~0u, own[4], d));
+  if (lane == 0) gather(sums, own);
+  named_barrier_sync_aligned(1, 128 * consumers);
+  if (threadIdx.x != 128) return;
+  Counters* const to = from.counters;
+  gather(&to->sums[0][0], sums);
+  __threadfence();
+  if (atomicAdd(&to->done, 1) + 1 != gridDim.x) return;
+  __threadfence();
+  auto sum = [&](int which) {
+    auto const part = [&](int k) { return static_cast<double>(static_cast<long long>(__ldcg(&to->sums[which][k]))); };
+    return part(0) * coarse + part(1) * fine;
+  };
+  from.total[0] += sum(0);
+  from.total[1] += sum(1);
+  double const off = __longlong_as_double(static_cast<long long>(__ldcg(&to->off)));
+  if (!(off <= from.total[2])) from.total[2] = off;
+}
+#endif
+
 // Computes and stores the tiles of K. Planar: all groups are of planar wires.
 template <int Groups, bool Planar>
 __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_constant__ p, Planes const __grid_constant__ from) {
@@ -119,29 +223,7 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
   };
   if (threadIdx.x < 128) {
     warpgroup_reg_dealloc<32>();
-    if (threadIdx.x == 0) {
-      uint64_t const policy = evict_last();
-      // Tiles are numbered row by row, in a triangle from the diagonal on.
-      int i = 0, before = 0;
-      for (;; advance()) {
-        mbarrier_wait(empty_barriers[stage], phase ^ 1);
-        int const t = static_cast<int>(atomicAdd(&from.counters->next, 1));
-        int row = p.across - (p.triangle ? i : 0);
-        for (; i < p.down && t >= before + row; ++i) before += row, row -= p.triangle;
-        int const j = t - before + (p.triangle ? i : 0);
-        atomicExch(&tile_of[stage], i < p.down ? static_cast<unsigned long long>(i) << 32 | j : none);
-        uint32_t const barrier = full_barriers[stage];
-        if (i >= p.down) {
-          mbarrier_arrive(barrier);
-          break;
-        }
-        mbarrier_arrive_expect_tx(barrier, stage_bytes);
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
-                         columns + stage * stage_bytes),
-                     "l"(from.cols + int64_t(j) * stage_bytes), "n"(stage_bytes), "r"(barrier), "l"(policy)
-                     : "memory");
-      }
-    }
+    if (threadIdx.x == 0) produce<stage_bytes>(p, from, tile_of, columns, full_barriers, empty_barriers);
   } else {
     warpgroup_reg_alloc<208>();
     int const consumer = threadIdx.x / 128 - 1, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;
@@ -212,75 +294,16 @@ __global__ void __launch_bounds__(threads, 1) kernel(gram::Target const __grid_c
         int64_t const r = top + 16 * warp + lane / 4 * 2, c = left + h * half + lane % 4 * 4;
         bool const on_diagonal = p.triangle && top + lines > left + h * half;
         if (!on_diagonal && top + lines <= p.rows && left + h * half + half <= p.cols) {
-#pragma unroll
-          for (int k = 0; k < 2; ++k)
-#pragma unroll
-            for (int m = 0; m < 4; ++m) store(p.k + (r + k) * p.ld + c + 16 * m, v[8 * m + 2 * k], v[8 * m + 4 + 2 * k], v[8 * m + 2 * k + 1], v[8 * m + 5 + 2 * k], first);
-          if (p.mirror != nullptr) {
-#pragma unroll
-            for (int j = 0; j < 16; ++j) {
-              int const i = j / 4 * 8 + j % 2 * 4 + j / 2 % 2;  // column j / 4 * 16 + j % 4
-              store(p.mirror + (c + j / 4 * 16 + j % 4) * p.ld_mirror + r, v[i], v[i + 2], first);
-            }
-          }
-          float s[4] = {}, f[4] = {};
-#pragma unroll
-          for (int i = 0; i < 32; ++i) {
-            s[i % 4] += v[i];
-            f[i % 4] += v[i] * v[i];
-          }
-          seen.add(0, (s[0] + s[1]) + (s[2] + s[3]));
-          seen.add(1, (f[0] + f[1]) + (f[2] + f[3]));
-          return;
-        }
-#pragma unroll
-        for (int i = 0; i < 32; ++i) {
-          int64_t const row = r + i / 2 % 2, col = c + i / 8 * 16 + i % 2 * 2 + i / 4 % 2;
-          if (row >= p.rows || col >= p.cols || (p.triangle && row > col)) continue;
-          float const x = v[i];
-          if (p.triangle && row == col) {
-            seen.diagonal(x);
-            p.k[row * p.ld + col] = p.one;
-            continue;
-          }
-          seen.add(0, x);
-          seen.add(1, x * x);
-          p.k[row * p.ld + col] = x;
-          if (p.mirror != nullptr) p.mirror[col * p.ld_mirror + row] = x;
+          store_all(v, p, r, c, seen, first);
+        } else {
+          store_some(v, p, r, c, seen);
         }
       };
       for (int h = begin; h < end; ++h) compute(h, h + 1 == end);
       release(current);
       if (begin >= end) next();
     }
-    // Adds the sums of a warp, then those of the block. The last block to end stores the result.
-    auto gather = [&](unsigned long long* to, auto const& from) {
-      for (int k = 0; k < 4; ++k) atomicAdd(to + k, static_cast<unsigned long long>(from[k]));
-      atomicMax(to + 4, static_cast<unsigned long long>(from[4]));
-    };
-    long long own[5];
-    for (int k = 0; k < 4; ++k) {
-      own[k] = seen.of[k / 2][k % 2];
-      for (int d = 16; d > 0; d /= 2) own[k] += __shfl_down_sync(~0u, own[k], d);
-    }
-    own[4] = static_cast<long long>(seen.off);
-    for (int d = 16; d > 0; d /= 2) own[4] = max(own[4], __shfl_down_sync(~0u, own[4], d));
-    if (lane == 0) gather(sums, own);
-    named_barrier_sync_aligned(1, 128 * consumers);
-    if (threadIdx.x != 128) return;
-    Counters* const to = from.counters;
-    gather(&to->sums[0][0], sums);
-    __threadfence();
-    if (atomicAdd(&to->done, 1) + 1 != gridDim.x) return;
-    __threadfence();
-    auto sum = [&](int which) {
-      auto const part = [&](int k) { return static_cast<double>(static_cast<long long>(__ldcg(&to->sums[which][k]))); };
-      return part(0) * coarse + part(1) * fine;
-    };
-    from.total[0] += sum(0);
-    from.total[1] += sum(1);
-    double const off = __longlong_as_double(static_cast<long long>(__ldcg(&to->off)));
-    if (!(off <= from.total[2])) from.total[2] = off;
+    add_sums(seen, from, sums, lane);
   }
 #endif
 }

@@ -18,7 +18,7 @@ using namespace sm90;
 constexpr int lines = 64, consumers = 2;            // rows per consumer warpgroup, and the number of these warpgroups
 constexpr int side = consumers * lines, half = 64;  // rows and columns of a tile; columns that are computed together
 
-// Counters after the planes in the workspace.
+// The counters of a launch. They follow the planes in the workspace.
 struct Counters {
   unsigned next, done;                 // the next tile, and the number of blocks that have ended
   unsigned long long sums[2][2], off;  // sums of entries and of their squares, each in a coarse and a fine unit; the largest deviation of the diagonal

@@ -139,7 +139,8 @@ int run_gram(int device, cudaStream_t s, gram::Target to, int64_t width, uint64_
   return e != 0 || total == 0 ? e : launch_total(s, to, 2 * persistent_blocks(to, device), total);
 }
 
-// Makes the target that of a factor. A factor keeps its diagonal. Its scale corrects the average truncation error of the tensor
+// Sets the members of `to` that differ if K is a product of several factors, of which this is one. A factor keeps its computed
+// diagonal. Its scale corrects the average truncation error of the tensor
 // cores: each instruction of a step that adds products of high planes decreases K by about 2^-23.
 template <class F>
 void as_factor(gram::Target& to, int64_t width) {

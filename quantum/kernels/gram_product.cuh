@@ -99,8 +99,101 @@ __device__ __forceinline__ void accumulate_partial(Target const& p, int group, f
     own[256 * i] = x;
   }
 }
+
+// The ring of stages in shared memory, and the next stage of the warp that uses it.
+template <class F>
+struct Ring {
+  uint32_t stages;  // the address of the first stage
+  Barriers full_barriers, empty_barriers;
+  int stage;
+  unsigned phase;  // the parity of the stage's barriers
+  __device__ void advance() {
+    if (++stage == F::kStages) stage = 0, phase ^= 1;
+  }
+};
+
+// Half of a tile of K, computed by one warpgroup. A thread has columns 8 j + 2 (lane % 4) and 8 j + 2 (lane % 4) + 1 of two rows.
+struct HalfTile {
+  int64_t i0, j0;  // the first row and column
+  bool diagonal;   // on K's diagonal
+  int row, pair;   // this thread's first row, and the first of its pairs of columns
+};
+
+// The producer thread. It loads the planes of every step of the block's tiles.
+template <class F>
+__device__ __forceinline__ void produce(CUtensorMap const& map_x, CUtensorMap const& map_y, Target const p, int steps, int tiles, Ring<F> ring) {
+  TileScheduler scheduler{0, 0};
+  for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+    int bi, bj;
+    scheduler.locate(p, t, bi, bj);
+    for (int s = 0; s < steps; ++s, ring.advance()) {
+      mbarrier_wait(ring.empty_barriers[ring.stage], ring.phase ^ 1);
+      mbarrier_arrive_expect_tx(ring.full_barriers[ring.stage], F::stage_bytes);
+      uint32_t const to = ring.stages + ring.stage * F::stage_bytes;
+      tma_load(to, &map_x, s * F::depth, bi * side, 0, ring.full_barriers[ring.stage]);
+      tma_load(to + F::stage_bytes / 2, &map_y, s * F::depth, bj * side, 0, ring.full_barriers[ring.stage]);
+    }
+  }
+}
+
+// Sets re to the scaled squared moduli of the inner products.
+template <class F>
+__device__ __forceinline__ void square_moduli(float (&re)[64], float const (&im)[F::second], float scale) {
+#pragma unroll
+  for (int i = 0; i < 64; ++i) {
+    re[i] *= re[i];
+    if constexpr (!F::real) re[i] += im[i] * im[i];
+    re[i] *= F::factor ? scale : 0x1p-56f;
+  }
+}
+
+// Adds the entries to the sums of the report. Replaces the diagonal's entries by p.one unless it is 0.
+__device__ __forceinline__ void add_entries(float (&v)[64], Target const p, HalfTile const at, double (&to)[3]) {
+  bool const full_tile = !at.diagonal && at.i0 + lines <= p.rows && at.j0 + side <= p.cols;
+  Sums sum;
+  if (full_tile) {
+#pragma unroll
+    for (int i = 0; i < 64; i += 4) sum.add_four(v[i], v[i + 1], v[i + 2], v[i + 3], i / 4);
+  } else {
+    double by[2] = {1, 1};  // the squared norms, by which the diagonal is multiplied before it is compared with 1
+    if (at.diagonal && p.norms != nullptr) {
+      for (int h = 0; h < 2; ++h)
+        if (at.i0 + at.row + 8 * h < p.rows) by[h] = p.norms[at.i0 + at.row + 8 * h] + p.jitter;
+    }
+#pragma unroll
+    for (int i = 0; i < 64; ++i) {
+      int64_t const r = at.i0 + at.row + i / 2 % 2 * 8, c = at.j0 + 2 * at.pair + i / 4 * 8 + i % 2;
+      if (r >= p.rows || c >= p.cols) continue;
+      if (at.diagonal && r == c) {
+        sum.diagonal(v[i] * by[i / 2 % 2]);
+        if (p.one != 0) v[i] = p.one;
+      } else if (!at.diagonal || r < c) {
+        sum.add(v[i], i);
+      }
+    }
+  }
+  sum.add_warp(to, at.diagonal);
+}
+
+// Writes part `part` of a half tile to a buffer in shared memory: columns 0 to 63, columns 64 to 127, then the same two
+// transposed.
+__device__ __forceinline__ void write_part(unsigned char* to, float const (&v)[64], HalfTile const at, int part) {
+  int const h = part % 2;
+#pragma unroll
+  for (int i = 32 * h; i < 32 * h + 32; i += 2) {
+    int const r = at.row + i / 2 % 2 * 8, c = i / 4 % 8 * 8 + 2 * at.pair;
+    if (part < 2) {
+      *reinterpret_cast<float2*>(to + swizzled(r, c)) = make_float2(v[i], v[i + 1]);
+    } else {
+      *reinterpret_cast<float*>(to + swizzled(c, r)) = v[i];
+      *reinterpret_cast<float*>(to + swizzled(c + 1, r)) = v[i + 1];
+    }
+  }
+}
 #endif
 
+// The consumer warpgroups run the end of the kernel itself, because nvcc unrolls the same loops differently in a function.
+// The functions that they call have p by value: through a reference they would read its members again after each store.
 template <class F>
 __global__ void __launch_bounds__(threads, 1)
     kernel(CUtensorMap const __grid_constant__ map_x, CUtensorMap const __grid_constant__ map_y, CUtensorMap const __grid_constant__ map_k,
@@ -127,19 +220,7 @@ __global__ void __launch_bounds__(threads, 1)
   };
   if (threadIdx.x < 128) {
     warpgroup_reg_dealloc<24>();
-    if (threadIdx.x != 0) return;
-    TileScheduler scheduler{0, 0};
-    for (int t = blockIdx.x; t < count; t += gridDim.x) {
-      int bi, bj;
-      scheduler.locate(p, t, bi, bj);
-      for (int s = 0; s < steps; ++s, advance()) {
-        mbarrier_wait(empty_barriers[stage], phase ^ 1);
-        mbarrier_arrive_expect_tx(full_barriers[stage], F::stage_bytes);
-        uint32_t const to = tiles + stage * F::stage_bytes;
-        tma_load(to, &map_x, s * F::depth, bi * side, 0, full_barriers[stage]);
-        tma_load(to + F::stage_bytes / 2, &map_y, s * F::depth, bj * side, 0, full_barriers[stage]);
-      }
-    }
+    if (threadIdx.x == 0) produce<F>(map_x, map_y, p, steps, count, Ring<F>{tiles, full_barriers, empty_barriers, 0, 0});
     return;
   }
   warpgroup_reg_alloc<240>();
@@ -184,41 +265,13 @@ __global__ void __launch_bounds__(threads, 1)
     }
     if constexpr (!F::product) {
       if (steps > F::steps_per_partial) accumulate_partial<F>(p, group, re, im, false);
-#pragma unroll
-      for (int i = 0; i < 64; ++i) {
-        re[i] *= re[i];
-        if constexpr (!F::real) re[i] += im[i] * im[i];
-        re[i] *= F::factor ? p.scale : 0x1p-56f;
-      }
+      square_moduli<F>(re, im, p.scale);
     }
-    // A thread has columns 8 j + 2 (lane % 4) and 8 j + 2 (lane % 4) + 1 of two rows.
     int64_t const i0 = int64_t(bi) * side + group * lines, j0 = int64_t(bj) * side;
     bool const diagonal = p.triangle && bi == bj;
-    bool const full_tile = !diagonal && i0 + lines <= p.rows && j0 + side <= p.cols;
     int const row = 16 * warp + lane / 4, pair = lane % 4;
-    Sums sum;
-    if (full_tile) {
-#pragma unroll
-      for (int i = 0; i < 64; i += 4) sum.add_four(re[i], re[i + 1], re[i + 2], re[i + 3], i / 4);
-    } else {
-      double by[2] = {1, 1};  // the squared norms, by which the diagonal is multiplied before it is compared with 1
-      if (diagonal && p.norms != nullptr) {
-        for (int h = 0; h < 2; ++h)
-          if (i0 + row + 8 * h < p.rows) by[h] = p.norms[i0 + row + 8 * h] + p.jitter;
-      }
-#pragma unroll
-      for (int i = 0; i < 64; ++i) {
-        int64_t const r = i0 + row + i / 2 % 2 * 8, c = j0 + 2 * pair + i / 4 * 8 + i % 2;
-        if (r >= p.rows || c >= p.cols) continue;
-        if (diagonal && r == c) {
-          sum.diagonal(re[i] * by[i / 2 % 2]);
-          if (p.one != 0) re[i] = p.one;
-        } else if (!diagonal || r < c) {
-          sum.add(re[i], i);
-        }
-      }
-    }
-    sum.add_warp(sums[4 * group + warp], diagonal);
+    HalfTile const half{i0, j0, diagonal, row, pair};
+    add_entries(re, p, half, sums[4 * group + warp]);
     bool const tma_stores = p.tma_stores && !diagonal;
     // Stores four parts of 64 x 64: two of the tile, then two of its mirror.
 #pragma unroll
@@ -229,16 +282,7 @@ __global__ void __launch_bounds__(threads, 1)
       ++stored;
       if (t == 0) tma_store_wait_read<kStores - 1>();
       named_barrier_sync_aligned(1 + group, 128);
-#pragma unroll
-      for (int i = 32 * h; i < 32 * h + 32; i += 2) {
-        int const r = row + i / 2 % 2 * 8, c = i / 4 % 8 * 8 + 2 * pair;
-        if (part < 2) {
-          *reinterpret_cast<float2*>(to + swizzled(r, c)) = make_float2(re[i], re[i + 1]);
-        } else {
-          *reinterpret_cast<float*>(to + swizzled(c, r)) = re[i];
-          *reinterpret_cast<float*>(to + swizzled(c + 1, r)) = re[i + 1];
-        }
-      }
+      write_part(to, re, half, part);
       int64_t const x = part < 2 ? j0 + lines * h : i0, y = part < 2 ? i0 : j0 + lines * h;
       if (tma_stores) {
         fence_proxy_async();

@@ -16,6 +16,7 @@
 #define GPK_EMULATED
 #define __device__
 #define __global__
+#define __forceinline__ inline
 #define __launch_bounds__(...)
 #define GPK_FACTOR_HOST_DEVICE inline
 #define GPK_FACTOR_SHARED(name) char* const name = emulate::shared[emulate::current / emulate::count]
