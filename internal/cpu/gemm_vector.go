@@ -58,7 +58,7 @@ func (p *product[T]) runLines() {
 		q.runStretches(x)
 	default:
 		q := *p
-		Parallel(chunks, 1, func(lo, hi int) { q.lineChunks(x, chunk, lo, hi) })
+		parallelNear(chunks, 1, func(lo, hi int) { q.lineChunks(x, chunk, lo, hi) })
 	}
 	if copied != nil {
 		copied.put()
@@ -88,7 +88,7 @@ func (p *product[T]) runStretches(x []T) {
 	clear(all.sums)
 	for s := 0; s < stretches; s += batch {
 		n := min(batch, stretches-s)
-		Parallel(n, 1, func(lo, hi int) {
+		parallelNear(n, 1, func(lo, hi int) {
 			c, scratch := all, getBuffer[T](4*lines)
 			c.scratch = scratch.data
 			for i := lo; i < hi; i++ {
