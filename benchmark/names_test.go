@@ -1,11 +1,13 @@
 package main
 
 import (
+	"flag"
 	"maps"
 	"slices"
 	"testing"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/fft"
 	"github.com/gpk-go/gpk/internal/devicetest"
 	"github.com/gpk-go/gpk/linalg"
@@ -13,12 +15,23 @@ import (
 
 type arrayList = []*gpk.Array
 
+var namesDevice = flag.String("names.device", "cpu", "the device of BenchmarkNames")
+
 func one(a *gpk.Array) arrayList { return arrayList{a} }
 
 // BenchmarkNames measures operations by name on some million elements each, those called s_ on a thousand. peers/names.py
-// prints NumPy's times of the same names: compare with -cpu 1, since most of NumPy runs on one thread.
+// prints NumPy's times of the same names: compare with -cpu 1, since most of NumPy runs on one thread. With -names.device
+// cuda the calls run in a row on a GPU, beside those of CuPy.
 func BenchmarkNames(b *testing.B) {
-	devicetest.DefaultCPU(b)
+	if *namesDevice == "cpu" {
+		devicetest.DefaultCPU(b)
+	}
+	dev, err := device.Open(*namesDevice)
+	if err != nil {
+		b.Fatal(err)
+	}
+	old := device.SetDefault(dev)
+	b.Cleanup(func() { device.SetDefault(old) })
 	for _, p := range []string{"fp32", "fp64"} {
 		dt := mustPrecision(p).dtype
 		inputs, calls := namedCalls(dt)
@@ -27,18 +40,36 @@ func BenchmarkNames(b *testing.B) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(calls)) {
 			b.Run("op="+name+"/dtype="+p, func(b *testing.B) {
-				for b.Loop() {
-					out := calls[name]()
-					if err := gpk.Eval(out...); err != nil {
+				for range 2 { // plans, tables and memory of the first calls
+					if err := called(calls[name]); err != nil {
 						b.Fatal(err)
 					}
-					for _, a := range out {
-						a.Free()
+				}
+				if err := dev.Synchronize(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				b.ResetTimer()
+				for range b.N {
+					if err := called(calls[name]); err != nil {
+						b.Fatal(err)
 					}
+				}
+				if err := dev.Synchronize(b.Context()); err != nil {
+					b.Fatal(err)
 				}
 			})
 		}
 	}
+}
+
+// called computes the results of a call and frees them.
+func called(call func() arrayList) error {
+	out := call()
+	err := gpk.Eval(out...)
+	for _, a := range out {
+		a.Free()
+	}
+	return err
 }
 
 // namedCalls returns operands of a type, and calls that read them.

@@ -1,11 +1,14 @@
 package gpktest
 
 import (
+	"flag"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/gpk-go/gpk/device"
 )
+
+var fixedSeed = flag.Uint64("gpktest.seed", 0, "the seed of every test, to repeat one that failed; 0: a new one for each")
 
 // suite is the environment of a conformance test.
 type suite struct {
@@ -147,7 +150,10 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Sanitize", testSanitize},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			seed := rand.Uint64()
+			seed := *fixedSeed
+			if seed == 0 {
+				seed = rand.Uint64()
+			}
 			t.Logf("seed %#x on %v", seed, dev)
 			c.run(t, &suite{dev: dev, rng: rand.New(rand.NewPCG(seed, 0))})
 		})

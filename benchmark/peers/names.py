@@ -1,20 +1,35 @@
 #!/usr/bin/env python3
-"""NumPy's times of the operations that BenchmarkNames (benchmark/names_test.go) measures, under the same names.
+"""NumPy's or CuPy's times of the operations that BenchmarkNames (benchmark/names_test.go) measures, under the same names.
 
-OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python3 names.py [op,op,...]
+OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python3 names.py [--dtypes fp64,fp32] [--ops op,op,...]
 go test ./benchmark -run none -bench Names -cpu 1
+
+python3 names.py --cupy
+go test ./benchmark -run none -bench Names -names.device cuda
 """
 
-import sys
+import argparse
 import time
 import warnings
 
-import numpy as np
+p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+p.add_argument("--cupy", action="store_true", help="CuPy on the GPU: the time of calls in a row, until the last has ended")
+p.add_argument("--dtypes", default="fp64,fp32")
+p.add_argument("--ops", default="", help="names, by commas")
+args = p.parse_args()
+if args.cupy:
+    import cupy as np
+
+    wait = np.cuda.get_current_stream().synchronize
+else:
+    import numpy as np
+
+    wait = lambda: None
 
 warnings.filterwarnings("ignore")
-only = set(sys.argv[1].split(",")) if len(sys.argv) > 1 else None
-print(f"pkg: numpy {np.__version__}")
-for dt in (np.float64, np.float32):
+only = set(args.ops.split(",")) if args.ops else None
+print(f"pkg: {np.__name__} {np.__version__}")
+for dt in [{"fp64": np.float64, "fp32": np.float32}[name] for name in args.dtypes.split(",")]:
     r = np.random.default_rng(1)
     n = 1 << 20
     x = r.standard_normal(n).astype(dt)
@@ -282,15 +297,22 @@ for dt in (np.float64, np.float32):
         if only and k not in only:
             continue
         g = f[k]
-        g()
+        try:
+            g()
+            wait()
+        except Exception as e:
+            print(f"# {k}: {type(e).__name__}: {str(e).splitlines()[0] if str(e) else ''}", flush=True)
+            continue
         s = time.perf_counter()
         g()
+        wait()
         once = time.perf_counter() - s
         inner = max(1, int(4e-3 / max(once, 1e-7)))
         best = 9e9
-        for _ in range(7):
+        for _ in range(7 if once < 1 else 1):
             s = time.perf_counter()
             for _ in range(inner):
                 g()
+            wait()
             best = min(best, (time.perf_counter() - s) / inner)
-        print(f"BenchmarkNames/op={k}/dtype=fp{8 * np.dtype(dt).itemsize}\t{inner}\t{best * 1e9:.0f} ns/op")
+        print(f"BenchmarkNames/op={k}/dtype=fp{8 * np.dtype(dt).itemsize}\t{inner}\t{best * 1e9:.0f} ns/op", flush=True)
