@@ -37,7 +37,7 @@ func testPivots(t *testing.T, s *suite) {
 				// Each side has the determinant of a matrix near the given one: d log det A = tr(A^-1 dA).
 				exact := given.Cast(gpk.Complex128)
 				condition := frobeniusOf(t, exact) * frobeniusOf(t, linalg.Inv(exact))
-if bound := 2 * 4 * float64(n) * epsilonOf(dt) * condition; !(e <= bound) {
+				if bound := 2 * 4 * float64(n) * epsilonOf(dt) * condition; !(e <= bound) {
 					t.Errorf("SlogDet of %v, order %d: %g from the CPU's, at most %g", dt, n, e, bound)
 				}
 			}
