@@ -67,16 +67,6 @@ func Coordinates(s *device.Stream, dst []device.View, mask device.View, shape []
 	})
 }
 
-// Put writes element i of x to index places[i] of dst, one after the other, so that the
-// last of equal indices counts. dst has one axis; x and places, Int64, are dense.
-func Put(s *device.Stream, dst, places, x device.View) error {
-	return onHost(s, "Put", []device.View{places, x}, []*device.Buffer{dst.Buffer}, func() error {
-		size := dst.DType.Size()
-		cpu.Put(size, int64s(places), pointer(x), pointer(dst), dst.Layout.Size(), dst.Layout.Strides[0]*size)
-		return nil
-	})
-}
-
 // Ranks writes, for each line along the last axis of x, the elements at the given indices of the sorted line to dst,
 // which is dense. places ascends.
 func Ranks(s *device.Stream, dst, x device.View, places []int) error {

@@ -6,16 +6,6 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// Put writes element i of a dense list, of size bytes each, to position places[i] of dst,
-// in order. Positions outside dst, which has n elements step bytes apart, are skipped.
-func Put(size int, places []int64, x, dst unsafe.Pointer, n, step int) {
-	for i, p := range places {
-		if p >= 0 && p < int64(n) {
-			copySpan(unsafe.Add(dst, int(p)*step), size, unsafe.Add(x, i*size), size, size, 1)
-		}
-	}
-}
-
 // PutAlong writes, for each index, of type it, the element of values at the same position to the element of dst at the
 // index along an axis and at the same position along the others. The axis has n elements in dst. Elements are written
 // in order along the axis, so the last of equal indices counts. shape is that of indices and values. All indices must
