@@ -70,10 +70,11 @@ func (op *operation) one(err error, f func() (*gpk.Array, error)) *gpk.Array {
 func (op *operation) has(o Option) bool { return op.set&o != 0 }
 
 // fail returns an array that carries an error. If the error is that of an operation inside this package, its line of
-// the program is removed.
+// the program is removed, because op names the same line.
 func (op *operation) fail(err error) *gpk.Array {
-	var inner *gpk.OpError
-	if errors.As(err, &inner) && inner.Op != "linalg."+op.name && within(inner.Site) && !errors.Is(op.Check(), err) {
+	var inner, outer *gpk.OpError
+	if errors.As(err, &inner) && inner.Op != "linalg."+op.name && !errors.Is(op.Check(), err) &&
+		errors.As(op.Wrap(inner.Err), &outer) && (inner.Site == outer.Site || within(inner.Site)) {
 		err = fmt.Errorf("%s: %w", inner.Op, inner.Err)
 	}
 	return op.Failed(err)

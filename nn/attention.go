@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/matmul"
 )
 
@@ -61,10 +60,10 @@ func (m *MultiHeadAttention) attend(x, positions *gpk.Array, opts gpk.AttentionO
 		rank = 2
 	}
 	if err := x.Err(); err != nil {
-		return array.Failed(err)
+		return failed("nn.MultiHeadAttention", err, x)
 	}
 	if x.NDim() != rank {
-		return array.Failed(fmt.Errorf("%w: x has shape %v; attention takes %d axes", gpk.ErrShape, x.Shape(), rank))
+		return failed("nn.MultiHeadAttention", fmt.Errorf("%w: %s", gpk.ErrShape, axesOf[rank]), x)
 	}
 	if opts.Precision == matmul.Default {
 		opts.Precision = m.Query.Precision
@@ -82,6 +81,12 @@ func (m *MultiHeadAttention) attend(x, positions *gpk.Array, opts gpk.AttentionO
 	shape := x.Shape()
 	shape[rank-1] = m.Heads * m.Dim
 	return y.Reshape(shape...)
+}
+
+// axesOf says by the number of axes that attention takes what they are.
+var axesOf = map[int]string{
+	2: "x must be [total, width], because opts.Offsets is set",
+	3: "x must be [batch, seq, width]; set opts.Offsets if its rows are those of all sequences, [total, width]",
 }
 
 // project computes queries, keys and values.

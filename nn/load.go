@@ -51,7 +51,7 @@ func (w fileWeights) LoadSlice(name string, axis, start, stop int) (*gpk.Array, 
 
 // LoadOptions are the options of Load. The zero value looks for each parameter under its own name.
 type LoadOptions struct {
-	Prefix string    // prefix of the names in the weights; names without it are unexpected unless Ignore lists them
+	Prefix string    // prefix of the names in the weights, such as "encoder."; names without it belong to other parts of the model, and Load skips them
 	Ignore []string  // names in the weights, with the prefix, for which the module needs no parameter
 	DType  gpk.DType // floating-point type of the parameters; the zero value: that of the weights
 }
@@ -99,7 +99,9 @@ func Load(m Module, from Weights, o LoadOptions) error {
 	var wrong LoadError
 	left := map[string]bool{}
 	for _, name := range from.Names() {
-		left[name] = true
+		if strings.HasPrefix(name, o.Prefix) {
+			left[name] = true
+		}
 	}
 	for _, name := range o.Ignore {
 		delete(left, name)

@@ -24,9 +24,14 @@ func (p *Parameter) Shape() []int { return slices.Clone(p.shape) }
 // Array returns the parameter's array. Before Set it carries ErrUnsupported.
 func (p *Parameter) Array() *gpk.Array {
 	if p.array == nil {
-		return array.Failed(fmt.Errorf("%w: a parameter of shape %v that was not set", gpk.ErrUnsupported, p.shape))
+		return failed("nn.Parameter", fmt.Errorf("%w: a parameter of shape %v has no array; call Set, or fill the module with nn.Load", gpk.ErrUnsupported, p.shape))
 	}
 	return p.array
+}
+
+// failed returns an array that carries err as an error of the named operation on args.
+func failed(name string, err error, args ...*gpk.Array) *gpk.Array {
+	return array.NewOperation(name, args).Failed(err)
 }
 
 // Set sets the parameter's array. An array of another shape is ErrShape. From then on the
@@ -37,7 +42,7 @@ func (p *Parameter) Set(a *gpk.Array) error {
 		return err
 	}
 	if !slices.Equal(a.Shape(), p.shape) {
-		return fmt.Errorf("%w: an array of shape %v for a parameter of shape %v", gpk.ErrShape, a.Shape(), p.shape)
+		return fmt.Errorf("%w: Set with an array of shape %v; the parameter has shape %v", gpk.ErrShape, a.Shape(), p.shape)
 	}
 	p.array = a
 	return nil

@@ -1,9 +1,6 @@
 package nn
 
-import (
-	"github.com/gpk-go/gpk"
-	"github.com/gpk-go/gpk/array"
-)
+import "github.com/gpk-go/gpk"
 
 // Positions returns the position of each of total rows in its sequence, Int32 [total]. Each
 // sequence has the positions 0, 1, …. offsets, Int32 [batch+1], holds the first row of each
@@ -11,7 +8,7 @@ import (
 // (*MultiHeadAttention).ForwardAt.
 func Positions(offsets *gpk.Array, total int) *gpk.Array {
 	if err := offsets.Err(); err != nil {
-		return array.Failed(err)
+		return failed("nn.Positions", err, offsets)
 	}
 	rows := gpk.Arange(gpk.Int32, total).To(offsets.Device())
 	column := rows.Unsqueeze(1)

@@ -13,13 +13,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // Site is a place in the user's program. It holds return addresses: the first is in an exported function
 // of the library, and each further one is in the caller of the previous one. Unused entries are 0.
 //
-// A few entries are enough. Between the exported function and the user's frame there are at most the
+// A few entries are enough. Between the exported function and the user's frame there are usually at most the
 // function of package gpk with the same name and the wrapper that the compiler makes for a method value.
+// Layers of package nn call each other through more frames. Then the last entry is the user's frame.
 type Site [depth]uintptr
 
 const module = "github.com/gpk-go/gpk"
@@ -77,6 +79,59 @@ func Search(packages ...string) (s Site) {
 	return s
 }
 
+// far is the number of frames in which beyond looks for one of the user's program.
+const far = 32
+
+// reachesUser reports whether s holds a frame of the user's program or the end of the stack.
+func (s *Site) reachesUser() bool {
+	// The last entry comes first, because it is the user's unless the stack or the user's function is short.
+	for i := range s {
+		if pc := s[depth-1-i]; pc == 0 || userAt(pc) {
+			return true
+		}
+	}
+	return false
+}
+
+// beyond returns the address of the nearest frame of the user's program, or pc if the nearest frames
+// have none.
+//
+//go:noinline
+func beyond(pc uintptr) uintptr {
+	var all [far]uintptr
+	above(&all)
+	for _, p := range all[2:] { // without beyond and Here
+		if p == 0 {
+			break
+		}
+		if userAt(p) {
+			return p
+		}
+	}
+	return pc
+}
+
+// seen holds the addresses that userAt was last asked about, each times 2, plus 1 if it is in the user's program.
+var seen [1 << 11]atomic.Uint64
+
+// userAt reports whether the function at a return address, or one that is inlined there, is the user's.
+func userAt(pc uintptr) bool {
+	entry := &seen[(pc^pc>>11)%uintptr(len(seen))]
+	e := entry.Load()
+	if e>>1 != uint64(pc) {
+		e = uint64(pc) << 1
+		frames := runtime.CallersFrames([]uintptr{pc, pc}) // twice, as in Outside
+		for more := true; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); isUser(f, nil) {
+				e |= 1
+			}
+		}
+		entry.Store(e)
+	}
+	return e&1 == 1
+}
+
 // isUser reports whether f is a frame of the user's program: it is not a frame of
 // gpk, of one of the packages in own, of the given packages, of the runtime or of a package that prints or encodes.
 func isUser(f runtime.Frame, packages []string) bool {
@@ -97,7 +152,7 @@ func isUser(f runtime.Frame, packages []string) bool {
 }
 
 // own lists the packages of this module whose frames are never the user's.
-var own = [...]string{"", "/array", "/internal/layers", "/internal/compose", "/internal/random", "/internal/userkernel", "/linalg", "/fft", "/dist"}
+var own = [...]string{"", "/array", "/internal/layers", "/internal/compose", "/internal/random", "/internal/userkernel", "/linalg", "/fft", "/dist", "/nn", "/nn/bert"}
 
 func inPackage(f runtime.Frame, path string) bool {
 	rest, ok := strings.CutPrefix(f.Function, path)

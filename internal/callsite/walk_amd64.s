@@ -5,11 +5,12 @@
 // A frame pointer is the address of the caller's frame pointer. The return address
 // lies above it. The walk follows a frame pointer only if it lies on the stack of
 // this goroutine and above the one before. A g begins with the bounds of its stack.
-// The loop ends after 4 addresses, which is depth.
+// The loop ends after n addresses. n is above 0.
 
-// func callers(s *Site)
-TEXT ·callers(SB), NOSPLIT|NOFRAME, $0-8
-	MOVQ s+0(FP), DI
+// func callers(to *uintptr, n int)
+TEXT ·callers(SB), NOSPLIT|NOFRAME, $0-16
+	MOVQ to+0(FP), DI
+	MOVQ n+8(FP), BX
 	MOVQ (TLS), R8
 	MOVQ 8(R8), R9   // the end of the stack
 	SUBQ $16, R9
@@ -27,7 +28,7 @@ next:
 	MOVQ 0(AX), AX
 	MOVQ DX, (DI)(CX*8)
 	INCQ CX
-	CMPQ CX, $4
+	CMPQ CX, BX
 	JLT  next
 
 done:

@@ -4,9 +4,10 @@
 
 // This is the walk of walk_amd64.s. The first frame pointer is in R29.
 
-// func callers(s *Site)
-TEXT ·callers(SB), NOSPLIT|NOFRAME, $0-8
-	MOVD s+0(FP), R0
+// func callers(to *uintptr, n int)
+TEXT ·callers(SB), NOSPLIT|NOFRAME, $0-16
+	MOVD to+0(FP), R0
+	MOVD n+8(FP), R6
 	MOVD 8(g), R1    // the end of the stack
 	SUB  $16, R1
 	MOVD RSP, R2
@@ -24,7 +25,7 @@ next:
 	MOVD 0(R3), R3
 	MOVD R5, (R0)(R4<<3)
 	ADD  $1, R4
-	CMP  $4, R4
+	CMP  R6, R4
 	BLT  next
 
 done:

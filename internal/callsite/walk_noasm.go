@@ -8,9 +8,15 @@ import "runtime"
 const depth = 6
 
 // Here records the callers of the function that calls it; the first entry lies in that
-// function itself. An exported function of the library must call it directly or through
-// few frames: a Site has room for the user's frame and a few others.
+// function itself. An exported function of the library should call it directly or through
+// few frames.
 func Here() (s Site) {
 	runtime.Callers(2, s[:])
+	if !s.reachesUser() {
+		s[depth-1] = beyond(s[depth-1])
+	}
 	return s
 }
+
+// above stores the addresses of the frames above its caller.
+func above(to *[far]uintptr) { runtime.Callers(2, to[:]) }
