@@ -13,8 +13,9 @@ import (
 // Calibrate returns a model of the cost of operations on the CPU and on d, a GPU. A nil d is
 // the default device. If d is the CPU, the model describes only the CPU.
 //
-// It measures once for each GPU, driver, kernel library and model of CPU. That can take half
-// a minute, in which nothing else should run. The result is kept in the folder route of gpk's
+// It measures once for each GPU, driver, kernel library and model of CPU. With a GPU that can take a minute, in
+// which nothing else should run. Without one it takes about five seconds: each curve has a share of five seconds,
+// and is not measured further when that is spent. The result is kept in the folder route of gpk's
 // cache (GPK_CACHE); to measure again, delete the file there. A damaged file is ignored and
 // replaced. If the file cannot be written, the next program measures again.
 //
@@ -81,14 +82,14 @@ const (
 
 // measureAll measures the CPU and, unless it is nil, a GPU.
 func measureAll(ctx context.Context, host, gpu *device.Device) (tables, error) {
-	t := tables{}
-	if err := t.measure(&laboratory{ctx: ctx, dev: host}); err != nil {
-		return nil, err
-	}
+	t, e := tables{}, thorough
 	if gpu == nil {
-		return t, nil
+		e = brief
 	}
-	l := &laboratory{ctx: ctx, dev: gpu}
+	if err := t.measure(&laboratory{ctx: ctx, dev: host, effort: e}); err != nil || gpu == nil {
+		return t, err
+	}
+	l := &laboratory{ctx: ctx, dev: gpu, effort: e}
 	if err := l.warmUp(); err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func measureAll(ctx context.Context, host, gpu *device.Device) (tables, error) {
 // measure adds the curves of a device.
 func (t tables) measure(l *laboratory) error {
 	defer l.close()
-	all, err := probe(l.probe).survey(l.dev.Kind())
+	all, err := probe(l.probe).survey(l.dev.Kind(), l.effort)
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,7 @@ import (
 )
 
 const (
-	// A round of small operations is long enough to contain its share of Go's garbage collections:
-	// a small sum took 1.7 us without them, and 3 us with them.
-	roundTime = 2 * time.Millisecond
-	rounds    = 2 // rounds that are measured at the first measurement of a point
+	rounds = 2 // rounds that are measured at the first measurement of a point
 
 	// A point may take at most 1/curveMemory of the free memory.
 	curveMemory = 8
@@ -23,8 +20,9 @@ const (
 
 // laboratory measures operations on one device.
 type laboratory struct {
-	ctx context.Context
-	dev *device.Device
+	ctx    context.Context
+	dev    *device.Device
+	effort effort
 
 	x, y *gpk.Array // operands, reused until longer ones or another type are needed
 }
@@ -146,7 +144,7 @@ func (l *laboratory) operand(dt dtype.DType, n int) (*gpk.Array, error) {
 
 // time returns the seconds of a call within a sequence of calls, as in a program that does not wait
 // for each result. It measures one round of `calls` calls. If calls is 0, it finds the number that
-// takes roundTime, and measures several rounds. used is the number of calls in a round.
+// takes effort.round, and measures several rounds. used is the number of calls in a round.
 func (l *laboratory) time(calls int, call func() error) (seconds float64, used int, err error) {
 	best, left := time.Duration(math.MaxInt64), 1
 	search := calls == 0
@@ -161,7 +159,7 @@ func (l *laboratory) time(calls int, call func() error) (seconds float64, used i
 		if err != nil {
 			return 0, 0, err
 		}
-		if search && took < roundTime && calls < 1<<16 { // the first calls of a kernel are slow too
+		if search && took < l.effort.round && calls < 1<<16 { // the first calls of a kernel are slow too
 			calls *= 2
 			continue
 		}

@@ -9,15 +9,23 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-const (
-	// Each of the passes measures every point of all curves, and the shortest time counts: other work on the
-	// machine makes a call slower, never faster. Such work may last for seconds: a busy host of an H100 launched
-	// sums at half the rate for several seconds.
-	passes = 4
+// effort says how long a survey measures.
+type effort struct {
+	passes int           // over every point of all curves; the shortest time of a point counts
+	round  time.Duration // least time of a round of calls
+	last   time.Duration // a curve ends with the first call that takes longer; larger work is predicted at its rate
+	budget time.Duration // of the first pass, divided evenly among the curves; 0: none
+}
 
-	// A curve ends with the first point that takes longer than lastPoint. Larger work is predicted at the rate of
-	// that point.
-	lastPoint = 3 * time.Millisecond
+var (
+	// thorough is for the choice between two devices. There are four passes, because other work on the machine makes a
+	// call slower, never faster, and may last for seconds: a busy host of an H100 launched sums at half the rate for
+	// several seconds. A round of small operations is long enough to contain its share of Go's garbage collections: a
+	// small sum took 1.7 us without them, and 3 us with them.
+	thorough = effort{passes: 4, round: 2 * time.Millisecond, last: 3 * time.Millisecond}
+
+	// brief is for a machine without a GPU, where nothing is chosen and the times are only for information.
+	brief = effort{passes: 1, round: time.Millisecond, last: time.Millisecond, budget: 5 * time.Second}
 )
 
 // sample is a measured point.
@@ -28,7 +36,7 @@ type sample struct {
 }
 
 // probe measures an operation of n elements, or a product of n rows. calls is the number of calls in the round
-// that is measured. If calls is 0, probe first finds the number that takes roundTime. ok is false if there is too
+// that is measured. If calls is 0, probe first finds the number that takes effort.round. ok is false if there is too
 // little memory.
 type probe func(c class, dt dtype.DType, n, calls int) (s sample, ok bool, err error)
 
@@ -40,7 +48,7 @@ type survey struct {
 }
 
 // survey measures all curves of a kind of device.
-func (measure probe) survey(k device.Kind) ([]survey, error) {
+func (measure probe) survey(k device.Kind, e effort) ([]survey, error) {
 	var all []survey
 	for _, dt := range dtype.All {
 		for c := range classes {
@@ -49,13 +57,14 @@ func (measure probe) survey(k device.Kind) ([]survey, error) {
 			}
 		}
 	}
-	for range passes {
+	share := effort{last: e.last, budget: e.budget / time.Duration(max(len(all), 1))}
+	for range e.passes {
 		for i := range all {
 			s := &all[i]
-			if err := s.again(measure); err != nil {
+			if err := s.again(measure, e.round); err != nil {
 				return nil, err
 			}
-			if err := s.extend(measure); err != nil {
+			if err := s.extend(measure, share); err != nil {
 				return nil, err
 			}
 		}
@@ -63,11 +72,12 @@ func (measure probe) survey(k device.Kind) ([]survey, error) {
 	return all, nil
 }
 
-// extend measures the sizes after the last point, until a call takes lastPoint or memory is too small. If a
-// disturbance in one pass ends the curve too early, the next pass continues it.
-func (s *survey) extend(measure probe) error {
+// extend measures the sizes after the last point, until a call takes e.last, e.budget is spent, or memory is too
+// small. If a disturbance in one pass ends the curve too early, the next pass continues it.
+func (s *survey) extend(measure probe, e effort) error {
+	begun := time.Now()
 	for _, n := range sizes(s.class, s.dtype)[len(s.samples):] {
-		if last := len(s.samples) - 1; last >= 0 && s.samples[last].Seconds > lastPoint.Seconds() {
+		if last := len(s.samples) - 1; last >= 0 && (s.samples[last].Seconds > e.last.Seconds() || e.budget > 0 && time.Since(begun) > e.budget) {
 			break
 		}
 		found, ok, err := measure(s.class, s.dtype, n, 0)
@@ -82,11 +92,11 @@ func (s *survey) extend(measure probe) error {
 // again measures the points again. It begins with the largest, so that its operands can be reused for the others.
 // If a round was too short because its number of calls was determined during a disturbance, the number is
 // determined again.
-func (s *survey) again(measure probe) error {
+func (s *survey) again(measure probe, round time.Duration) error {
 	for i := len(s.samples) - 1; i >= 0; i-- {
 		p := &s.samples[i]
 		calls := p.calls
-		if float64(calls)*p.Seconds < roundTime.Seconds()/2 {
+		if float64(calls)*p.Seconds < round.Seconds()/2 {
 			calls = 0
 		}
 		found, ok, err := measure(s.class, s.dtype, p.n, calls)

@@ -29,10 +29,10 @@ func (g *simulated) probe(c class, dt dtype.DType, n, calls int) (s sample, ok b
 	if c.whole() == product {
 		s.point = point{2 * size * size * size, interpolate(g.products, size)}
 	}
-	took := roundTime.Seconds()
+	took := thorough.round.Seconds()
 	if calls == 0 {
 		took *= 1 + rounds // the search takes as long as a round
-		s.calls = int(roundTime.Seconds()/s.Seconds) + 1
+		s.calls = int(thorough.round.Seconds()/s.Seconds) + 1
 	}
 	if g.from <= g.clock && g.clock < g.to && s.Seconds < 100e-6 { // the launch binds
 		s.Seconds *= g.slower
@@ -44,7 +44,7 @@ func (g *simulated) probe(c class, dt dtype.DType, n, calls int) (s sample, ok b
 // curves returns the curves of the GPU for float32.
 func (g *simulated) curves(t *testing.T) map[class]curve {
 	t.Helper()
-	all, err := probe(g.probe).survey(device.CUDA)
+	all, err := probe(g.probe).survey(device.CUDA, thorough)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +113,11 @@ func TestDisturbedPoints(t *testing.T) {
 			if probes++; probes <= passed/2 && calls == 0 && random.IntN(8) == 0 {
 				disturbed++
 				s.Seconds, s.calls = 20e-3, 1
-			} else if calls == 1 && s.Seconds < roundTime.Seconds()/2 {
+			} else if calls == 1 && s.Seconds < thorough.round.Seconds()/2 {
 				s.Seconds += 15e-6 // the wait for a single call
 			}
 			return s, ok, err
-		}).survey(device.CUDA)
+		}).survey(device.CUDA, thorough)
 		if err != nil || disturbed == 0 {
 			t.Fatal(disturbed, err)
 		}
@@ -152,12 +152,12 @@ func TestFailedProbe(t *testing.T) {
 		}
 		return g.probe(c, dt, n, calls)
 	})
-	if _, err := failing.survey(device.CUDA); err != nil {
+	if _, err := failing.survey(device.CUDA, thorough); err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range []int{1, probes / 8, probes / 3, probes - 1, probes} {
 		probes, failAt = 0, at
-		if _, err := failing.survey(device.CUDA); err == nil || err.Error() != "broken" || probes != at {
+		if _, err := failing.survey(device.CUDA, thorough); err == nil || err.Error() != "broken" || probes != at {
 			t.Errorf("probe %d fails: %d probes, %v", at, probes, err)
 		}
 	}
