@@ -82,8 +82,10 @@ type Elem = dtype.Elem
 // array: Elem, int and uint. An array stores int as Int64 and uint as Uint64.
 type HostElem = dtype.HostElem
 
-// The element types.
+// The element types. Invalid is the zero value of DType: an array that carries an error has it, and in options
+// it stands for the default.
 const (
+	Invalid    = dtype.Invalid
 	Float32    = dtype.Float32
 	Float64    = dtype.Float64
 	Float16    = dtype.Float16

@@ -67,7 +67,7 @@ func (c *Comm) AllToAll(a *gpk.Array, axis int) *gpk.Array {
 // within returns ErrShape for a rank that does not exist.
 func (c *Comm) within(rank int) error {
 	if rank < 0 || rank >= len(c.members) {
-		return fmt.Errorf("%w: rank %d of %d", gpk.ErrShape, rank, len(c.members))
+		return fmt.Errorf("%w: there is no rank %d; the ranks are 0 to %d", gpk.ErrShape, rank, len(c.members)-1)
 	}
 	return nil
 }

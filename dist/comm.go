@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 )
 
@@ -107,6 +108,15 @@ func (c *Comm) check() error {
 	return named(c.r.node.Err())
 }
 
+// usable is check for a call with a context.
+func (c *Comm) usable(ctx context.Context) error {
+	err := c.check()
+	if err == nil && ctx == nil {
+		err = errNil
+	}
+	return err
+}
+
 // next returns the key of the next collective call whose data moves through the host.
 func (c *Comm) next() string {
 	c.mu.Lock()
@@ -141,11 +151,8 @@ var errEngine = errors.New("the engine has failed")
 
 // Barrier waits until all ranks have called it.
 func (c *Comm) Barrier(ctx context.Context) error {
-	if err := c.check(); err != nil {
-		return err
-	}
-	if ctx == nil {
-		return errClosed
+	if err := c.usable(ctx); err != nil {
+		return array.NewOperation("dist.Barrier", nil).Wrap(err)
 	}
 	ctx, cancel := both(ctx, c.ctx)
 	defer cancel()
@@ -163,11 +170,8 @@ func both(a, b context.Context) (context.Context, context.CancelFunc) {
 // color, the rank is in no Comm and Split returns nil. All ranks call it. With MPI and NCCL it makes a communicator,
 // which Run frees when all ranks are done. A library supports some thousand communicators.
 func (c *Comm) Split(ctx context.Context, color, key int) (*Comm, error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	if ctx == nil {
-		return nil, errClosed
+	if err := c.usable(ctx); err != nil {
+		return nil, array.NewOperation("dist.Split", nil).Wrap(err)
 	}
 	ctx, cancel := both(ctx, c.ctx)
 	defer cancel()

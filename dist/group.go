@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist/internal/control"
 )
@@ -23,9 +24,10 @@ type Group struct {
 	server *control.Server
 	close  []func() error
 
-	mu     sync.Mutex
-	runs   int
-	closed bool
+	mu      sync.Mutex
+	runs    int
+	failure error // of the last Run
+	closed  bool
 }
 
 // Local returns a group whose ranks are all in this process, one for each device. Without devices
@@ -102,25 +104,21 @@ func (g *Group) Explain() string {
 	return strings.Join(g.how, "\n")
 }
 
-// errClosed is the error of a closed, nil or zero group.
-var errClosed = fmt.Errorf("%w: the group is closed, nil or zero", gpk.ErrUnsupported)
+// The errors of calls that have no group or no context.
+var (
+	errClosed = fmt.Errorf("%w: the group is closed, nil or zero; dist.Local and dist.Join make one", gpk.ErrUnsupported)
+	errNil    = fmt.Errorf("%w: a nil context or function", gpk.ErrUnsupported)
+)
 
 // Run calls f once for each rank of this process, each in a goroutine, and waits until all ranks
 // of the job are done. Every rank's Run returns the same: nil, or the first error of any rank, as
 // a RankError. ctx is canceled with that error for the ranks that still run; their collectives
 // return it. A group that has failed cannot be used again.
 func (g *Group) Run(ctx context.Context, f func(ctx context.Context, c *Comm) error) error {
-	if g == nil || f == nil || ctx == nil {
-		return errClosed
+	name, err := g.begin(ctx != nil && f != nil)
+	if err != nil {
+		return array.NewOperation("dist.Run", nil).Failed(err).Err()
 	}
-	g.mu.Lock()
-	if g.closed || len(g.ranks) == 0 {
-		g.mu.Unlock()
-		return errClosed
-	}
-	g.runs++
-	name := "run" + strconv.Itoa(g.runs)
-	g.mu.Unlock()
 
 	errs := make([]error, len(g.ranks))
 	var wg sync.WaitGroup
@@ -133,11 +131,42 @@ func (g *Group) Run(ctx context.Context, f func(ctx context.Context, c *Comm) er
 	}
 	for _, err := range errs {
 		if err != nil {
+			g.mu.Lock()
+			g.failure = named(err)
+			g.mu.Unlock()
 			return named(err)
 		}
 	}
 	return nil
 }
+
+// begin returns the name of the next Run, or the reason why there can be none. given reports whether its arguments are not nil.
+func (g *Group) begin(given bool) (name string, err error) {
+	if g == nil {
+		return "", errClosed
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.closed || len(g.ranks) == 0:
+		return "", errClosed
+	case !given:
+		return "", errNil
+	case g.failure != nil:
+		return "", &again{g.failure}
+	}
+	g.runs++
+	return "run" + strconv.Itoa(g.runs), nil
+}
+
+// again is the error of a Run after one that has failed.
+type again struct{ first error }
+
+func (e *again) Error() string {
+	return "dist: the group has failed in an earlier Run; close it, and make another with dist.Local or dist.Join: " + e.first.Error()
+}
+
+func (e *again) Unwrap() error { return e.first }
 
 // Close leaves the group and ends the engine's library. Call it when no other rank needs this one
 // any more, for example after Run. If a group is not closed, it is left when the process ends; an

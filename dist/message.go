@@ -81,11 +81,8 @@ func (c *Comm) recvOnGPU(ctx context.Context, op *array.Operation, key string, h
 
 // ready makes the checks that both sides of a message need.
 func (c *Comm) ready(ctx context.Context, peer int) error {
-	if err := c.check(); err != nil {
+	if err := c.usable(ctx); err != nil {
 		return err
-	}
-	if ctx == nil {
-		return errClosed
 	}
 	if peer == c.me {
 		return fmt.Errorf("%w: rank %d cannot send a message to itself or receive one", gpk.ErrUnsupported, peer)

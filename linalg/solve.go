@@ -54,7 +54,7 @@ func (op *operation) solved(err error, a, b *gpk.Array, f func(b *gpk.Array, lea
 // sides returns the right-hand sides as matrices, broadcast to the leading axes that both
 // operands have.
 func sides(a, b *gpk.Array) (matrices *gpk.Array, lead []int, vector bool, err error) {
-	as := a.Shape()
+	as, given := a.Shape(), b.Shape()
 	vector = b.NDim() == 1
 	if vector {
 		b = b.Unsqueeze(1)
@@ -65,7 +65,11 @@ func sides(a, b *gpk.Array) (matrices *gpk.Array, lead []int, vector bool, err e
 	bs := b.Shape()
 	rows := as[len(as)-2]
 	if bs[len(bs)-2] != rows {
-		return nil, nil, false, layout.Errorf("a is %v, b %v: b has %d rows, not %d", as, bs, bs[len(bs)-2], rows)
+		what := "rows"
+		if vector {
+			what = "elements"
+		}
+		return nil, nil, false, layout.Errorf("a is %v, and b is %v: b must have as many %s as a has rows, %d", as, given, what, rows)
 	}
 	if lead, err = layout.Broadcast(as[:len(as)-2], bs[:len(bs)-2]); err != nil {
 		return nil, nil, false, err

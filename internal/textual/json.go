@@ -55,10 +55,16 @@ func JSON(dt dtype.DType, shape []int, raw []byte) ([]byte, error) {
 // FromJSON reads the text that JSON wrote. The result is at most eight times as long as the
 // text.
 func FromJSON(text []byte) (dt dtype.DType, shape []int, raw []byte, err error) {
+	if text = bytes.TrimLeft(text, " \t\r\n"); len(text) > 0 && text[0] != '{' {
+		return dt, nil, nil, fmt.Errorf(`%w: %.40s is not an array of gpk in JSON, which is like {"dtype":"float32","shape":[2,2],"data":[1,2,3,4]}`, dtype.ErrDType, text)
+	}
 	var d document
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
 	err = in.Decode(&d)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		err = fmt.Errorf("field %s is a %s, not %v", wrong.Field, wrong.Value, wrong.Type)
+	}
 	if err == nil && in.Decode(&struct{}{}) != io.EOF {
 		err = errors.New("text after it")
 	}
@@ -77,7 +83,10 @@ func FromJSON(text []byte) (dt dtype.DType, shape []int, raw []byte, err error) 
 	if err != nil {
 		return dt, nil, nil, fmt.Errorf("%w: field data: %w", dtype.ErrDType, err)
 	}
-	if n != size || d.Shape == nil {
+	if d.Shape == nil {
+		return dt, nil, nil, layout.Errorf("field shape is missing; it is [] for an array without axes")
+	}
+	if n != size {
 		return dt, nil, nil, layout.Errorf("field data has %d elements, and shape %v takes %d", n, d.Shape, size)
 	}
 	return dt, d.Shape, raw, nil
@@ -112,7 +121,7 @@ func elements(dt dtype.DType, data []byte) ([]byte, int, error) {
 func parse[T any](data []byte, f func(cell) (T, error)) ([]byte, int, error) {
 	in := json.NewDecoder(bytes.NewReader(data))
 	if begin, err := in.Token(); err != nil || begin != json.Delim('[') {
-		return nil, 0, errors.Join(errors.New("it is not a list"), err)
+		return nil, 0, errors.New("it is missing or not a list")
 	}
 	var out []T
 	for in.More() {
@@ -121,6 +130,7 @@ func parse[T any](data []byte, f func(cell) (T, error)) ([]byte, int, error) {
 		var v T
 		if err == nil {
 			v, err = f(c)
+			err = c.reason(err)
 		}
 		if err != nil {
 			return nil, 0, fmt.Errorf("element %d, %.40s: %w", len(out), c, err)
@@ -141,6 +151,21 @@ type cell string
 func (c *cell) UnmarshalJSON(text []byte) error {
 	*c = cell(text)
 	return nil
+}
+
+// reason returns err in words. err is the error of reading the cell as an element.
+func (c cell) reason(err error) error {
+	switch {
+	case err == nil || errors.Is(err, errPair):
+		return err
+	case c[0] == '[':
+		return errors.New("data is one flat list of all elements in row-major order, without lists for the rows; shape has the lengths")
+	case errors.Is(err, strconv.ErrRange):
+		return errors.New("the element type cannot hold it")
+	case errors.Is(err, strconv.ErrSyntax):
+		return errors.New("it is not a number of the element type")
+	}
+	return err
 }
 
 func (c cell) float(bits int) (float64, error) {
@@ -175,11 +200,8 @@ func (c cell) bool() (bool, error) {
 
 func (c cell) complex(bits int) (complex128, error) {
 	var parts []cell
-	if err := json.Unmarshal([]byte(c), &parts); err != nil {
-		return 0, err
-	}
-	if len(parts) != 2 {
-		return 0, fmt.Errorf("a complex number is [real, imaginary]")
+	if err := json.Unmarshal([]byte(c), &parts); err != nil || len(parts) != 2 {
+		return 0, errPair
 	}
 	re, err := parts[0].float(bits)
 	if err != nil {
@@ -188,6 +210,8 @@ func (c cell) complex(bits int) (complex128, error) {
 	im, err := parts[1].float(bits)
 	return complex(re, im), err
 }
+
+var errPair = errors.New("a complex number is [real, imaginary]")
 
 func each[T any](b []byte, list []T, f func(b []byte, v T) []byte) []byte {
 	for i, v := range list {

@@ -28,14 +28,29 @@ type dense[T number] struct {
 // check returns an error for a matrix that reaches outside its data.
 func (d dense[T]) check() error {
 	switch {
+	case d.dims == 1:
+		return d.checkVector()
 	case d.rows < 0 || d.cols < 0:
 		return fmt.Errorf("%w: a matrix of %d x %d", gpk.ErrShape, d.rows, d.cols)
 	case d.stride < max(1, d.cols):
-		return fmt.Errorf("%w: the stride %d is less than the row length %d", gpk.ErrShape, d.stride, d.cols)
+		return fmt.Errorf("%w: the stride is %d; it must be at least the number of columns, %d", gpk.ErrShape, d.stride, d.cols)
 	case d.rows == 0 || d.cols == 0:
 		return nil
 	case d.cols > len(d.data) || d.rows > 1 && d.stride > (len(d.data)-d.cols)/(d.rows-1):
 		return fmt.Errorf("%w: %d rows of %d elements with stride %d in a slice of length %d", gpk.ErrShape, d.rows, d.cols, d.stride, len(d.data))
+	}
+	return nil
+}
+
+// checkVector is check for a Vector.
+func (d dense[T]) checkVector() error {
+	switch {
+	case d.rows < 0:
+		return fmt.Errorf("%w: N is %d; it must not be negative", gpk.ErrShape, d.rows)
+	case d.stride < 1:
+		return fmt.Errorf("%w: Inc is %d; it must be at least 1, which is the Inc of adjacent elements", gpk.ErrShape, d.stride)
+	case d.rows > 0 && (len(d.data) == 0 || d.rows > 1 && d.stride > (len(d.data)-1)/(d.rows-1)):
+		return fmt.Errorf("%w: N is %d and Inc is %d, but Data has %d elements", gpk.ErrShape, d.rows, d.stride, len(d.data))
 	}
 	return nil
 }

@@ -101,9 +101,9 @@ func (w *Worker[In, Out]) post(m message[In, Out], band int) error {
 // refusal returns the error of a message that is not accepted. The mutex is held.
 func (w *Worker[In, Out]) refusal() error {
 	if w.cause != nil {
-		return fmt.Errorf("worker %q: %w: it is %v: %w", w.name, ErrNotAccepting, w.state, w.cause)
+		return fmt.Errorf("worker %q: %w: it is %v; %s: %w", w.name, ErrNotAccepting, w.state, remedies[w.state], w.cause)
 	}
-	return fmt.Errorf("worker %q: %w: it is %v", w.name, ErrNotAccepting, w.state)
+	return fmt.Errorf("worker %q: %w: it is %v; %s", w.name, ErrNotAccepting, w.state, remedies[w.state])
 }
 
 // full applies the policy to a message for which there is no room. It unlocks the mutex.

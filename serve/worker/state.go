@@ -31,6 +31,14 @@ var follow = [...][]State{
 
 var stateNames = [...]string{"created", "idle", "active", "draining", "terminated", "failed"}
 
+// remedies says for the states that accept no messages what helps.
+var remedies = [...]string{
+	Created:    "call Launch first, then Activate",
+	Draining:   "it ends after the waiting messages; make a new one with New",
+	Terminated: "make a new one with New",
+	Failed:     "call Terminate, and make a new one with New",
+}
+
 // String returns the state's name in lower case.
 func (s State) String() string { return enum.Name(s, "State", stateNames[:]...) }
 

@@ -51,7 +51,7 @@ var (
 
 // ErrClosed is the cause in a node that was closed. It is not sent to the other ranks; they are
 // told that the rank has left.
-var ErrClosed = fmt.Errorf("%w: the group was closed", expr.ErrUnsupported)
+var ErrClosed = fmt.Errorf("%w: the group was closed; dist.Local and dist.Join make another", expr.ErrUnsupported)
 
 // sentinels are the errors that errors.Is finds in an error that came from another process.
 // Their positions are part of the protocol: append.
