@@ -3,7 +3,9 @@ package gpk_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,8 +15,11 @@ import (
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist"
 	"github.com/gpk-go/gpk/interop/gonum"
+	"github.com/gpk-go/gpk/interop/safetensors"
 	"github.com/gpk-go/gpk/linalg"
 	"github.com/gpk-go/gpk/nn"
+	"github.com/gpk-go/gpk/serve/batch"
+	"github.com/gpk-go/gpk/serve/unified"
 	"github.com/gpk-go/gpk/serve/worker"
 )
 
@@ -50,6 +55,12 @@ func TestMessagesOfPackages(t *testing.T) {
 		"Barrier of a closed group":    {comm.Barrier(t.Context()), "dist.Barrier at ", ""},
 		"Run after a failure":          {failedTwice(t), "has failed in an earlier Run; close it, and make another with dist.Local or dist.Join", ""},
 		"a worker before Launch":       {w.Send(t.Context(), 1, worker.Normal), "it is created; call Launch first, then Activate", ""},
+		"Activate before Launch":       {w.Activate(t.Context()), "no transition from created to active; call Launch first, then Activate", ""},
+		"Drain before Launch":          {w.Drain(t.Context()), "no transition from created to draining", "call Launch"},
+		"Hold outside of a worker":     {new(worker.Context).Hold(ones(1)).Err(), "worker.Hold at ", "Failed"},
+		"a product of a batch":         {batch.MatMuls([]*gpk.Array{ones(2, 3)}, []*gpk.Array{ones(2, 3)})[0].Err(), "batch.MatMuls([2 3] float32, [2 3] float32)", "item 0("},
+		"a tensor that is missing":     {missingTensor(t), `it has no tensor "b"; Names lists the 1 that it has`, "file does not exist"},
+		"a freed buffer":               {freedBuffer(t).Add(1).Err(), "freed by Free at ", "unified/"},
 		"a layer without weights":      {nn.NewLinear(3, 2, false).Forward(ones(1, 3)).Err(), "call Set, or fill the module with nn.Load", "Failed"},
 		"attention of a flat sequence": {nn.NewMultiHeadAttention(4, 2, 2, 2, true).Forward(ones(2, 4), gpk.AttentionOptions{}).Err(), "[batch, seq, width]; set opts.Offsets", "Failed"},
 	} {
@@ -57,6 +68,36 @@ func TestMessagesOfPackages(t *testing.T) {
 			t.Errorf("%s: %q does not contain %q, or contains %q", name, text, c.want, c.not)
 		}
 	}
+}
+
+// missingTensor returns the error of a name that a file does not have.
+func missingTensor(t *testing.T) error {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "a.safetensors")
+	if err := safetensors.WriteFile(path, map[string]*gpk.Array{"a": gpk.Ones(gpk.Float32, 1)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_, err = f.Load("b")
+	return err
+}
+
+// freedBuffer returns the array of a unified buffer that is closed.
+func freedBuffer(t *testing.T) *gpk.Array {
+	t.Helper()
+	u, err := unified.New[float32](2, nil, unified.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := u.Device(unified.Read)
+	if err = errors.Join(err, u.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // closedGroup returns a group that was closed, and the Comm of one of its ranks.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/interop/safetensors"
 )
 
@@ -61,6 +62,7 @@ type LoadError struct {
 	Missing    []string // parameters that the weights lack, each with its shape
 	Unexpected []string // weights that the module has no parameter for
 	Wrong      []string // parameters whose weights have another shape or type, with both
+	Prefix     string   // a LoadOptions.Prefix with which no parameter is missing, or ""
 }
 
 // named is the number of names that Error lists for each kind.
@@ -72,7 +74,7 @@ func (e *LoadError) Error() string {
 	for _, p := range []struct {
 		what  string
 		names []string
-	}{{"missing", e.Missing}, {"unexpected", e.Unexpected}, {"wrong", e.Wrong}} {
+	}{{"missing", e.Missing}, {"unexpected", e.Unexpected}, {"wrong shape or type", e.Wrong}} {
 		if n := len(p.names); n > 0 {
 			text := p.what + ": " + strings.Join(p.names[:min(n, named)], ", ")
 			if n > named {
@@ -80,6 +82,9 @@ func (e *LoadError) Error() string {
 			}
 			parts = append(parts, text)
 		}
+	}
+	if e.Prefix != "" {
+		parts = append(parts, fmt.Sprintf("with LoadOptions.Prefix %q all names are found", e.Prefix))
 	}
 	return "the weights do not fit the module: " + strings.Join(parts, "; ")
 }
@@ -93,8 +98,13 @@ func (e *LoadError) Unwrap() error { return gpk.ErrShape }
 // loaded once, by any of these names. For a parallel layer, Load loads the rank's parts of the parameters; from
 // SlicedWeights it reads only these.
 func Load(m Module, from Weights, o LoadOptions) error {
+	return array.NewOperation("nn.Load", nil).Wrap(fill(m, from, o))
+}
+
+// fill is Load without the name and the line in its errors.
+func fill(m Module, from Weights, o LoadOptions) error {
 	if o.DType.Valid() && !o.DType.IsFloat() {
-		return fmt.Errorf("%w: Load of a module as %v, which is not a floating-point type", gpk.ErrDType, o.DType)
+		return fmt.Errorf("%w: a module of %v parameters; they have a floating-point type", gpk.ErrDType, o.DType)
 	}
 	var wrong LoadError
 	left := map[string]bool{}
@@ -142,6 +152,9 @@ func Load(m Module, from Weights, o LoadOptions) error {
 	wrong.Unexpected = slices.Sorted(maps.Keys(left))
 	if len(wrong.Missing)+len(wrong.Unexpected)+len(wrong.Wrong) > 0 {
 		discard()
+		if len(wrong.Missing) > 0 {
+			wrong.Prefix = prefixOf(m, from.Names())
+		}
 		return &wrong
 	}
 	forget(m)
@@ -150,6 +163,25 @@ func Load(m Module, from Weights, o LoadOptions) error {
 		p.array = a
 	}
 	return nil
+}
+
+// prefixOf returns the first prefix with which names has all parameters of m, or "".
+func prefixOf(m Module, names []string) string {
+	var wanted []string
+	for name := range Parameters(m) {
+		wanted = append(wanted, name)
+	}
+	given := map[string]bool{}
+	for _, name := range names {
+		given[name] = true
+	}
+	for _, name := range names {
+		prefix, found := strings.CutSuffix(name, wanted[0])
+		if found && !slices.ContainsFunc(wanted, func(s string) bool { return !given[prefix+s] }) {
+			return prefix
+		}
+	}
+	return ""
 }
 
 // load returns the weight of a parameter, converted to dt unless dt is Invalid. If the weight cannot be

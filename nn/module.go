@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/matmul"
 )
@@ -64,22 +65,23 @@ func join(outer, name string) string {
 // To moves the parameters of a module to a device, and frees the arrays that they had. If
 // one cannot be moved, none is.
 func To(m Module, d *device.Device) error {
-	return replace(m, func(a *gpk.Array) *gpk.Array { return a.To(d) })
+	return array.NewOperation("nn.To", nil).Wrap(replace(m, func(a *gpk.Array) *gpk.Array { return a.To(d) }))
 }
 
 // Cast converts the floating-point parameters of a module to dt, and frees the arrays that
 // they had. If one cannot be converted, none is. A dt that is not a floating-point type is
 // ErrDType.
 func Cast(m Module, dt gpk.DType) error {
+	op := array.NewOperation("nn.Cast", nil)
 	if !dt.IsFloat() {
-		return fmt.Errorf("%w: Cast of a module to %v, which is not a floating-point type", gpk.ErrDType, dt)
+		return op.Wrap(fmt.Errorf("%w: a module of %v parameters; they have a floating-point type", gpk.ErrDType, dt))
 	}
-	return replace(m, func(a *gpk.Array) *gpk.Array {
+	return op.Wrap(replace(m, func(a *gpk.Array) *gpk.Array {
 		if a.DType() == dt || !a.DType().IsFloat() {
 			return a
 		}
 		return a.Cast(dt)
-	})
+	}))
 }
 
 // replace sets every parameter to the array that f makes from its array, and frees the

@@ -42,7 +42,7 @@ func (p *Parameter) Set(a *gpk.Array) error {
 		return err
 	}
 	if !slices.Equal(a.Shape(), p.shape) {
-		return fmt.Errorf("%w: Set with an array of shape %v; the parameter has shape %v", gpk.ErrShape, a.Shape(), p.shape)
+		return failed("nn.Parameter.Set", fmt.Errorf("%w: the parameter has shape %v", gpk.ErrShape, p.shape), a).Err()
 	}
 	p.array = a
 	return nil

@@ -27,6 +27,13 @@ func TestLoadPart(t *testing.T) {
 	if err := nn.Load(b, w, nn.LoadOptions{}); !errors.As(err, &wrong) || len(wrong.Unexpected) != len(w) {
 		t.Errorf("without a prefix: %v, want %d unexpected names", err, len(w))
 	}
+	if wrong.Prefix != o.Prefix || !strings.Contains(wrong.Error(), `Prefix "model.layers.1."`) {
+		t.Errorf("the prefix is %q: %v", wrong.Prefix, wrong)
+	}
+	delete(w, "model.layers.1.norm.weight")
+	if err := nn.Load(b, w, nn.LoadOptions{}); !errors.As(err, &wrong) || wrong.Prefix != "" {
+		t.Errorf("no prefix has all names: %v", err)
+	}
 }
 
 // TestEmbeddingIDs checks ids at both ends of a table of three rows: they count as NumPy's do.

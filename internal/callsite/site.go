@@ -152,7 +152,7 @@ func isUser(f runtime.Frame, packages []string) bool {
 }
 
 // own lists the packages of this module whose frames are never the user's.
-var own = [...]string{"", "/array", "/internal/layers", "/internal/compose", "/internal/random", "/internal/userkernel", "/linalg", "/fft", "/dist", "/nn", "/nn/bert"}
+var own = [...]string{"", "/array", "/internal/layers", "/internal/compose", "/internal/random", "/internal/userkernel", "/linalg", "/fft", "/dist", "/nn", "/nn/bert", "/serve/unified", "/serve/worker"}
 
 func inPackage(f runtime.Frame, path string) bool {
 	rest, ok := strings.CutPrefix(f.Function, path)

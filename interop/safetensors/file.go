@@ -285,7 +285,14 @@ func (f *File) tensor(name string) (tensor, error) {
 	}
 	t, ok := f.tensors[name]
 	if !ok {
-		return t, fmt.Errorf("%s: %w: it has no tensor %s; Names lists the %d that it has", f.path, fs.ErrNotExist, short(name), len(f.names))
+		return t, &absent{fmt.Sprintf("%s: it has no tensor %s; Names lists the %d that it has", f.path, short(name), len(f.names))}
 	}
 	return t, nil
 }
+
+// absent is the error of a tensor that a file does not have. It is fs.ErrNotExist, whose text would say that the file
+// does not exist.
+type absent struct{ text string }
+
+func (e *absent) Error() string { return e.text }
+func (*absent) Unwrap() error   { return fs.ErrNotExist }

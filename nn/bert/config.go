@@ -104,7 +104,7 @@ func (c *config) readModel(path string) error {
 	case err != nil:
 		return err
 	case !found:
-		return fmt.Errorf("%s: %w", path, fs.ErrNotExist)
+		return fmt.Errorf("%s: %w; a folder of a model has config.json, model.safetensors and tokenizer.json", path, fs.ErrNotExist)
 	case f.ModelType != "bert":
 		return fmt.Errorf("%w: %s: model_type is %q, not bert", gpk.ErrUnsupported, path, f.ModelType)
 	case f.Position != "" && f.Position != "absolute":

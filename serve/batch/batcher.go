@@ -266,10 +266,10 @@ func (b *Batcher[In, Out]) settle(items []*item[In, Out], outs []Out, err error)
 	case err != nil && !errors.As(err, &each):
 		outs = nil
 	case each != nil && len(each) != len(items):
-		err = fmt.Errorf("batch: %w: %d Errors for %d items: %w", ErrOutputs, len(each), len(items), err)
+		err = fmt.Errorf("batch: %w: %d Errors for %d items; return one for each item: %w", ErrOutputs, len(each), len(items), err)
 		each, outs = nil, nil
 	case len(outs) != len(items):
-		err = errors.Join(fmt.Errorf("batch: %w: %d for %d items", ErrOutputs, len(outs), len(items)), err)
+		err = errors.Join(fmt.Errorf("batch: %w: %d for %d items; return one for each item", ErrOutputs, len(outs), len(items)), err)
 		each, outs = nil, nil
 	}
 	b.mu.Lock()

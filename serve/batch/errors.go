@@ -13,7 +13,7 @@ var (
 	ErrQueueFull = errors.New("the queue is full")
 	// ErrClosed means that the Batcher was closed before the item was accepted, or that
 	// Close gave up before the item's batch started.
-	ErrClosed = errors.New("the batcher is closed")
+	ErrClosed = errors.New("the batcher is closed; New makes another")
 	// ErrOutputs means that the number of outputs, or of Errors, that the function
 	// returned is not the number of its items.
 	ErrOutputs = errors.New("wrong number of outputs")

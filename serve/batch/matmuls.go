@@ -51,7 +51,7 @@ func locate(err error, site callsite.Site, i int) error {
 		return err
 	}
 	moved := *e
-	moved.Op = fmt.Sprintf("MatMuls, item %d", i)
+	moved.Op, moved.Err = "batch.MatMuls", fmt.Errorf("item %d: %w", i, e.Err)
 	moved.Site = site.Outside("github.com/gpk-go/gpk/serve/batch")
 	return &moved
 }
@@ -62,7 +62,7 @@ func matMuls(as, bs []*gpk.Array, opts []matmul.Option) []*gpk.Array {
 	for i := n; i < len(out); i++ {
 		out[i] = array.Failed(&gpk.OpError{
 			Op: "MatMuls", Site: ownFile,
-			Err: fmt.Errorf("%w: the item has one operand: there are %d left and %d right ones", gpk.ErrShape, len(as), len(bs)),
+			Err: fmt.Errorf("%w: it has one operand: there are %d left and %d right ones", gpk.ErrShape, len(as), len(bs)),
 		})
 	}
 	// Pending operands are computed here. An error that is found now is the error of that

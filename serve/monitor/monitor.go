@@ -39,7 +39,7 @@ type Snapshot struct {
 }
 
 // ErrClosed is the error of Start after Close.
-var ErrClosed = errors.New("the monitor is closed")
+var ErrClosed = errors.New("the monitor is closed; New makes another")
 
 // Monitor watches the memory of one device. It is safe for use by many goroutines.
 //
@@ -211,7 +211,7 @@ func (m *Monitor) CanAllocate(bytes int64, margin float64) bool {
 // until ctx ends or Close is called. If that goroutine is already running, Start does nothing.
 func (m *Monitor) Start(ctx context.Context) error {
 	if ctx == nil {
-		return errors.New("a nil context")
+		return errors.New("monitor.Start: a nil context")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

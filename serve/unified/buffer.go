@@ -69,7 +69,7 @@ func New[T gpk.Elem](n int, d *device.Device, o Options) (*Buffer[T], error) {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
 	if n < 0 || int64(n) > maxBytes/int64(size) {
-		return nil, fmt.Errorf("unified.New: %w: %d elements", gpk.ErrShape, n)
+		return nil, fmt.Errorf("unified.New: %w: %d elements; the number must not be negative", gpk.ErrShape, n)
 	}
 	b := &Buffer[T]{dev: d, n: n}
 	if !o.Pinned {
@@ -143,7 +143,7 @@ func (b *Buffer[T]) Device(access Access) (*gpk.Array, error) {
 		return nil, fmt.Errorf("unified.Device(%v): %w", access, err)
 	}
 	if access > ReadWrite {
-		return fail(gpk.ErrUnsupported)
+		return fail(fmt.Errorf("%w: access is Read, Write or ReadWrite", gpk.ErrUnsupported))
 	}
 	if err := b.begin(); err != nil {
 		return fail(err)

@@ -106,7 +106,7 @@ func (c *Context) Scope() *gpk.Scope {
 // is on another device than the stream, the result carries an error.
 func (c *Context) Hold(a *gpk.Array) *gpk.Array {
 	if !c.usable() {
-		return array.Failed(fmt.Errorf("worker: Hold: %w: the Context does not belong to a Worker", gpk.ErrUnsupported))
+		return array.NewOperation("worker.Hold", nil).Failed(fmt.Errorf("%w: the Context does not belong to a Worker; use the one that the handler or Setup is given", gpk.ErrUnsupported))
 	}
 	if c.scope != nil {
 		if kept := c.scope.Keep(a); kept.Err() == nil { // otherwise it belongs to another scope

@@ -67,5 +67,5 @@ func ExampleStateError() {
 	w := worker.New("w", func(_ *worker.Context, x int) (int, error) { return x, nil }, worker.Options{})
 	fmt.Println(w.Activate(context.Background()))
 	// Output:
-	// worker "w": no transition from created to active
+	// worker "w": no transition from created to active; call Launch first, then Activate
 }

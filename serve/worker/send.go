@@ -76,6 +76,9 @@ func (w *Worker[In, Out]) Ask(ctx context.Context, in In) (Out, error) {
 	case <-r.done:
 		return r.out, r.err
 	case <-ctx.Done():
+		if w.State() == Idle {
+			return none, fmt.Errorf("worker %q: Ask: the worker is idle; it handles messages after Activate: %w", w.name, ctx.Err())
+		}
 		return none, fmt.Errorf("worker %q: Ask: %w", w.name, ctx.Err())
 	}
 }

@@ -31,7 +31,7 @@ var follow = [...][]State{
 
 var stateNames = [...]string{"created", "idle", "active", "draining", "terminated", "failed"}
 
-// remedies says for the states that accept no messages what helps.
+// remedies says what helps in the states that accept no messages.
 var remedies = [...]string{
 	Created:    "call Launch first, then Activate",
 	Draining:   "it ends after the waiting messages; make a new one with New",
