@@ -56,7 +56,7 @@ func TestMessagesOfPackages(t *testing.T) {
 		"Run after a failure":          {failedTwice(t), "has failed in an earlier Run; close it, and make another with dist.Local or dist.Join", ""},
 		"a worker before Launch":       {w.Send(t.Context(), 1, worker.Normal), "it is created; call Launch first, then Activate", ""},
 		"Activate before Launch":       {w.Activate(t.Context()), "no transition from created to active; call Launch first, then Activate", ""},
-		"Drain before Launch":          {w.Drain(t.Context()), "no transition from created to draining", "call Launch"},
+		"Drain before Launch":          {w.Drain(t.Context()), "no transition from created to draining; Terminate ends it", ""},
 		"Hold outside of a worker":     {new(worker.Context).Hold(ones(1)).Err(), "worker.Hold at ", "Failed"},
 		"a product of a batch":         {batch.MatMuls([]*gpk.Array{ones(2, 3)}, []*gpk.Array{ones(2, 3)})[0].Err(), "batch.MatMuls([2 3] float32, [2 3] float32)", "item 0("},
 		"a tensor that is missing":     {missingTensor(t), `it has no tensor "b"; Names lists the 1 that it has`, "file does not exist"},

@@ -90,7 +90,7 @@ func checkLines(op *array.Operation, a, b *gpk.Array, mode Mode) error {
 		return fmt.Errorf("%w: %v; convolutions are of float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, dt)
 	}
 	if mode < Full || mode > Valid {
-		return fmt.Errorf("%w: Mode(%d)", gpk.ErrUnsupported, int(mode))
+		return fmt.Errorf("%w: Mode(%d); the modes are Full, Same and Valid", gpk.ErrUnsupported, int(mode))
 	}
 	for _, x := range []*gpk.Array{a, b} {
 		if s := x.Shape(); len(s) == 0 || s[len(s)-1] == 0 {

@@ -44,7 +44,7 @@ func readHeader(r io.ReaderAt, size int64) (*header, error) {
 	case n > maxHeader:
 		return nil, formatError("the header's length: %d bytes; at most %d are allowed", n, maxHeader)
 	case int64(n) > size-lengthBytes:
-		return nil, formatError("the header's length: %d bytes, and the file has %d", n, size-lengthBytes)
+		return nil, formatError("the header's length: %d bytes, and the file has %d after it; its end is missing", n, size-lengthBytes)
 	}
 	text := make([]byte, n)
 	if err := readFull(r, text, lengthBytes); err != nil {
@@ -175,7 +175,7 @@ func (h *header) check(room int64) error {
 		case n != e.end-e.begin:
 			return formatError("tensor %s: data_offsets: [%d, %d] is %d bytes, and %v of %s takes %d", short(e.name), e.begin, e.end, e.end-e.begin, e.shape, formats[e.format].name, n)
 		case e.end > room:
-			return formatError("tensor %s: data_offsets: it ends at byte %d after the header, where the file has %d bytes", short(e.name), e.end, room)
+			return formatError("tensor %s: data_offsets: it ends at byte %d after the header, where the file has %d bytes; its end is missing", short(e.name), e.end, room)
 		}
 		at = e.end
 	}

@@ -29,7 +29,10 @@ func (e *StateError) Error() string {
 		return "worker: no error"
 	}
 	s := fmt.Sprintf("worker %q: no transition from %v to %v", e.Worker, e.From, e.To)
-	if e.From != e.To && e.To.accepts() && int(e.From) < len(remedies) && remedies[e.From] != "" {
+	switch {
+	case e.To == Draining && (e.From == Created || e.From == Failed):
+		s += "; Terminate ends it"
+	case e.To.accepts() && e.From != e.To && int(e.From) < len(remedies) && remedies[e.From] != "":
 		s += "; " + remedies[e.From]
 	}
 	if e.Cause != nil {
