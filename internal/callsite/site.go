@@ -21,7 +21,8 @@ import (
 //
 // A few entries are enough. Between the exported function and the user's frame there are usually at most the
 // function of package gpk with the same name and the wrapper that the compiler makes for a method value.
-// Layers of package nn call each other through more frames. Then the last entry is the user's frame.
+// Layers of package nn call each other through more frames. Then the entries are those after the first, and the
+// user's frame. Without the first entry, which the second one implies, different calls still have different Sites.
 type Site [depth]uintptr
 
 const module = "github.com/gpk-go/gpk"
@@ -79,7 +80,7 @@ func Search(packages ...string) (s Site) {
 	return s
 }
 
-// far is the number of frames in which beyond looks for one of the user's program.
+// far is the number of frames in which extend looks for one of the user's program.
 const far = 32
 
 // reachesUser reports whether s holds a frame of the user's program or the end of the stack.
@@ -93,22 +94,23 @@ func (s *Site) reachesUser() bool {
 	return false
 }
 
-// beyond returns the address of the nearest frame of the user's program, or pc if the nearest frames
-// have none.
+// extend replaces the first entry by the nearest frame of the user's program, which becomes the last one. If the
+// nearest frames have none, it changes nothing.
 //
 //go:noinline
-func beyond(pc uintptr) uintptr {
+func (s *Site) extend() {
 	var all [far]uintptr
 	above(&all)
-	for _, p := range all[2:] { // without beyond and Here
-		if p == 0 {
-			break
+	for _, pc := range all[2:] { // without extend and Here
+		if pc == 0 {
+			return
 		}
-		if userAt(p) {
-			return p
+		if userAt(pc) {
+			copy(s[:], s[1:])
+			s[depth-1] = pc
+			return
 		}
 	}
-	return pc
 }
 
 // seen holds the addresses that userAt was last asked about, each times 2, plus 1 if it is in the user's program.

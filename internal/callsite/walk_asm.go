@@ -17,7 +17,7 @@ func callers(to *uintptr, n int)
 
 // Here records the callers of the function that calls it; the first entry lies in that
 // function itself. An exported function of the library should call it directly or through
-// few frames: if more frames of the library are below the user's, Here takes three times as long.
+// few frames: if the user's frame is not among the first ones, Here walks the stack again.
 //
 // Here must not be inlined: callers expects the frame of Here as the first one, and
 // stores its return address.
@@ -30,7 +30,7 @@ func Here() (s Site) {
 		runtime.Callers(2, s[:])
 	}
 	if !s.reachesUser() {
-		s[depth-1] = beyond(s[depth-1])
+		s.extend()
 	}
 	return s
 }

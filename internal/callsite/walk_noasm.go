@@ -13,7 +13,7 @@ const depth = 6
 func Here() (s Site) {
 	runtime.Callers(2, s[:])
 	if !s.reachesUser() {
-		s[depth-1] = beyond(s[depth-1])
+		s.extend()
 	}
 	return s
 }
