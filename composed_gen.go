@@ -79,6 +79,13 @@ func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...)
 // from the last one. A component is the difference of two rounded products.
 func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
 
+// CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on it
+// is NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
+func CumMax(a *Array, axis int) *Array { return a.CumMax(axis) }
+
+// CumMin returns the smallest element up to each index along an axis, NumPy's minimum.accumulate, as CumMax.
+func CumMin(a *Array, axis int) *Array { return a.CumMin(axis) }
+
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
 // rounded once. The CPU multiplies the factors in order. A GPU multiplies elements at a distance of 2^k in log2 n
@@ -259,7 +266,8 @@ func OnesLike(like *Array, dt ...dtype.DType) *Array {
 func Outer(a, b *Array) *Array { return a.Outer(b) }
 
 // Pad returns a copy of a with a border. Along axis d it adds widths[d][0] elements before and widths[d][1]
-// after. They all have the given value, converted as by Full.
+// after. They all have the given value, converted as by Full, or are chosen by a mode in its place, as NumPy's pad does:
+// PadEdge, PadReflect, PadSymmetric or PadWrap. A mode is ErrShape for an empty axis that becomes longer.
 func Pad(a *Array, widths [][2]int, value any) *Array { return a.Pad(widths, value) }
 
 // PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and

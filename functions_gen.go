@@ -13,13 +13,11 @@ func Neg(a *Array) *Array { return a.Neg() }
 // Conj returns the complex conjugate of a; real types are unchanged.
 func Conj(a *Array) *Array { return a.Conj() }
 
-// Not returns the complement of the bits of an integer; of bool, the negation. Types:
-// integers, bool.
+// Not returns the complement of the bits of an integer; of bool, the negation. Types: integers, bool.
 func Not(a *Array) *Array { return a.Not() }
 
-// Abs returns the absolute value of a, of a complex number its modulus, which is real;
-// the least integer wraps. Complex types give their real type. Types: floating point,
-// integers, complex.
+// Abs returns the absolute value of a, of a complex number its modulus, which is real; the least integer wraps. Complex
+// types give their real type. Types: floating point, integers, complex.
 func Abs(a *Array) *Array { return a.Abs() }
 
 // Sign returns -1, 0 or 1, the sign of a; NaN stays NaN. Types: floating point, integers.
@@ -28,8 +26,8 @@ func Sign(a *Array) *Array { return a.Sign() }
 // Square returns a a; integers wrap. Types: floating point, integers, complex.
 func Square(a *Array) *Array { return a.Square() }
 
-// Sqrt returns the square root of a, NaN below 0; of a complex number the root with the
-// non-negative real part. Types: floating point, complex.
+// Sqrt returns the square root of a, NaN below 0; of a complex number the root with the non-negative real part. Types:
+// floating point, complex.
 func Sqrt(a *Array) *Array { return a.Sqrt() }
 
 // Rsqrt returns 1 / sqrt(a), rounded once. Types: floating point.
@@ -41,8 +39,7 @@ func Exp(a *Array) *Array { return a.Exp() }
 // Expm1 returns e^a - 1, accurate for small a. Types: floating point.
 func Expm1(a *Array) *Array { return a.Expm1() }
 
-// Log returns the natural logarithm of a; of a complex number log|a| + i Angle(a). Types:
-// floating point, complex.
+// Log returns the natural logarithm of a; of a complex number log|a| + i Angle(a). Types: floating point, complex.
 func Log(a *Array) *Array { return a.Log() }
 
 // Log1p returns log(1 + a), accurate for small a. Types: floating point.
@@ -66,12 +63,10 @@ func Sigmoid(a *Array) *Array { return a.Sigmoid() }
 // ReLU returns max(a, 0); NaN stays NaN. Types: floating point, integers.
 func ReLU(a *Array) *Array { return a.ReLU() }
 
-// GELU returns a/2 (1 + erf(a/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415). Types:
-// floating point.
+// GELU returns a/2 (1 + erf(a/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415). Types: floating point.
 func GELU(a *Array) *Array { return a.GELU() }
 
-// GELUTanh returns a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) (arXiv 1606.08415).
-// Types: floating point.
+// GELUTanh returns a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) (arXiv 1606.08415). Types: floating point.
 func GELUTanh(a *Array) *Array { return a.GELUTanh() }
 
 // SiLU returns a / (1 + e^-a). Types: floating point.
@@ -83,302 +78,269 @@ func Floor(a *Array) *Array { return a.Floor() }
 // Ceil returns the least integer not below a. Types: floating point, integers.
 func Ceil(a *Array) *Array { return a.Ceil() }
 
-// Round returns the integer nearest to a, halves to even. Types: floating point,
-// integers.
+// Round returns the integer nearest to a, halves to even. Types: floating point, integers.
 func Round(a *Array) *Array { return a.Round() }
 
-// Real returns the real part of a; real types are unchanged. Complex types give their
-// real type.
+// Real returns the real part of a; real types are unchanged. Complex types give their real type.
 func Real(a *Array) *Array { return a.Real() }
 
-// Imag returns the imaginary part of a; 0 for real types. Complex types give their real
-// type.
+// Imag returns the imaginary part of a; 0 for real types. Complex types give their real type.
 func Imag(a *Array) *Array { return a.Imag() }
 
-// AbsSquare returns |a|^2, which is real; integers wrap. Complex types give their real
-// type. Types: floating point, integers, complex.
+// AbsSquare returns |a|^2, which is real; integers wrap. Complex types give their real type. Types: floating point,
+// integers, complex.
 func AbsSquare(a *Array) *Array { return a.AbsSquare() }
 
-// Add returns a + b; integers wrap. At least one of a and b is an *Array; they are
-// broadcast, and the other one may be a number. Types: floating point, integers, complex.
+// Add returns a + b; integers wrap. At least one of a and b is an *Array; they are broadcast, and the other one may be
+// a number. Types: floating point, integers, complex.
 func Add(a, b any) *Array { return array.Binary(expr.Add, a, b) }
 
-// Sub returns a - b; integers wrap. At least one of a and b is an *Array; they are
-// broadcast, and the other one may be a number. Types: floating point, integers, complex.
+// Sub returns a - b; integers wrap. At least one of a and b is an *Array; they are broadcast, and the other one may be
+// a number. Types: floating point, integers, complex.
 func Sub(a, b any) *Array { return array.Binary(expr.Sub, a, b) }
 
-// Mul returns a b; integers wrap. At least one of a and b is an *Array; they are
-// broadcast, and the other one may be a number. Types: floating point, integers, complex.
+// Mul returns a b; integers wrap. At least one of a and b is an *Array; they are broadcast, and the other one may be a
+// number. Types: floating point, integers, complex.
 func Mul(a, b any) *Array { return array.Binary(expr.Mul, a, b) }
 
-// Div returns a / b. At least one of a and b is an *Array; they are broadcast, and the
-// other one may be a number. Types: floating point, complex.
+// Div returns a / b. At least one of a and b is an *Array; they are broadcast, and the other one may be a number.
+// Types: floating point, complex.
 func Div(a, b any) *Array { return array.Binary(expr.Div, a, b) }
 
-// Pow returns a^b; integers wrap, and a negative power of an integer is truncated;
-// floating-point types use Square if b is the number 2, and Reciprocal if it is -1;
-// complex types use e^(b log a), whose error is |b log a| ulp. At least one of a and b is
-// an *Array; they are broadcast, and the other one may be a number. Types: floating
-// point, integers, complex.
+// Pow returns a^b; integers wrap, and a negative power of an integer is truncated; floating-point types use Square if b
+// is the number 2, and Reciprocal if it is -1; complex types use e^(b log a), whose error is |b log a| ulp. At least
+// one of a and b is an *Array; they are broadcast, and the other one may be a number. Types: floating point, integers,
+// complex.
 func Pow(a, b any) *Array { return array.Binary(expr.Pow, a, b) }
 
-// Maximum returns the larger of a and b, NaN where either is NaN; true is larger than
-// false. At least one of a and b is an *Array; they are broadcast, and the other one may
-// be a number. Types: floating point, integers, bool.
+// Maximum returns the larger of a and b, NaN where either is NaN; true is larger than false. At least one of a and b is
+// an *Array; they are broadcast, and the other one may be a number. Types: floating point, integers, bool.
 func Maximum(a, b any) *Array { return array.Binary(expr.Maximum, a, b) }
 
-// Minimum returns the smaller of a and b, NaN where either is NaN. At least one of a and
-// b is an *Array; they are broadcast, and the other one may be a number. Types: floating
-// point, integers, bool.
+// Minimum returns the smaller of a and b, NaN where either is NaN. At least one of a and b is an *Array; they are
+// broadcast, and the other one may be a number. Types: floating point, integers, bool.
 func Minimum(a, b any) *Array { return array.Binary(expr.Minimum, a, b) }
 
-// Eq returns whether a = b; NaN equals nothing. At least one of a and b is an *Array;
-// they are broadcast, and the other one may be a number. The result is bool.
+// Eq returns whether a = b; NaN equals nothing. At least one of a and b is an *Array; they are broadcast, and the other
+// one may be a number. The result is bool.
 func Eq(a, b any) *Array { return array.Binary(expr.Eq, a, b) }
 
-// Ne returns whether a and b differ; NaN differs from everything. At least one of a and b
-// is an *Array; they are broadcast, and the other one may be a number. The result is
-// bool.
+// Ne returns whether a and b differ; NaN differs from everything. At least one of a and b is an *Array; they are
+// broadcast, and the other one may be a number. The result is bool.
 func Ne(a, b any) *Array { return array.Binary(expr.Ne, a, b) }
 
-// Lt returns whether a < b. At least one of a and b is an *Array; they are broadcast, and
-// the other one may be a number. The result is bool. Types: floating point, integers,
-// bool.
+// Lt returns whether a < b. At least one of a and b is an *Array; they are broadcast, and the other one may be a
+// number. The result is bool. Types: floating point, integers, bool.
 func Lt(a, b any) *Array { return array.Binary(expr.Lt, a, b) }
 
-// Le returns whether a <= b. At least one of a and b is an *Array; they are broadcast,
-// and the other one may be a number. The result is bool. Types: floating point, integers,
-// bool.
+// Le returns whether a <= b. At least one of a and b is an *Array; they are broadcast, and the other one may be a
+// number. The result is bool. Types: floating point, integers, bool.
 func Le(a, b any) *Array { return array.Binary(expr.Le, a, b) }
 
-// Gt returns whether a > b. At least one of a and b is an *Array; they are broadcast, and
-// the other one may be a number. The result is bool. Types: floating point, integers,
-// bool.
+// Gt returns whether a > b. At least one of a and b is an *Array; they are broadcast, and the other one may be a
+// number. The result is bool. Types: floating point, integers, bool.
 func Gt(a, b any) *Array { return array.Binary(expr.Gt, a, b) }
 
-// Ge returns whether a >= b. At least one of a and b is an *Array; they are broadcast,
-// and the other one may be a number. The result is bool. Types: floating point, integers,
-// bool.
+// Ge returns whether a >= b. At least one of a and b is an *Array; they are broadcast, and the other one may be a
+// number. The result is bool. Types: floating point, integers, bool.
 func Ge(a, b any) *Array { return array.Binary(expr.Ge, a, b) }
 
-// And returns a and b, bit by bit for integers. At least one of a and b is an *Array;
-// they are broadcast, and the other one may be a number. Types: integers, bool.
+// And returns a and b, bit by bit for integers. At least one of a and b is an *Array; they are broadcast, and the other
+// one may be a number. Types: integers, bool.
 func And(a, b any) *Array { return array.Binary(expr.And, a, b) }
 
-// Or returns a or b, bit by bit for integers. At least one of a and b is an *Array; they
-// are broadcast, and the other one may be a number. Types: integers, bool.
+// Or returns a or b, bit by bit for integers. At least one of a and b is an *Array; they are broadcast, and the other
+// one may be a number. Types: integers, bool.
 func Or(a, b any) *Array { return array.Binary(expr.Or, a, b) }
 
-// Xor returns the exclusive or of a and b, bit by bit for integers. At least one of a and
-// b is an *Array; they are broadcast, and the other one may be a number. Types: integers,
-// bool.
+// Xor returns the exclusive or of a and b, bit by bit for integers. At least one of a and b is an *Array; they are
+// broadcast, and the other one may be a number. Types: integers, bool.
 func Xor(a, b any) *Array { return array.Binary(expr.Xor, a, b) }
 
-// Shl returns a shifted left by b bits; 0 where b is negative or at least the width of
-// the type. At least one of a and b is an *Array; they are broadcast, and the other one
-// may be a number. Types: integers.
+// Shl returns a shifted left by b bits; 0 where b is negative or at least the width of the type. At least one of a and
+// b is an *Array; they are broadcast, and the other one may be a number. Types: integers.
 func Shl(a, b any) *Array { return array.Binary(expr.Shl, a, b) }
 
-// Shr returns a shifted right by b bits, keeping the sign; 0 or -1 where b is negative or
-// at least the width of the type. At least one of a and b is an *Array; they are
-// broadcast, and the other one may be a number. Types: integers.
+// Shr returns a shifted right by b bits, keeping the sign; 0 or -1 where b is negative or at least the width of the
+// type. At least one of a and b is an *Array; they are broadcast, and the other one may be a number. Types: integers.
 func Shr(a, b any) *Array { return array.Binary(expr.Shr, a, b) }
 
-// Sum returns the sum of the elements; halves accumulate in float32, integers and bool in
-// 64 bits. It works over the given axes, which the result lacks unless KeepDims is among
-// them; no axes means all. Integers and bool give int64; uint16, uint32 and uint64 give
-// uint64.
+// Sum returns the sum of the elements; halves accumulate in float32, integers and bool in 64 bits. It works over the
+// given axes, which the result lacks unless KeepDims is among them; no axes means all. Integers and bool give int64;
+// uint16, uint32 and uint64 give uint64.
 func Sum(a *Array, axes ...int) *Array { return a.Sum(axes...) }
 
-// Mean returns the sum of the elements over their number; NaN for no elements. It works
-// over the given axes, which the result lacks unless KeepDims is among them; no axes
-// means all. Types: floating point, complex.
+// Mean returns the sum of the elements over their number; NaN for no elements. It works over the given axes, which the
+// result lacks unless KeepDims is among them; no axes means all. Types: floating point, complex.
 func Mean(a *Array, axes ...int) *Array { return a.Mean(axes...) }
 
-// Max returns the largest element, NaN where one is NaN; no elements are ErrShape. It
-// works over the given axes, which the result lacks unless KeepDims is among them; no
-// axes means all. Types: floating point, integers, bool.
+// Max returns the largest element, NaN where one is NaN; no elements are ErrShape. It works over the given axes, which
+// the result lacks unless KeepDims is among them; no axes means all. Types: floating point, integers, bool.
 func Max(a *Array, axes ...int) *Array { return a.Max(axes...) }
 
-// Min returns the smallest element, NaN where one is NaN; no elements are ErrShape. It
-// works over the given axes, which the result lacks unless KeepDims is among them; no
-// axes means all. Types: floating point, integers, bool.
+// Min returns the smallest element, NaN where one is NaN; no elements are ErrShape. It works over the given axes, which
+// the result lacks unless KeepDims is among them; no axes means all. Types: floating point, integers, bool.
 func Min(a *Array, axes ...int) *Array { return a.Min(axes...) }
 
-// Prod returns the product of the elements; float32 and halves accumulate in float64,
-// integers and bool in 64 bits. It works over the given axes, which the result lacks
-// unless KeepDims is among them; no axes means all. Integers and bool give int64; uint16,
-// uint32 and uint64 give uint64.
+// Prod returns the product of the elements; float32 and halves accumulate in float64, integers and bool in 64 bits. It
+// works over the given axes, which the result lacks unless KeepDims is among them; no axes means all. Integers and bool
+// give int64; uint16, uint32 and uint64 give uint64.
 func Prod(a *Array, axes ...int) *Array { return a.Prod(axes...) }
 
-// Any returns whether any element differs from 0; NaN differs. It works over the given
-// axes, which the result lacks unless KeepDims is among them; no axes means all. The
-// result is bool.
+// Any returns whether any element differs from 0; NaN differs. It works over the given axes, which the result lacks
+// unless KeepDims is among them; no axes means all. The result is bool.
 func Any(a *Array, axes ...int) *Array { return a.Any(axes...) }
 
-// All returns whether all elements differ from 0. It works over the given axes, which the
-// result lacks unless KeepDims is among them; no axes means all. Among the indices of
-// Index, gpk.All stands for a whole axis: x.Index(gpk.All, 3). The result is bool.
+// All returns whether all elements differ from 0. It works over the given axes, which the result lacks unless KeepDims
+// is among them; no axes means all. Among the indices of Index, gpk.All stands for a whole axis: x.Index(gpk.All, 3).
+// The result is bool.
 func All(a *Array, axes ...int) *Array { return a.All(axes...) }
 
-// ArgMax returns the index of the first of the largest elements, or of the first NaN; no
-// elements are ErrShape. It works along one axis, which the result lacks unless KeepDims
-// is given too; no axis means all, in row-major order. The result is int64. Types:
-// floating point, integers, bool.
+// ArgMax returns the index of the first of the largest elements, or of the first NaN; no elements are ErrShape. It
+// works along one axis, which the result lacks unless KeepDims is given too; no axis means all, in row-major order. The
+// result is int64. Types: floating point, integers, bool.
 func ArgMax(a *Array, axis ...int) *Array {
 	return array.NewOperation("ArgMax", []*Array{a}).Reduce(expr.ArgMax, a, axis)
 }
 
-// ArgMin returns the index of the first of the smallest elements, or of the first NaN; no
-// elements are ErrShape. It works along one axis, which the result lacks unless KeepDims
-// is given too; no axis means all, in row-major order. The result is int64. Types:
-// floating point, integers, bool.
+// ArgMin returns the index of the first of the smallest elements, or of the first NaN; no elements are ErrShape. It
+// works along one axis, which the result lacks unless KeepDims is given too; no axis means all, in row-major order. The
+// result is int64. Types: floating point, integers, bool.
 func ArgMin(a *Array, axis ...int) *Array {
 	return array.NewOperation("ArgMin", []*Array{a}).Reduce(expr.ArgMin, a, axis)
 }
 
-// CumSum returns the sum of the elements up to each index; integers and bool accumulate
-// in 64 bits. It works along one axis. Integers and bool give int64; uint16, uint32 and
-// uint64 give uint64.
+// CumSum returns the sum of the elements up to each index; integers and bool accumulate in 64 bits. It works along one
+// axis. Integers and bool give int64; uint16, uint32 and uint64 give uint64.
 func CumSum(a *Array, axis int) *Array { return a.CumSum(axis) }
 
-// Softmax returns e^(a-m) / sum e^(a-m), where m is the largest element. It works along
-// one axis. Types: floating point.
+// Softmax returns e^(a-m) / sum e^(a-m), where m is the largest element. It works along one axis. Types: floating
+// point.
 func Softmax(a *Array, axis int) *Array { return a.Softmax(axis) }
 
-// LogSoftmax returns a - m - log(sum e^(a-m)), where m is the largest element. It works
-// along one axis. Types: floating point.
+// LogSoftmax returns a - m - log(sum e^(a-m)), where m is the largest element. It works along one axis. Types: floating
+// point.
 func LogSoftmax(a *Array, axis int) *Array { return a.LogSoftmax(axis) }
 
-// Tan returns the tangent of a, in radians. Its error is at most 4 ulp in float32 and 2.5
-// in float64. Types: floating point.
+// Tan returns the tangent of a, in radians. Its error is at most 4 ulp in float32 and 2.5 in float64. Types: floating
+// point.
 func Tan(a *Array) *Array { return a.Tan() }
 
-// Asin returns the angle in [-pi/2, pi/2] whose sine is a, NaN outside [-1, 1]. Its error
-// is at most 2 ulp in float32 and 2.5 in float64. Types: floating point.
+// Asin returns the angle in [-pi/2, pi/2] whose sine is a, NaN outside [-1, 1]. Its error is at most 2 ulp in float32
+// and 2.5 in float64. Types: floating point.
 func Asin(a *Array) *Array { return a.Asin() }
 
-// Acos returns the angle in [0, pi] whose cosine is a, NaN outside [-1, 1]. Its error is
-// at most 2 ulp in float32 and 2.5 in float64. Types: floating point.
+// Acos returns the angle in [0, pi] whose cosine is a, NaN outside [-1, 1]. Its error is at most 2 ulp in float32 and
+// 2.5 in float64. Types: floating point.
 func Acos(a *Array) *Array { return a.Acos() }
 
-// Atan returns the angle in [-pi/2, pi/2] whose tangent is a. Its error is at most 2 ulp
-// in float32 and 2 in float64. Types: floating point.
+// Atan returns the angle in [-pi/2, pi/2] whose tangent is a. Its error is at most 2 ulp in float32 and 2 in float64.
+// Types: floating point.
 func Atan(a *Array) *Array { return a.Atan() }
 
-// Sinh returns the hyperbolic sine of a. Its error is at most 3 ulp in float32 and 2.5 in
-// float64. Types: floating point.
+// Sinh returns the hyperbolic sine of a. Its error is at most 3 ulp in float32 and 2.5 in float64. Types: floating
+// point.
 func Sinh(a *Array) *Array { return a.Sinh() }
 
-// Cosh returns the hyperbolic cosine of a. Its error is at most 2 ulp in float32 and 2 in
-// float64. Types: floating point.
+// Cosh returns the hyperbolic cosine of a. Its error is at most 2 ulp in float32 and 2 in float64. Types: floating
+// point.
 func Cosh(a *Array) *Array { return a.Cosh() }
 
-// Asinh returns the inverse hyperbolic sine of a. Its error is at most 3 ulp in float32
-// and 3 in float64. Types: floating point.
+// Asinh returns the inverse hyperbolic sine of a. Its error is at most 3 ulp in float32 and 3 in float64. Types:
+// floating point.
 func Asinh(a *Array) *Array { return a.Asinh() }
 
-// Acosh returns the inverse hyperbolic cosine of a, NaN below 1. Its error is at most 4
-// ulp in float32 and 3 in float64. Types: floating point.
+// Acosh returns the inverse hyperbolic cosine of a, NaN below 1. Its error is at most 4 ulp in float32 and 3 in
+// float64. Types: floating point.
 func Acosh(a *Array) *Array { return a.Acosh() }
 
-// Atanh returns the inverse hyperbolic tangent of a, NaN outside [-1, 1]. Its error is at
-// most 3 ulp in float32 and 2.5 in float64. Types: floating point.
+// Atanh returns the inverse hyperbolic tangent of a, NaN outside [-1, 1]. Its error is at most 3 ulp in float32 and 2.5
+// in float64. Types: floating point.
 func Atanh(a *Array) *Array { return a.Atanh() }
 
-// Log2 returns the logarithm of a to base 2. Its error is at most 1.5 ulp in float32 and
-// 1.5 in float64. Types: floating point.
+// Log2 returns the logarithm of a to base 2. Its error is at most 1.5 ulp in float32 and 1.5 in float64. Types:
+// floating point.
 func Log2(a *Array) *Array { return a.Log2() }
 
-// Log10 returns the logarithm of a to base 10. Its error is at most 2.5 ulp in float32
-// and 1.5 in float64. Types: floating point.
+// Log10 returns the logarithm of a to base 10. Its error is at most 2.5 ulp in float32 and 1.5 in float64. Types:
+// floating point.
 func Log10(a *Array) *Array { return a.Log10() }
 
-// Exp2 returns 2^a. Its error is at most 2.5 ulp in float32 and 1.5 in float64. Types:
-// floating point.
+// Exp2 returns 2^a. Its error is at most 2.5 ulp in float32 and 1.5 in float64. Types: floating point.
 func Exp2(a *Array) *Array { return a.Exp2() }
 
-// Cbrt returns the real cube root of a. Its error is at most 1.5 ulp in float32 and 1.5
-// in float64. Types: floating point.
+// Cbrt returns the real cube root of a. Its error is at most 1.5 ulp in float32 and 1.5 in float64. Types: floating
+// point.
 func Cbrt(a *Array) *Array { return a.Cbrt() }
 
-// Trunc returns the integer part of a, a rounded towards 0. Types: floating point,
-// integers.
+// Trunc returns the integer part of a, a rounded towards 0. Types: floating point, integers.
 func Trunc(a *Array) *Array { return a.Trunc() }
 
 // Reciprocal returns 1 / a. Types: floating point, complex.
 func Reciprocal(a *Array) *Array { return a.Reciprocal() }
 
-// SignBit returns whether a is below 0, or -0, or a NaN with the sign bit; a GPU does not
-// see the sign of a float16 NaN. The result is bool. Types: floating point, integers.
+// SignBit returns whether a is below 0, or -0, or a NaN with the sign bit; a GPU does not see the sign of a float16
+// NaN. The result is bool. Types: floating point, integers.
 func SignBit(a *Array) *Array { return a.SignBit() }
 
-// IsNaN returns whether a, or a part of it, is NaN; no integer is. The result is bool.
-// Types: floating point, integers, complex.
+// IsNaN returns whether a, or a part of it, is NaN; no integer is. The result is bool. Types: floating point, integers,
+// complex.
 func IsNaN(a *Array) *Array { return a.IsNaN() }
 
-// IsInf returns whether a, or a part of it, is infinite; no integer is. The result is
-// bool. Types: floating point, integers, complex.
+// IsInf returns whether a, or a part of it, is infinite; no integer is. The result is bool. Types: floating point,
+// integers, complex.
 func IsInf(a *Array) *Array { return a.IsInf() }
 
-// IsFinite returns whether a, and each part of it, is neither infinite nor NaN; every
-// integer is. The result is bool. Types: floating point, integers, complex.
+// IsFinite returns whether a, and each part of it, is neither infinite nor NaN; every integer is. The result is bool.
+// Types: floating point, integers, complex.
 func IsFinite(a *Array) *Array { return a.IsFinite() }
 
-// Angle returns the angle of a in the complex plane, in (-pi, pi]; of a real number 0, or
-// pi below 0. Complex types give their real type. Its error is at most 3 ulp in float32
-// and 2.5 in float64. Types: floating point, complex.
+// Angle returns the angle of a in the complex plane, in (-pi, pi]; of a real number 0, or pi below 0. Complex types
+// give their real type. Its error is at most 3 ulp in float32 and 2.5 in float64. Types: floating point, complex.
 func Angle(a *Array) *Array { return a.Angle() }
 
-// Erfc returns 1 - erf(a), accurate where erf(a) is near 1. Its error is at most 4 ulp in
-// float32 and 5 in float64. Types: floating point.
+// Erfc returns 1 - erf(a), accurate where erf(a) is near 1. Its error is at most 4 ulp in float32 and 5 in float64.
+// Types: floating point.
 func Erfc(a *Array) *Array { return a.Erfc() }
 
-// Lgamma returns log |gamma(a)|, infinite at 0, the negative integers and -Inf. Its error
-// is at most 6 ulp in float32 and 4 in float64, in units of the largest of 1, |a| and the
-// result. Types: floating point.
+// Lgamma returns log |gamma(a)|, infinite at 0, the negative integers and -Inf. Its error is at most 6 ulp in float32
+// and 4 in float64, in units of the largest of 1, |a| and the result. Types: floating point.
 func Lgamma(a *Array) *Array { return a.Lgamma() }
 
-// Digamma returns the derivative of log gamma(a), NaN at the negative integers
-// (Abramowitz and Stegun 6.3.18, with the recurrence 6.3.5 and the reflection 6.3.7). Its
-// error is at most 1 ulp in float32 and 8 in float64, in units of the largest of 1, |a|
-// and the result. Types: floating point.
+// Digamma returns the derivative of log gamma(a), NaN at the negative integers (Abramowitz and Stegun 6.3.18, with the
+// recurrence 6.3.5 and the reflection 6.3.7). Its error is at most 1 ulp in float32 and 8 in float64, in units of the
+// largest of 1, |a| and the result. Types: floating point.
 func Digamma(a *Array) *Array { return a.Digamma() }
 
-// Erfinv returns the number whose error function is a, infinite at -1 and 1, NaN beyond
-// (Wichura, Algorithm AS 241, 1988, and a Newton step). Its error is at most 2 ulp in
-// float32 and 5 in float64. Types: floating point.
+// Erfinv returns the number whose error function is a, infinite at -1 and 1, NaN beyond (Wichura, Algorithm AS 241,
+// 1988, and a Newton step). Its error is at most 2 ulp in float32 and 5 in float64. Types: floating point.
 func Erfinv(a *Array) *Array { return a.Erfinv() }
 
-// Atan2 returns the angle in [-pi, pi] of the point (b, a), whose tangent is a / b. At
-// least one of a and b is an *Array; they are broadcast, and the other one may be a
-// number. Its error is at most 3 ulp in float32 and 2.5 in float64. Types: floating
-// point.
+// Atan2 returns the angle in [-pi, pi] of the point (b, a), whose tangent is a / b. At least one of a and b is an
+// *Array; they are broadcast, and the other one may be a number. Its error is at most 3 ulp in float32 and 2.5 in
+// float64. Types: floating point.
 func Atan2(a, b any) *Array { return array.Binary(expr.Atan2, a, b) }
 
-// Hypot returns sqrt(a^2 + b^2) without overflow, infinite where either is. At least one
-// of a and b is an *Array; they are broadcast, and the other one may be a number. Its
-// error is at most 3 ulp in float32 and 2 in float64. Types: floating point.
+// Hypot returns sqrt(a^2 + b^2) without overflow, infinite where either is. At least one of a and b is an *Array; they
+// are broadcast, and the other one may be a number. Its error is at most 3 ulp in float32 and 2 in float64. Types:
+// floating point.
 func Hypot(a, b any) *Array { return array.Binary(expr.Hypot, a, b) }
 
-// CopySign returns |a| with the sign of b. At least one of a and b is an *Array; they are
-// broadcast, and the other one may be a number. Types: floating point.
+// CopySign returns |a| with the sign of b. At least one of a and b is an *Array; they are broadcast, and the other one
+// may be a number. Types: floating point.
 func CopySign(a, b any) *Array { return array.Binary(expr.CopySign, a, b) }
 
-// LogAddExp returns log(e^a + e^b) without overflow. At least one of a and b is an
-// *Array; they are broadcast, and the other one may be a number. Its error is at most 3
-// ulp in float32 and 2 in float64, in units of the largest of 1, |a| and the result.
-// Types: floating point.
+// LogAddExp returns log(e^a + e^b) without overflow. At least one of a and b is an *Array; they are broadcast, and the
+// other one may be a number. Its error is at most 3 ulp in float32 and 2 in float64, in units of the largest of 1, |a|
+// and the result. Types: floating point.
 func LogAddExp(a, b any) *Array { return array.Binary(expr.LogAddExp, a, b) }
 
-// FloorDivide returns the greatest integer not above a / b; an integer divided by 0 is 0,
-// and the least by -1 wraps. At least one of a and b is an *Array; they are broadcast,
-// and the other one may be a number. Its error is at most 0.51 ulp in float32 and 2 in
-// float64. Types: floating point, integers.
+// FloorDivide returns the greatest integer not above a / b; an integer divided by 0 is 0, and the least by -1 wraps. At
+// least one of a and b is an *Array; they are broadcast, and the other one may be a number. Its error is at most 0.51
+// ulp in float32 and 2 in float64. Types: floating point, integers.
 func FloorDivide(a, b any) *Array { return array.Binary(expr.FloorDivide, a, b) }
 
-// Remainder returns a - b FloorDivide(a, b), which has the sign of b; of integers divided
-// by 0 it is 0. At least one of a and b is an *Array; they are broadcast, and the other
-// one may be a number. Its error is at most 0.51 ulp in float32 and 0.51 in float64.
-// Types: floating point, integers.
+// Remainder returns a - b FloorDivide(a, b), which has the sign of b; of integers divided by 0 it is 0. At least one of
+// a and b is an *Array; they are broadcast, and the other one may be a number. Its error is at most 0.51 ulp in float32
+// and 0.51 in float64. Types: floating point, integers.
 func Remainder(a, b any) *Array { return array.Binary(expr.Remainder, a, b) }

@@ -39,7 +39,7 @@ import (
 //   - Complex numbers: [Array.Conj], [Array.Real], [Array.Imag], [Array.AbsSquare]
 //   - Over axes: [Array.Sum], [Array.Mean], [Array.Prod], [Array.Var], [Array.Max],
 //     [Array.Min], [Array.ArgMax], [Array.ArgMin], [Array.Any], [Array.All],
-//     [Array.CumSum], [Array.CumProd], [Array.Diff], [Array.Sort], [Array.ArgSort],
+//     [Array.CumSum], [Array.CumProd], [Array.CumMax], [Array.CumMin], [Array.Diff], [Array.Sort], [Array.ArgSort],
 //     [Array.TopK], [Array.BottomK], [Array.SearchSorted], [Array.Histogram], [Array.HistogramDensity],
 //     [Array.HistogramEdges], [Array.Std],
 //     [Array.Median], [Array.Quantile], [Array.Quantiles], [Array.Norm], [Array.VectorNorm],
@@ -135,6 +135,15 @@ const (
 // DDof returns the option of Var and Std that divides by the number of elements minus n. A
 // number of 0 or less counts as 0.
 func DDof(n int) int { return layout.DDof(n) }
+
+// Modes of Pad, passed in place of a value: x.Pad(widths, gpk.PadEdge). The examples pad a, b, c by two elements on each
+// side.
+const (
+	PadEdge      = layout.PadEdge      // the nearest element: a a|a b c|c c
+	PadReflect   = layout.PadReflect   // mirrored at the outermost elements: c b|a b c|b a
+	PadSymmetric = layout.PadSymmetric // mirrored beyond the outermost elements: b a|a b c|c b
+	PadWrap      = layout.PadWrap      // from the other end: b c|a b c|a b
+)
 
 // End is an open end of a Range.
 const End = layout.End

@@ -57,6 +57,13 @@ func (a *Array) CountNonzero(axes ...int) *Array {
 // from the last one. A component is the difference of two rounded products.
 func (a *Array) Cross(b *Array, axis int) *Array { return compose.Cross(a.op("Cross", b), a, b, axis) }
 
+// CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on it
+// is NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
+func (a *Array) CumMax(axis int) *Array { return compose.CumMax(a.op("CumMax"), a, axis) }
+
+// CumMin returns the smallest element up to each index along an axis, NumPy's minimum.accumulate, as CumMax.
+func (a *Array) CumMin(axis int) *Array { return compose.CumMin(a.op("CumMin"), a, axis) }
+
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
 // rounded once. The CPU multiplies the factors in order. A GPU multiplies elements at a distance of 2^k in log2 n
@@ -170,7 +177,8 @@ func (a *Array) Norm(axes ...int) *Array { return compose.Norm(a.op("Norm"), a, 
 func (a *Array) Outer(b *Array) *Array { return compose.Outer(a.op("Outer", b), a, b) }
 
 // Pad returns a copy of a with a border. Along axis d it adds widths[d][0] elements before and widths[d][1]
-// after. They all have the given value, converted as by Full.
+// after. They all have the given value, converted as by Full, or are chosen by a mode in its place, as NumPy's pad does:
+// PadEdge, PadReflect, PadSymmetric or PadWrap. A mode is ErrShape for an empty axis that becomes longer.
 func (a *Array) Pad(widths [][2]int, value any) *Array {
 	return compose.Pad(a.op("Pad"), a, widths, value)
 }

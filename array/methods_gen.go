@@ -10,13 +10,11 @@ func (a *Array) Neg() *Array { return unaryOp(expr.Neg, a) }
 // Conj returns the complex conjugate of a; real types are unchanged.
 func (a *Array) Conj() *Array { return unaryOp(expr.Conj, a) }
 
-// Not returns the complement of the bits of an integer; of bool, the negation. Types:
-// integers, bool.
+// Not returns the complement of the bits of an integer; of bool, the negation. Types: integers, bool.
 func (a *Array) Not() *Array { return unaryOp(expr.Not, a) }
 
-// Abs returns the absolute value of a, of a complex number its modulus, which is real;
-// the least integer wraps. Complex types give their real type. Types: floating point,
-// integers, complex.
+// Abs returns the absolute value of a, of a complex number its modulus, which is real; the least integer wraps. Complex
+// types give their real type. Types: floating point, integers, complex.
 func (a *Array) Abs() *Array { return unaryOp(expr.Abs, a) }
 
 // Sign returns -1, 0 or 1, the sign of a; NaN stays NaN. Types: floating point, integers.
@@ -25,8 +23,8 @@ func (a *Array) Sign() *Array { return unaryOp(expr.Sign, a) }
 // Square returns a a; integers wrap. Types: floating point, integers, complex.
 func (a *Array) Square() *Array { return unaryOp(expr.Square, a) }
 
-// Sqrt returns the square root of a, NaN below 0; of a complex number the root with the
-// non-negative real part. Types: floating point, complex.
+// Sqrt returns the square root of a, NaN below 0; of a complex number the root with the non-negative real part. Types:
+// floating point, complex.
 func (a *Array) Sqrt() *Array { return unaryOp(expr.Sqrt, a) }
 
 // Rsqrt returns 1 / sqrt(a), rounded once. Types: floating point.
@@ -38,8 +36,7 @@ func (a *Array) Exp() *Array { return unaryOp(expr.Exp, a) }
 // Expm1 returns e^a - 1, accurate for small a. Types: floating point.
 func (a *Array) Expm1() *Array { return unaryOp(expr.Expm1, a) }
 
-// Log returns the natural logarithm of a; of a complex number log|a| + i Angle(a). Types:
-// floating point, complex.
+// Log returns the natural logarithm of a; of a complex number log|a| + i Angle(a). Types: floating point, complex.
 func (a *Array) Log() *Array { return unaryOp(expr.Log, a) }
 
 // Log1p returns log(1 + a), accurate for small a. Types: floating point.
@@ -63,12 +60,10 @@ func (a *Array) Sigmoid() *Array { return unaryOp(expr.Sigmoid, a) }
 // ReLU returns max(a, 0); NaN stays NaN. Types: floating point, integers.
 func (a *Array) ReLU() *Array { return unaryOp(expr.ReLU, a) }
 
-// GELU returns a/2 (1 + erf(a/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415). Types:
-// floating point.
+// GELU returns a/2 (1 + erf(a/sqrt 2)) (Hendrycks and Gimpel, arXiv 1606.08415). Types: floating point.
 func (a *Array) GELU() *Array { return unaryOp(expr.GELU, a) }
 
-// GELUTanh returns a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) (arXiv 1606.08415).
-// Types: floating point.
+// GELUTanh returns a/2 (1 + tanh(sqrt(2/pi) (a + 0.044715 a^3))) (arXiv 1606.08415). Types: floating point.
 func (a *Array) GELUTanh() *Array { return unaryOp(expr.GELUTanh, a) }
 
 // SiLU returns a / (1 + e^-a). Types: floating point.
@@ -80,285 +75,260 @@ func (a *Array) Floor() *Array { return unaryOp(expr.Floor, a) }
 // Ceil returns the least integer not below a. Types: floating point, integers.
 func (a *Array) Ceil() *Array { return unaryOp(expr.Ceil, a) }
 
-// Round returns the integer nearest to a, halves to even. Types: floating point,
-// integers.
+// Round returns the integer nearest to a, halves to even. Types: floating point, integers.
 func (a *Array) Round() *Array { return unaryOp(expr.Round, a) }
 
-// Real returns the real part of a; real types are unchanged. Complex types give their
-// real type.
+// Real returns the real part of a; real types are unchanged. Complex types give their real type.
 func (a *Array) Real() *Array { return unaryOp(expr.Real, a) }
 
-// Imag returns the imaginary part of a; 0 for real types. Complex types give their real
-// type.
+// Imag returns the imaginary part of a; 0 for real types. Complex types give their real type.
 func (a *Array) Imag() *Array { return unaryOp(expr.Imag, a) }
 
-// AbsSquare returns |a|^2, which is real; integers wrap. Complex types give their real
-// type. Types: floating point, integers, complex.
+// AbsSquare returns |a|^2, which is real; integers wrap. Complex types give their real type. Types: floating point,
+// integers, complex.
 func (a *Array) AbsSquare() *Array { return unaryOp(expr.AbsSquare, a) }
 
-// Add returns a + b; integers wrap. b is an *Array of a's type, broadcast with a, or a
-// number. Types: floating point, integers, complex.
+// Add returns a + b; integers wrap. b is an *Array of a's type, broadcast with a, or a number. Types: floating point,
+// integers, complex.
 func (a *Array) Add(b any) *Array { return Binary(expr.Add, a, b) }
 
-// Sub returns a - b; integers wrap. b is an *Array of a's type, broadcast with a, or a
-// number. Types: floating point, integers, complex.
+// Sub returns a - b; integers wrap. b is an *Array of a's type, broadcast with a, or a number. Types: floating point,
+// integers, complex.
 func (a *Array) Sub(b any) *Array { return Binary(expr.Sub, a, b) }
 
-// Mul returns a b; integers wrap. b is an *Array of a's type, broadcast with a, or a
-// number. Types: floating point, integers, complex.
+// Mul returns a b; integers wrap. b is an *Array of a's type, broadcast with a, or a number. Types: floating point,
+// integers, complex.
 func (a *Array) Mul(b any) *Array { return Binary(expr.Mul, a, b) }
 
-// Div returns a / b. b is an *Array of a's type, broadcast with a, or a number. Types:
-// floating point, complex.
+// Div returns a / b. b is an *Array of a's type, broadcast with a, or a number. Types: floating point, complex.
 func (a *Array) Div(b any) *Array { return Binary(expr.Div, a, b) }
 
-// Pow returns a^b; integers wrap, and a negative power of an integer is truncated;
-// floating-point types use Square if b is the number 2, and Reciprocal if it is -1;
-// complex types use e^(b log a), whose error is |b log a| ulp. b is an *Array of a's
-// type, broadcast with a, or a number. Types: floating point, integers, complex.
+// Pow returns a^b; integers wrap, and a negative power of an integer is truncated; floating-point types use Square if b
+// is the number 2, and Reciprocal if it is -1; complex types use e^(b log a), whose error is |b log a| ulp. b is an
+// *Array of a's type, broadcast with a, or a number. Types: floating point, integers, complex.
 func (a *Array) Pow(b any) *Array { return Binary(expr.Pow, a, b) }
 
-// Maximum returns the larger of a and b, NaN where either is NaN; true is larger than
-// false. b is an *Array of a's type, broadcast with a, or a number. Types: floating
-// point, integers, bool.
+// Maximum returns the larger of a and b, NaN where either is NaN; true is larger than false. b is an *Array of a's
+// type, broadcast with a, or a number. Types: floating point, integers, bool.
 func (a *Array) Maximum(b any) *Array { return Binary(expr.Maximum, a, b) }
 
-// Minimum returns the smaller of a and b, NaN where either is NaN. b is an *Array of a's
-// type, broadcast with a, or a number. Types: floating point, integers, bool.
+// Minimum returns the smaller of a and b, NaN where either is NaN. b is an *Array of a's type, broadcast with a, or a
+// number. Types: floating point, integers, bool.
 func (a *Array) Minimum(b any) *Array { return Binary(expr.Minimum, a, b) }
 
-// Eq returns whether a = b; NaN equals nothing. b is an *Array of a's type, broadcast
-// with a, or a number. The result is bool.
+// Eq returns whether a = b; NaN equals nothing. b is an *Array of a's type, broadcast with a, or a number. The result
+// is bool.
 func (a *Array) Eq(b any) *Array { return Binary(expr.Eq, a, b) }
 
-// Ne returns whether a and b differ; NaN differs from everything. b is an *Array of a's
-// type, broadcast with a, or a number. The result is bool.
+// Ne returns whether a and b differ; NaN differs from everything. b is an *Array of a's type, broadcast with a, or a
+// number. The result is bool.
 func (a *Array) Ne(b any) *Array { return Binary(expr.Ne, a, b) }
 
-// Lt returns whether a < b. b is an *Array of a's type, broadcast with a, or a number.
-// The result is bool. Types: floating point, integers, bool.
+// Lt returns whether a < b. b is an *Array of a's type, broadcast with a, or a number. The result is bool. Types:
+// floating point, integers, bool.
 func (a *Array) Lt(b any) *Array { return Binary(expr.Lt, a, b) }
 
-// Le returns whether a <= b. b is an *Array of a's type, broadcast with a, or a number.
-// The result is bool. Types: floating point, integers, bool.
+// Le returns whether a <= b. b is an *Array of a's type, broadcast with a, or a number. The result is bool. Types:
+// floating point, integers, bool.
 func (a *Array) Le(b any) *Array { return Binary(expr.Le, a, b) }
 
-// Gt returns whether a > b. b is an *Array of a's type, broadcast with a, or a number.
-// The result is bool. Types: floating point, integers, bool.
+// Gt returns whether a > b. b is an *Array of a's type, broadcast with a, or a number. The result is bool. Types:
+// floating point, integers, bool.
 func (a *Array) Gt(b any) *Array { return Binary(expr.Gt, a, b) }
 
-// Ge returns whether a >= b. b is an *Array of a's type, broadcast with a, or a number.
-// The result is bool. Types: floating point, integers, bool.
+// Ge returns whether a >= b. b is an *Array of a's type, broadcast with a, or a number. The result is bool. Types:
+// floating point, integers, bool.
 func (a *Array) Ge(b any) *Array { return Binary(expr.Ge, a, b) }
 
-// And returns a and b, bit by bit for integers. b is an *Array of a's type, broadcast
-// with a, or a number. Types: integers, bool.
+// And returns a and b, bit by bit for integers. b is an *Array of a's type, broadcast with a, or a number. Types:
+// integers, bool.
 func (a *Array) And(b any) *Array { return Binary(expr.And, a, b) }
 
-// Or returns a or b, bit by bit for integers. b is an *Array of a's type, broadcast with
-// a, or a number. Types: integers, bool.
+// Or returns a or b, bit by bit for integers. b is an *Array of a's type, broadcast with a, or a number. Types:
+// integers, bool.
 func (a *Array) Or(b any) *Array { return Binary(expr.Or, a, b) }
 
-// Xor returns the exclusive or of a and b, bit by bit for integers. b is an *Array of a's
-// type, broadcast with a, or a number. Types: integers, bool.
+// Xor returns the exclusive or of a and b, bit by bit for integers. b is an *Array of a's type, broadcast with a, or a
+// number. Types: integers, bool.
 func (a *Array) Xor(b any) *Array { return Binary(expr.Xor, a, b) }
 
-// Shl returns a shifted left by b bits; 0 where b is negative or at least the width of
-// the type. b is an *Array of a's type, broadcast with a, or a number. Types: integers.
+// Shl returns a shifted left by b bits; 0 where b is negative or at least the width of the type. b is an *Array of a's
+// type, broadcast with a, or a number. Types: integers.
 func (a *Array) Shl(b any) *Array { return Binary(expr.Shl, a, b) }
 
-// Shr returns a shifted right by b bits, keeping the sign; 0 or -1 where b is negative or
-// at least the width of the type. b is an *Array of a's type, broadcast with a, or a
-// number. Types: integers.
+// Shr returns a shifted right by b bits, keeping the sign; 0 or -1 where b is negative or at least the width of the
+// type. b is an *Array of a's type, broadcast with a, or a number. Types: integers.
 func (a *Array) Shr(b any) *Array { return Binary(expr.Shr, a, b) }
 
-// Sum returns the sum of the elements; halves accumulate in float32, integers and bool in
-// 64 bits. It works over the given axes, which the result lacks unless KeepDims is among
-// them; no axes means all. Integers and bool give int64; uint16, uint32 and uint64 give
-// uint64.
+// Sum returns the sum of the elements; halves accumulate in float32, integers and bool in 64 bits. It works over the
+// given axes, which the result lacks unless KeepDims is among them; no axes means all. Integers and bool give int64;
+// uint16, uint32 and uint64 give uint64.
 func (a *Array) Sum(axes ...int) *Array { return reduce(expr.Sum, a, axes) }
 
-// Mean returns the sum of the elements over their number; NaN for no elements. It works
-// over the given axes, which the result lacks unless KeepDims is among them; no axes
-// means all. Types: floating point, complex.
+// Mean returns the sum of the elements over their number; NaN for no elements. It works over the given axes, which the
+// result lacks unless KeepDims is among them; no axes means all. Types: floating point, complex.
 func (a *Array) Mean(axes ...int) *Array { return reduce(expr.Mean, a, axes) }
 
-// Max returns the largest element, NaN where one is NaN; no elements are ErrShape. It
-// works over the given axes, which the result lacks unless KeepDims is among them; no
-// axes means all. Types: floating point, integers, bool.
+// Max returns the largest element, NaN where one is NaN; no elements are ErrShape. It works over the given axes, which
+// the result lacks unless KeepDims is among them; no axes means all. Types: floating point, integers, bool.
 func (a *Array) Max(axes ...int) *Array { return reduce(expr.Max, a, axes) }
 
-// Min returns the smallest element, NaN where one is NaN; no elements are ErrShape. It
-// works over the given axes, which the result lacks unless KeepDims is among them; no
-// axes means all. Types: floating point, integers, bool.
+// Min returns the smallest element, NaN where one is NaN; no elements are ErrShape. It works over the given axes, which
+// the result lacks unless KeepDims is among them; no axes means all. Types: floating point, integers, bool.
 func (a *Array) Min(axes ...int) *Array { return reduce(expr.Min, a, axes) }
 
-// Prod returns the product of the elements; float32 and halves accumulate in float64,
-// integers and bool in 64 bits. It works over the given axes, which the result lacks
-// unless KeepDims is among them; no axes means all. Integers and bool give int64; uint16,
-// uint32 and uint64 give uint64.
+// Prod returns the product of the elements; float32 and halves accumulate in float64, integers and bool in 64 bits. It
+// works over the given axes, which the result lacks unless KeepDims is among them; no axes means all. Integers and bool
+// give int64; uint16, uint32 and uint64 give uint64.
 func (a *Array) Prod(axes ...int) *Array { return reduce(expr.Prod, a, axes) }
 
-// Any returns whether any element differs from 0; NaN differs. It works over the given
-// axes, which the result lacks unless KeepDims is among them; no axes means all. The
-// result is bool.
+// Any returns whether any element differs from 0; NaN differs. It works over the given axes, which the result lacks
+// unless KeepDims is among them; no axes means all. The result is bool.
 func (a *Array) Any(axes ...int) *Array { return reduce(expr.Any, a, axes) }
 
-// All returns whether all elements differ from 0. It works over the given axes, which the
-// result lacks unless KeepDims is among them; no axes means all. The result is bool.
+// All returns whether all elements differ from 0. It works over the given axes, which the result lacks unless KeepDims
+// is among them; no axes means all. The result is bool.
 func (a *Array) All(axes ...int) *Array { return reduce(expr.All, a, axes) }
 
-// ArgMax returns the index of the first of the largest elements, or of the first NaN; no
-// elements are ErrShape. It works along one axis, which the result lacks, or over
-// AllAxes, in row-major order. The result is int64. Types: floating point, integers,
-// bool.
+// ArgMax returns the index of the first of the largest elements, or of the first NaN; no elements are ErrShape. It
+// works along one axis, which the result lacks, or over AllAxes, in row-major order. The result is int64. Types:
+// floating point, integers, bool.
 func (a *Array) ArgMax(axis int) *Array { return reduce(expr.ArgMax, a, []int{axis}) }
 
-// ArgMin returns the index of the first of the smallest elements, or of the first NaN; no
-// elements are ErrShape. It works along one axis, which the result lacks, or over
-// AllAxes, in row-major order. The result is int64. Types: floating point, integers,
-// bool.
+// ArgMin returns the index of the first of the smallest elements, or of the first NaN; no elements are ErrShape. It
+// works along one axis, which the result lacks, or over AllAxes, in row-major order. The result is int64. Types:
+// floating point, integers, bool.
 func (a *Array) ArgMin(axis int) *Array { return reduce(expr.ArgMin, a, []int{axis}) }
 
-// CumSum returns the sum of the elements up to each index; integers and bool accumulate
-// in 64 bits. It works along one axis. Integers and bool give int64; uint16, uint32 and
-// uint64 give uint64.
+// CumSum returns the sum of the elements up to each index; integers and bool accumulate in 64 bits. It works along one
+// axis. Integers and bool give int64; uint16, uint32 and uint64 give uint64.
 func (a *Array) CumSum(axis int) *Array { return a.along(expr.CumSum, here(), axis) }
 
-// Softmax returns e^(a-m) / sum e^(a-m), where m is the largest element. It works along
-// one axis. Types: floating point.
+// Softmax returns e^(a-m) / sum e^(a-m), where m is the largest element. It works along one axis. Types: floating
+// point.
 func (a *Array) Softmax(axis int) *Array { return a.along(expr.Softmax, here(), axis) }
 
-// LogSoftmax returns a - m - log(sum e^(a-m)), where m is the largest element. It works
-// along one axis. Types: floating point.
+// LogSoftmax returns a - m - log(sum e^(a-m)), where m is the largest element. It works along one axis. Types: floating
+// point.
 func (a *Array) LogSoftmax(axis int) *Array { return a.along(expr.LogSoftmax, here(), axis) }
 
-// Tan returns the tangent of a, in radians. Its error is at most 4 ulp in float32 and 2.5
-// in float64. Types: floating point.
+// Tan returns the tangent of a, in radians. Its error is at most 4 ulp in float32 and 2.5 in float64. Types: floating
+// point.
 func (a *Array) Tan() *Array { return unaryOp(expr.Tan, a) }
 
-// Asin returns the angle in [-pi/2, pi/2] whose sine is a, NaN outside [-1, 1]. Its error
-// is at most 2 ulp in float32 and 2.5 in float64. Types: floating point.
+// Asin returns the angle in [-pi/2, pi/2] whose sine is a, NaN outside [-1, 1]. Its error is at most 2 ulp in float32
+// and 2.5 in float64. Types: floating point.
 func (a *Array) Asin() *Array { return unaryOp(expr.Asin, a) }
 
-// Acos returns the angle in [0, pi] whose cosine is a, NaN outside [-1, 1]. Its error is
-// at most 2 ulp in float32 and 2.5 in float64. Types: floating point.
+// Acos returns the angle in [0, pi] whose cosine is a, NaN outside [-1, 1]. Its error is at most 2 ulp in float32 and
+// 2.5 in float64. Types: floating point.
 func (a *Array) Acos() *Array { return unaryOp(expr.Acos, a) }
 
-// Atan returns the angle in [-pi/2, pi/2] whose tangent is a. Its error is at most 2 ulp
-// in float32 and 2 in float64. Types: floating point.
+// Atan returns the angle in [-pi/2, pi/2] whose tangent is a. Its error is at most 2 ulp in float32 and 2 in float64.
+// Types: floating point.
 func (a *Array) Atan() *Array { return unaryOp(expr.Atan, a) }
 
-// Sinh returns the hyperbolic sine of a. Its error is at most 3 ulp in float32 and 2.5 in
-// float64. Types: floating point.
+// Sinh returns the hyperbolic sine of a. Its error is at most 3 ulp in float32 and 2.5 in float64. Types: floating
+// point.
 func (a *Array) Sinh() *Array { return unaryOp(expr.Sinh, a) }
 
-// Cosh returns the hyperbolic cosine of a. Its error is at most 2 ulp in float32 and 2 in
-// float64. Types: floating point.
+// Cosh returns the hyperbolic cosine of a. Its error is at most 2 ulp in float32 and 2 in float64. Types: floating
+// point.
 func (a *Array) Cosh() *Array { return unaryOp(expr.Cosh, a) }
 
-// Asinh returns the inverse hyperbolic sine of a. Its error is at most 3 ulp in float32
-// and 3 in float64. Types: floating point.
+// Asinh returns the inverse hyperbolic sine of a. Its error is at most 3 ulp in float32 and 3 in float64. Types:
+// floating point.
 func (a *Array) Asinh() *Array { return unaryOp(expr.Asinh, a) }
 
-// Acosh returns the inverse hyperbolic cosine of a, NaN below 1. Its error is at most 4
-// ulp in float32 and 3 in float64. Types: floating point.
+// Acosh returns the inverse hyperbolic cosine of a, NaN below 1. Its error is at most 4 ulp in float32 and 3 in
+// float64. Types: floating point.
 func (a *Array) Acosh() *Array { return unaryOp(expr.Acosh, a) }
 
-// Atanh returns the inverse hyperbolic tangent of a, NaN outside [-1, 1]. Its error is at
-// most 3 ulp in float32 and 2.5 in float64. Types: floating point.
+// Atanh returns the inverse hyperbolic tangent of a, NaN outside [-1, 1]. Its error is at most 3 ulp in float32 and 2.5
+// in float64. Types: floating point.
 func (a *Array) Atanh() *Array { return unaryOp(expr.Atanh, a) }
 
-// Log2 returns the logarithm of a to base 2. Its error is at most 1.5 ulp in float32 and
-// 1.5 in float64. Types: floating point.
+// Log2 returns the logarithm of a to base 2. Its error is at most 1.5 ulp in float32 and 1.5 in float64. Types:
+// floating point.
 func (a *Array) Log2() *Array { return unaryOp(expr.Log2, a) }
 
-// Log10 returns the logarithm of a to base 10. Its error is at most 2.5 ulp in float32
-// and 1.5 in float64. Types: floating point.
+// Log10 returns the logarithm of a to base 10. Its error is at most 2.5 ulp in float32 and 1.5 in float64. Types:
+// floating point.
 func (a *Array) Log10() *Array { return unaryOp(expr.Log10, a) }
 
-// Exp2 returns 2^a. Its error is at most 2.5 ulp in float32 and 1.5 in float64. Types:
-// floating point.
+// Exp2 returns 2^a. Its error is at most 2.5 ulp in float32 and 1.5 in float64. Types: floating point.
 func (a *Array) Exp2() *Array { return unaryOp(expr.Exp2, a) }
 
-// Cbrt returns the real cube root of a. Its error is at most 1.5 ulp in float32 and 1.5
-// in float64. Types: floating point.
+// Cbrt returns the real cube root of a. Its error is at most 1.5 ulp in float32 and 1.5 in float64. Types: floating
+// point.
 func (a *Array) Cbrt() *Array { return unaryOp(expr.Cbrt, a) }
 
-// Trunc returns the integer part of a, a rounded towards 0. Types: floating point,
-// integers.
+// Trunc returns the integer part of a, a rounded towards 0. Types: floating point, integers.
 func (a *Array) Trunc() *Array { return unaryOp(expr.Trunc, a) }
 
 // Reciprocal returns 1 / a. Types: floating point, complex.
 func (a *Array) Reciprocal() *Array { return unaryOp(expr.Reciprocal, a) }
 
-// SignBit returns whether a is below 0, or -0, or a NaN with the sign bit; a GPU does not
-// see the sign of a float16 NaN. The result is bool. Types: floating point, integers.
+// SignBit returns whether a is below 0, or -0, or a NaN with the sign bit; a GPU does not see the sign of a float16
+// NaN. The result is bool. Types: floating point, integers.
 func (a *Array) SignBit() *Array { return unaryOp(expr.SignBit, a) }
 
-// IsNaN returns whether a, or a part of it, is NaN; no integer is. The result is bool.
-// Types: floating point, integers, complex.
+// IsNaN returns whether a, or a part of it, is NaN; no integer is. The result is bool. Types: floating point, integers,
+// complex.
 func (a *Array) IsNaN() *Array { return unaryOp(expr.IsNaN, a) }
 
-// IsInf returns whether a, or a part of it, is infinite; no integer is. The result is
-// bool. Types: floating point, integers, complex.
+// IsInf returns whether a, or a part of it, is infinite; no integer is. The result is bool. Types: floating point,
+// integers, complex.
 func (a *Array) IsInf() *Array { return unaryOp(expr.IsInf, a) }
 
-// IsFinite returns whether a, and each part of it, is neither infinite nor NaN; every
-// integer is. The result is bool. Types: floating point, integers, complex.
+// IsFinite returns whether a, and each part of it, is neither infinite nor NaN; every integer is. The result is bool.
+// Types: floating point, integers, complex.
 func (a *Array) IsFinite() *Array { return unaryOp(expr.IsFinite, a) }
 
-// Angle returns the angle of a in the complex plane, in (-pi, pi]; of a real number 0, or
-// pi below 0. Complex types give their real type. Its error is at most 3 ulp in float32
-// and 2.5 in float64. Types: floating point, complex.
+// Angle returns the angle of a in the complex plane, in (-pi, pi]; of a real number 0, or pi below 0. Complex types
+// give their real type. Its error is at most 3 ulp in float32 and 2.5 in float64. Types: floating point, complex.
 func (a *Array) Angle() *Array { return unaryOp(expr.Angle, a) }
 
-// Erfc returns 1 - erf(a), accurate where erf(a) is near 1. Its error is at most 4 ulp in
-// float32 and 5 in float64. Types: floating point.
+// Erfc returns 1 - erf(a), accurate where erf(a) is near 1. Its error is at most 4 ulp in float32 and 5 in float64.
+// Types: floating point.
 func (a *Array) Erfc() *Array { return unaryOp(expr.Erfc, a) }
 
-// Lgamma returns log |gamma(a)|, infinite at 0, the negative integers and -Inf. Its error
-// is at most 6 ulp in float32 and 4 in float64, in units of the largest of 1, |a| and the
-// result. Types: floating point.
+// Lgamma returns log |gamma(a)|, infinite at 0, the negative integers and -Inf. Its error is at most 6 ulp in float32
+// and 4 in float64, in units of the largest of 1, |a| and the result. Types: floating point.
 func (a *Array) Lgamma() *Array { return unaryOp(expr.Lgamma, a) }
 
-// Digamma returns the derivative of log gamma(a), NaN at the negative integers
-// (Abramowitz and Stegun 6.3.18, with the recurrence 6.3.5 and the reflection 6.3.7). Its
-// error is at most 1 ulp in float32 and 8 in float64, in units of the largest of 1, |a|
-// and the result. Types: floating point.
+// Digamma returns the derivative of log gamma(a), NaN at the negative integers (Abramowitz and Stegun 6.3.18, with the
+// recurrence 6.3.5 and the reflection 6.3.7). Its error is at most 1 ulp in float32 and 8 in float64, in units of the
+// largest of 1, |a| and the result. Types: floating point.
 func (a *Array) Digamma() *Array { return unaryOp(expr.Digamma, a) }
 
-// Erfinv returns the number whose error function is a, infinite at -1 and 1, NaN beyond
-// (Wichura, Algorithm AS 241, 1988, and a Newton step). Its error is at most 2 ulp in
-// float32 and 5 in float64. Types: floating point.
+// Erfinv returns the number whose error function is a, infinite at -1 and 1, NaN beyond (Wichura, Algorithm AS 241,
+// 1988, and a Newton step). Its error is at most 2 ulp in float32 and 5 in float64. Types: floating point.
 func (a *Array) Erfinv() *Array { return unaryOp(expr.Erfinv, a) }
 
-// Atan2 returns the angle in [-pi, pi] of the point (b, a), whose tangent is a / b. b is
-// an *Array of a's type, broadcast with a, or a number. Its error is at most 3 ulp in
-// float32 and 2.5 in float64. Types: floating point.
+// Atan2 returns the angle in [-pi, pi] of the point (b, a), whose tangent is a / b. b is an *Array of a's type,
+// broadcast with a, or a number. Its error is at most 3 ulp in float32 and 2.5 in float64. Types: floating point.
 func (a *Array) Atan2(b any) *Array { return Binary(expr.Atan2, a, b) }
 
-// Hypot returns sqrt(a^2 + b^2) without overflow, infinite where either is. b is an
-// *Array of a's type, broadcast with a, or a number. Its error is at most 3 ulp in
-// float32 and 2 in float64. Types: floating point.
+// Hypot returns sqrt(a^2 + b^2) without overflow, infinite where either is. b is an *Array of a's type, broadcast with
+// a, or a number. Its error is at most 3 ulp in float32 and 2 in float64. Types: floating point.
 func (a *Array) Hypot(b any) *Array { return Binary(expr.Hypot, a, b) }
 
-// CopySign returns |a| with the sign of b. b is an *Array of a's type, broadcast with a,
-// or a number. Types: floating point.
+// CopySign returns |a| with the sign of b. b is an *Array of a's type, broadcast with a, or a number. Types: floating
+// point.
 func (a *Array) CopySign(b any) *Array { return Binary(expr.CopySign, a, b) }
 
-// LogAddExp returns log(e^a + e^b) without overflow. b is an *Array of a's type,
-// broadcast with a, or a number. Its error is at most 3 ulp in float32 and 2 in float64,
-// in units of the largest of 1, |a| and the result. Types: floating point.
+// LogAddExp returns log(e^a + e^b) without overflow. b is an *Array of a's type, broadcast with a, or a number. Its
+// error is at most 3 ulp in float32 and 2 in float64, in units of the largest of 1, |a| and the result. Types: floating
+// point.
 func (a *Array) LogAddExp(b any) *Array { return Binary(expr.LogAddExp, a, b) }
 
-// FloorDivide returns the greatest integer not above a / b; an integer divided by 0 is 0,
-// and the least by -1 wraps. b is an *Array of a's type, broadcast with a, or a number.
-// Its error is at most 0.51 ulp in float32 and 2 in float64. Types: floating point,
-// integers.
+// FloorDivide returns the greatest integer not above a / b; an integer divided by 0 is 0, and the least by -1 wraps. b
+// is an *Array of a's type, broadcast with a, or a number. Its error is at most 0.51 ulp in float32 and 2 in float64.
+// Types: floating point, integers.
 func (a *Array) FloorDivide(b any) *Array { return Binary(expr.FloorDivide, a, b) }
 
-// Remainder returns a - b FloorDivide(a, b), which has the sign of b; of integers divided
-// by 0 it is 0. b is an *Array of a's type, broadcast with a, or a number. Its error is
-// at most 0.51 ulp in float32 and 0.51 in float64. Types: floating point, integers.
+// Remainder returns a - b FloorDivide(a, b), which has the sign of b; of integers divided by 0 it is 0. b is an *Array
+// of a's type, broadcast with a, or a number. Its error is at most 0.51 ulp in float32 and 0.51 in float64. Types:
+// floating point, integers.
 func (a *Array) Remainder(b any) *Array { return Binary(expr.Remainder, a, b) }

@@ -70,6 +70,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"At", testAt},
 		{"Index", testIndex},
 		{"Select", testSelect},
+		{"Running", testRunning},
+		{"Borders", testBorders},
 		{"Ranked", testRanked},
 		{"KeepDims", testKeepDims},
 		{"Statistics", testStatistics},

@@ -61,22 +61,16 @@ var standardRows = map[string]standardCall{
 	"np.repeat of counts": func(a, counts, _ *gpk.Array, p *standardArguments) any {
 		return a.Take(counts.CumSum(0).SearchSorted(gpk.Arange(gpk.Int64, p.N), true), p.Axis)
 	},
-	"np.roll of axes": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Roll(p.I, 0).Roll(p.J, 1) },
-	"np.fliplr":       func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(1) },
-	"np.flipud":       func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(0) },
-	"np.rot90":        func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.SwapAxes(0, 1).Flip(0) },
-	"np.rot90 of 2":   func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(0, 1) },
-	"np.rot90 of 3":   func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.SwapAxes(0, 1).Flip(1) },
-	"np.pad of edge": func(a, _, _ *gpk.Array, p *standardArguments) any {
-		return a.Take(gpk.Arange(gpk.Int64, p.N+2*p.K).Sub(p.K).Clamp(0, p.N-1), p.Axis)
-	},
-	"np.pad of wrap": func(a, _, _ *gpk.Array, p *standardArguments) any {
-		return a.Take(gpk.Arange(gpk.Int64, p.N+2*p.K).Sub(p.K).Remainder(p.N), p.Axis)
-	},
-	"np.pad of reflect": func(a, _, _ *gpk.Array, p *standardArguments) any {
-		i := gpk.Arange(gpk.Int64, p.N+2*p.K).Sub(p.K).Remainder(2*p.N - 2)
-		return a.Take(i.Minimum(gpk.Sub(2*p.N-2, i)), p.Axis)
-	},
+	"np.roll of axes":           func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Roll(p.I, 0).Roll(p.J, 1) },
+	"np.fliplr":                 func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(1) },
+	"np.flipud":                 func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(0) },
+	"np.rot90":                  func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.SwapAxes(0, 1).Flip(0) },
+	"np.rot90 of 2":             func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(0, 1) },
+	"np.rot90 of 3":             func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.SwapAxes(0, 1).Flip(1) },
+	"np.pad of edge":            func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Pad(p.Widths, gpk.PadEdge) },
+	"np.pad of reflect":         func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Pad(p.Widths, gpk.PadReflect) },
+	"np.pad of symmetric":       func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Pad(p.Widths, gpk.PadSymmetric) },
+	"np.pad of wrap":            func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Pad(p.Widths, gpk.PadWrap) },
 	"np.atleast_1d":             func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Reshape(1) },
 	"np.atleast_2d":             func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Unsqueeze(0) },
 	"np.atleast_3d of vectors":  func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Reshape(1, -1, 1) },
@@ -132,9 +126,8 @@ var standardRows = map[string]standardCall{
 		turns := a.Diff(1, p.Axis).Div(2 * math.Pi).Round().CumSum(p.Axis)
 		return gpk.Concat(p.Axis, a.Slice(p.Axis, 0, 1), a.Slice(p.Axis, 1, p.N).Sub(turns.Mul(2*math.Pi)))
 	},
-	"np.maximum.accumulate": func(a, _, _ *gpk.Array, p *standardArguments) any {
-		return gpk.Where(gpk.Ones(gpk.Bool, p.N, p.N).Tril(), a, math.Inf(-1)).Max(1)
-	},
+	"np.maximum.accumulate": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.CumMax(p.Axis) },
+	"np.minimum.accumulate": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.CumMin(p.Axis) },
 	"np.maximum.at": func(a, i, _ *gpk.Array, p *standardArguments) any {
 		return gpk.Where(gpk.OneHot(i, p.N, gpk.Bool).T(), a, math.Inf(-1)).Max(1)
 	},

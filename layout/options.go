@@ -1,5 +1,7 @@
 package layout
 
+import "github.com/gpk-go/gpk/internal/enum"
+
 // KeepDims among the axes of a reduction is an option, not an axis: the result keeps the
 // reduced axes, with length 1. KeepDims and the values of DDof are far outside the range of
 // axes.
@@ -70,4 +72,32 @@ func Kept(shape []int, set []bool) []int {
 		}
 	}
 	return out
+}
+
+// PadMode is a rule for the elements that Pad adds.
+type PadMode uint8
+
+// The modes of Pad. The examples pad a, b, c by two elements on each side.
+const (
+	PadEdge      PadMode = iota + 1 // the nearest element: a a|a b c|c c
+	PadReflect                      // mirrored at the outermost elements: c b|a b c|b a
+	PadSymmetric                    // mirrored beyond the outermost elements: b a|a b c|c b
+	PadWrap                         // from the other end: b c|a b c|a b
+)
+
+// String returns the name of a mode.
+func (m PadMode) String() string {
+	return enum.Name(m, "PadMode", "PadMode(0)", "PadEdge", "PadReflect", "PadSymmetric", "PadWrap")
+}
+
+// Period returns the distance at which elements repeat along an axis of n elements, which is padded by a mode other than
+// PadEdge. mirrored is the number of elements that one mirror image adds, 0 for PadWrap. One element repeats itself.
+func (m PadMode) Period(n int) (period, mirrored int) {
+	switch {
+	case m == PadWrap || n == 1:
+		return n, 0
+	case m == PadReflect:
+		return 2*n - 2, n - 1
+	}
+	return 2 * n, n
 }

@@ -96,6 +96,14 @@ func CumProd(s *device.Stream, dst, x device.View, axis int) error {
 	})
 }
 
+// CumExtreme writes the largest elements of x along an axis up to each index to dst for op Maximum, and the smallest for
+// Minimum, as cpu.CumExtreme does.
+func CumExtreme(s *device.Stream, op expr.Op, dst, x device.View, axis int) error {
+	return onHost(s, "CumExtreme", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
+		return cpu.CumExtreme(op, x.DType, x.Layout.Shape, axis, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides)
+	})
+}
+
 // Unique writes the distinct elements of x, which has one axis, to the first elements of dst, as cpu.Unique does, and
 // their number to count, Int64. dst is dense and has the length of x; its other elements are undefined.
 func Unique(s *device.Stream, dst, count, x device.View) error {

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 from standard_draw import BOOL, COMPLEX, FLOATS, WIDE, Want, call, same
+from standard_draw import INTEGERS as WHOLE
 
 INF = np.inf
 
@@ -153,18 +154,12 @@ def shapes():
     row("np.rot90 of 2", ALL, lambda a: np.rot90(a, 2), 2)
     row("np.rot90 of 3", ALL, lambda a: np.rot90(a, 3), 2)
 
-    for mode, least in [("edge", 1), ("wrap", 1), ("reflect", 2)]:
+    for mode in "edge reflect symmetric wrap".split():
         @call("np.pad of " + mode, ALL)
-        def _(d, mode=mode, least=least):
+        def _(d, mode=mode):
             a = d.array(d.shape(1, empty=False))
-            axis = d.axis(a.x.shape)
-            while a.x.shape[axis] < least:
-                a = d.array(d.shape(1, empty=False))
-                axis = d.axis(a.x.shape)
-            k = d.below(9)
-            widths = [(0, 0)] * a.x.ndim
-            widths[axis] = (k, k)
-            return [a], {"Axis": axis, "N": a.x.shape[axis], "K": k}, [same(np.pad(a.x, widths, mode=mode))]
+            widths = [(d.below(12), d.below(4)) for _ in a.x.shape]
+            return [a], {"Widths": widths}, [same(np.pad(a.x, widths, mode=mode))]
 
     row("np.atleast_1d", ALL, np.atleast_1d, 0, 0)
     row("np.atleast_2d", ALL, np.atleast_2d, 1, 1)
@@ -278,10 +273,8 @@ def sets():
 
 
 def groups():
-    @call("np.maximum.accumulate", FLOATS)
-    def _(d):
-        a = d.array(d.shape(1, 1, empty=False))
-        return [a], {"N": a.x.size}, [Want(np.maximum.accumulate(a.x))]
+    for name in ["maximum", "minimum"]:
+        along(f"np.{name}.accumulate", FLOATS + WHOLE + BOOL, lambda a, axis, k, f=getattr(np, name): f.accumulate(a, axis), empty=True)
 
     @call("np.maximum.at", FLOATS)
     def _(d):

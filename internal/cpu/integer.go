@@ -38,6 +38,7 @@ type integerType interface {
 	sum(c reduceArgs)
 	cumSum(l lines, xt dtype.DType)
 	cumProd(l lines, xt dtype.DType)
+	cumExtreme(op expr.Op, l lines, xt dtype.DType)
 }
 
 // ints implements integerType for the Go type T.

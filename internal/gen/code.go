@@ -174,7 +174,7 @@ func comment(r ops.Row, operands string) string {
 
 // wrapped breaks a text into lines of a comment.
 func wrapped(text string) string {
-	const width = 90
+	const width = 120
 	var lines []string
 	line := "//"
 	for w := range strings.FieldsSeq(text) {
