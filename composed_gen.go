@@ -8,24 +8,21 @@ import (
 	"github.com/gpk-go/gpk/internal/compose"
 )
 
-// Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is
-// ErrDType; floats overflow to Inf.
+// Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is ErrDType; floats overflow to Inf.
 func Arange(dt dtype.DType, n int) *Array {
 	return compose.Arange[*Array](array.NewOperation("Arange", nil), dt, n)
 }
 
-// ArangeStep returns start, start + step, start + 2 step, … before stop: ceil((stop -
-// start)/step) numbers, or none if that is negative. Each is computed in float64 and rounded
-// to dt once. For integer types, start and step must be whole, and the type must hold all
-// numbers; otherwise the error is ErrDType. A step of 0 and bounds that are not finite are
-// ErrShape.
+// ArangeStep returns start, start + step, start + 2 step, … before stop: ceil((stop - start)/step) numbers, or none if
+// that is negative. Each is computed in float64 and rounded to dt once. For integer types, start and step must be
+// whole, and the type must hold all numbers; otherwise the error is ErrDType. A step of 0 and bounds that are not
+// finite are ErrShape.
 func ArangeStep(dt dtype.DType, start, stop, step float64) *Array {
 	return compose.ArangeStep[*Array](array.NewOperation("ArangeStep", nil), dt, start, stop, step)
 }
 
-// ArgSort returns the indices, Int64, that sort the elements along an axis, for real types
-// and Bool. It is stable in both directions: equal elements, including -0 and 0, keep their
-// order. NaN is the largest.
+// ArgSort returns the indices, Int64, that sort the elements along an axis, for real types and Bool. It is stable in
+// both directions: equal elements, including -0 and 0, keep their order. NaN is the largest.
 func ArgSort(a *Array, axis int, descending bool) *Array { return a.ArgSort(axis, descending) }
 
 // AsStrided returns a view with a shape and with strides, in elements. It begins offset elements after the first
@@ -35,10 +32,9 @@ func AsStrided(a *Array, shape, strides []int, offset ...int) *Array {
 	return a.AsStrided(shape, strides, offset...)
 }
 
-// At returns a view of the elements at one index for each of the leading axes. The view does
-// not have these axes. For a matrix, x.At(2) is the third row, and x.At(2, -1) is the last
-// element of that row, which is 0-d. Negative indices count from the end. An index outside its
-// axis and more indices than axes are ErrShape.
+// At returns a view of the elements at one index for each of the leading axes. The view does not have these axes. For a
+// matrix, x.At(2) is the third row, and x.At(2, -1) is the last element of that row, which is 0-d. Negative indices
+// count from the end. An index outside its axis and more indices than axes are ErrShape.
 func At(a *Array, index ...int) *Array { return a.At(index...) }
 
 // BinCount returns the number of elements of a that equal 0, 1, …, as Int64. With weights it returns the sum of their
@@ -49,10 +45,9 @@ func BinCount(a *Array, minLength int, weights ...*Array) *Array {
 	return a.BinCount(minLength, weights...)
 }
 
-// BottomK returns the k smallest elements along an axis in ascending order, and their
-// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including -0
-// and 0, are in the order of their indices. A k below 0 or above the axis' length is
-// ErrShape.
+// BottomK returns the k smallest elements along an axis in ascending order, and their indices, Int64, for real types
+// and Bool. NaN is the largest. Equal elements, including -0 and 0, are in the order of their indices. A k below 0 or
+// above the axis' length is ErrShape.
 func BottomK(a *Array, k, axis int) (values, indices *Array) { return a.BottomK(k, axis) }
 
 // BroadcastArrays returns views of arrays, broadcast to one shape. Their types may differ.
@@ -64,8 +59,7 @@ func BroadcastArrays(as ...*Array) []*Array {
 // axis divided by n, rounded up; the last may be shorter. An empty axis is one part.
 func Chunk(a *Array, n, axis int) []*Array { return a.Chunk(n, axis) }
 
-// Concat joins arrays of one type along an axis. Their lengths may differ only along this
-// axis.
+// Concat joins arrays of one type along an axis. Their lengths may differ only along this axis.
 func Concat(axis int, as ...*Array) *Array {
 	return compose.Concat(array.NewOperation("Concat", as), axis, as...)
 }
@@ -97,10 +91,9 @@ func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
 // matrix is ErrShape, and so is an a with another number of axes.
 func Diag(a *Array, k ...int) *Array { return a.Diag(k...) }
 
-// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements (i, i+k),
-// in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal. A
-// diagonal outside the matrix, and an a with fewer than two axes, are ErrShape. The trace of
-// matrices is x.Diagonal().Sum(-1).
+// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements (i, i+k), in a new last axis:
+// [..., m, n] gives [..., length]. Without k it is the main diagonal. A diagonal outside the matrix, and an a with
+// fewer than two axes, are ErrShape. The trace of matrices is x.Diagonal().Sum(-1).
 func Diagonal(a *Array, k ...int) *Array { return a.Diagonal(k...) }
 
 // Diff returns the n-th differences of a along an axis. The first differences are a[i+1] - a[i];
@@ -116,11 +109,10 @@ func Diff(a *Array, n, axis int) *Array { return a.Diff(n, axis) }
 //
 //	scores := gpk.Einsum("bhqd,bhkd->bhqk", q, k)
 //
-// An axis that only one operand has, and not the result, is summed first. Pairs of operands are multiplied in
-// the order that needs the fewest multiplications, which Explain prints. A product with a sum is a MatMul in
-// the precision of SetPrecision, on views if the strides allow it. Each step is rounded to the type. Int8 and
-// Uint8 give Int32, and other integers wrap in their type. A single operand without a sum gives a view of its
-// type.
+// An axis that only one operand has, and not the result, is summed first. Pairs of operands are multiplied in the order
+// that needs the fewest multiplications, which Explain prints. A product with a sum is a MatMul in the precision of
+// SetPrecision, on views if the strides allow it. Each step is rounded to the type. Int8 and Uint8 give Int32, and
+// other integers wrap in their type. A single operand without a sum gives a view of its type.
 //
 // An equation that does not parse or does not fit the shapes is ErrShape, with a caret under the error.
 // Operands of two types are ErrDType, and so is a sum or product of Bool.
@@ -189,18 +181,16 @@ func IndexSelect(a, indices *Array, axis int) *Array { return a.IndexSelect(indi
 // with fewer axes gets leading axes of length 1. Types are as for Mul.
 func Kron(a, b *Array) *Array { return a.Kron(b) }
 
-// Linspace returns n numbers evenly spaced from lo to hi, including both: lo + i (hi -
-// lo)/(n - 1) in float64, the last exactly hi, rounded to dt once. Integer types take the
-// floor, as NumPy's linspace does, and are ErrDType if they cannot hold the floor of lo and
-// of hi. For n = 1 the number is lo.
+// Linspace returns n numbers evenly spaced from lo to hi, including both: lo + i (hi - lo)/(n - 1) in float64, the last
+// exactly hi, rounded to dt once. Integer types take the floor, as NumPy's linspace does, and are ErrDType if they
+// cannot hold the floor of lo and of hi. For n = 1 the number is lo.
 func Linspace(dt dtype.DType, lo, hi float64, n int) *Array {
 	return compose.Linspace[*Array](array.NewOperation("Linspace", nil), dt, lo, hi, n)
 }
 
-// LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
-// is among them; no axes means all. The largest element is subtracted first and added to
-// the logarithm, so that nothing overflows. No elements give -Inf. Half types are computed
-// in Float32 and rounded once.
+// LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims is among them; no axes
+// means all. The largest element is subtracted first and added to the logarithm, so that nothing overflows. No elements
+// give -Inf. Half types are computed in Float32 and rounded once.
 func LogSumExp(a *Array, axes ...int) *Array { return a.LogSumExp(axes...) }
 
 // MaskedSelect returns the elements of a where mask, of type Bool, is true, in row-major order along one axis:
@@ -255,8 +245,7 @@ func Ones(dt dtype.DType, shape ...int) *Array {
 	return compose.Ones[*Array](array.NewOperation("Ones", nil), dt, shape...)
 }
 
-// OnesLike returns ones in the shape and type of like, on its device. A type may be given
-// instead.
+// OnesLike returns ones in the shape and type of like, on its device. A type may be given instead.
 func OnesLike(like *Array, dt ...dtype.DType) *Array {
 	return compose.OnesLike(array.NewOperation("OnesLike", []*Array{like}), like, dt...)
 }
@@ -270,12 +259,11 @@ func Outer(a, b *Array) *Array { return a.Outer(b) }
 // PadEdge, PadReflect, PadSymmetric or PadWrap. A mode is ErrShape for an empty axis that becomes longer.
 func Pad(a *Array, widths [][2]int, value any) *Array { return a.Pad(widths, value) }
 
-// PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and
-// whose other indices are those of the element of indices, as NumPy's put_along_axis. It is the inverse of
-// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its shape along the others.
-// Negative ones count from the end. values is an *Array of a's type, broadcast to the shape of the indices, or a
-// number. If several indices name an element, the last in row-major order counts. An index outside the axis is
-// ErrShape, found as for Take.
+// PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and whose
+// other indices are those of the element of indices, as NumPy's put_along_axis. It is the inverse of TakeAlongAxis.
+// Indices, Int32 or Int64, have as many axes as a, and are broadcast to its shape along the others. Negative ones count
+// from the end. values is an *Array of a's type, broadcast to the shape of the indices, or a number. If several indices
+// name an element, the last in row-major order counts. An index outside the axis is ErrShape, found as for Take.
 func PutAlongAxis(a, indices *Array, values any, axis int) *Array {
 	return a.PutAlongAxis(indices, values, axis)
 }
@@ -292,9 +280,13 @@ func Quantiles(a *Array, q []float64, axes ...int) *Array { return a.Quantiles(q
 // Repeat returns every element n times, one after the other, along an axis.
 func Repeat(a *Array, n, axis int) *Array { return a.Repeat(n, axis) }
 
-// Roll returns a with its elements shifted by `shift` along each of the axes. Elements
-// beyond the end re-enter at the beginning. No axes rolls the elements in row-major order.
-// An axis may occur twice. A negative shift rolls backwards.
+// RepeatEach returns every element of a along an axis as often as counts says, one after the other, as NumPy's repeat
+// with an array of counts. counts, of an integer type, has one axis, and a number for each element of the axis or one for
+// all. Negative ones are ErrShape. The length of the result is their sum, for which RepeatEach waits as Nonzero does.
+func RepeatEach(a, counts *Array, axis int) *Array { return a.RepeatEach(counts, axis) }
+
+// Roll returns a with its elements shifted by `shift` along each of the axes. Elements beyond the end re-enter at the
+// beginning. No axes rolls the elements in row-major order. An axis may occur twice. A negative shift rolls backwards.
 func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes...) }
 
 // ScatterAdd returns a copy of a in which values are added to the elements at indices along an axis. It is the
@@ -306,8 +298,7 @@ func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes..
 //
 // The CPU adds the values in order. A GPU adds integers of 32 and 64 bits in any order. It sorts all others by index
 // and adds them in runs of 32, Float32 and Complex64 in double precision with one rounding. If Float32 and Complex64
-// have few sums in narrow rows, such as 2^24 single elements at 2^16 indices, they are added exactly and rounded
-// once.
+// have few sums in narrow rows, such as 2^24 single elements at 2^16 indices, they are added exactly and rounded once.
 func ScatterAdd(a, indices, values *Array, axis int) *Array {
 	return a.ScatterAdd(indices, values, axis)
 }
@@ -319,22 +310,19 @@ func ScatterAdd(a, indices, values *Array, axis int) *Array {
 // gather.
 func SearchSorted(a, values *Array, right bool) *Array { return a.SearchSorted(values, right) }
 
-// Sort returns the elements along an axis in ascending order, or with descending in
-// descending order, for real types and Bool. NaN is the largest: it is last in ascending
-// order, and first in descending order. -0 is below 0.
+// Sort returns the elements along an axis in ascending order, or with descending in descending order, for real types
+// and Bool. NaN is the largest: it is last in ascending order, and first in descending order. -0 is below 0.
 func Sort(a *Array, axis int, descending bool) *Array { return a.Sort(axis, descending) }
 
 // Split returns n views of equal length along an axis. If n does not divide the length of
 // the axis, the error is ErrShape; Chunk allows any length.
 func Split(a *Array, n, axis int) []*Array { return a.Split(n, axis) }
 
-// SplitAt returns the len(at) + 1 views of a along an axis that is cut before each index of
-// at. Negative indices count from the end. An index outside the axis, or less than the
-// previous one, is ErrShape.
+// SplitAt returns the len(at) + 1 views of a along an axis that is cut before each index of at. Negative indices count
+// from the end. An index outside the axis, or less than the previous one, is ErrShape.
 func SplitAt(a *Array, axis int, at ...int) []*Array { return a.SplitAt(axis, at...) }
 
-// Stack joins arrays of one type and shape along a new axis, which comes before their axis
-// with that number.
+// Stack joins arrays of one type and shape along a new axis, which comes before their axis with that number.
 func Stack(axis int, as ...*Array) *Array {
 	return compose.Stack(array.NewOperation("Stack", as), axis, as...)
 }
@@ -352,12 +340,11 @@ func SwapAxes(a *Array, i, j int) *Array { return a.SwapAxes(i, j) }
 // place that depend on the result wait for this check, and write nothing if it fails.
 func Take(a, indices *Array, axis int) *Array { return a.Take(indices, axis) }
 
-// TakeAlongAxis returns the elements of a whose index along an axis comes from indices, and
-// whose other indices are those of the element of indices, as NumPy's take_along_axis. It
-// accepts the results of ArgSort, and of the function gpk.ArgMax(a, axis, gpk.KeepDims); the
-// method ArgMax takes no KeepDims. Indices, Int32 or Int64, have
-// as many axes as a. Both are broadcast along the other axes. Negative indices count from the
-// end. One outside the axis is ErrShape, found as for Take.
+// TakeAlongAxis returns the elements of a whose index along an axis comes from indices, and whose other indices are
+// those of the element of indices, as NumPy's take_along_axis. It accepts the results of ArgSort, and of the function
+// gpk.ArgMax(a, axis, gpk.KeepDims); the method ArgMax takes no KeepDims. Indices, Int32 or Int64, have as many axes as
+// a. Both are broadcast along the other axes. Negative indices count from the end. One outside the axis is ErrShape,
+// found as for Take.
 func TakeAlongAxis(a, indices *Array, axis int) *Array { return a.TakeAlongAxis(indices, axis) }
 
 // TensorDot returns the sum of products of a and b over pairs of axes. The i-th pair is axis aAxes[i] of a and
@@ -369,10 +356,9 @@ func TensorDot(a, b *Array, aAxes, bAxes []int) *Array { return a.TensorDot(b, a
 // number, ones are added on the left. A negative number is ErrShape.
 func Tile(a *Array, n ...int) *Array { return a.Tile(n...) }
 
-// TopK returns the k largest elements along an axis in descending order, and their
-// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including
-// -0 and 0, are in the order of their indices. A k above the axis' length is ErrShape.
-// Both results are computed together by one operation.
+// TopK returns the k largest elements along an axis in descending order, and their indices, Int64, for real types and
+// Bool. NaN is the largest. Equal elements, including -0 and 0, are in the order of their indices. A k above the axis'
+// length is ErrShape. Both results are computed together by one operation.
 func TopK(a *Array, k, axis int) (values, indices *Array) { return a.TopK(k, axis) }
 
 // Tril returns the lower triangle of each matrix in the last two axes: a with 0 above
@@ -397,11 +383,10 @@ func UniqueAll(a *Array) (values, indices, inverse, counts *Array) { return a.Un
 // that carries an error are unknown, so the result is one array with this error.
 func Unstack(a *Array, axis int) []*Array { return a.Unstack(axis) }
 
-// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
-// It works over the given axes, which the result lacks unless KeepDims is among them; no
-// axes means all. With DDof(n) among them the sum of squares is divided by the number of
-// elements minus n, or by 0 if that is negative. Complex types give their real type. Types:
-// floating point, complex.
+// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements. It works over the given
+// axes, which the result lacks unless KeepDims is among them; no axes means all. With DDof(n) among them the sum of
+// squares is divided by the number of elements minus n, or by 0 if that is negative. Complex types give their real
+// type. Types: floating point, complex.
 func Var(a *Array, axes ...int) *Array { return a.Var(axes...) }
 
 // VecDot returns the sum of conj(a) b along an axis, by default the last one. a and b are broadcast, and the
@@ -413,29 +398,25 @@ func VecDot(a, b *Array, axis ...int) *Array { return a.VecDot(b, axis...) }
 // elements that differ from 0. A p that is NaN is ErrUnsupported.
 func VectorNorm(a *Array, p float64, axes ...int) *Array { return a.VectorNorm(p, axes...) }
 
-// Where returns the elements of x where cond, of type Bool, is true, and those of y elsewhere,
-// broadcast. x and y are *Arrays or numbers. A number takes the type of the array. Two numbers
-// have their Go types: Float64 for 1.5, Float32 for float32(1), Uint64 for uint(1), Int64 for
-// 1. An Int64 number takes the type of the other number. Two other different types are
-// ErrDType.
+// Where returns the elements of x where cond, of type Bool, is true, and those of y elsewhere, broadcast. x and y are
+// *Arrays or numbers. A number takes the type of the array. Two numbers have their Go types: Float64 for 1.5, Float32
+// for float32(1), Uint64 for uint(1), Int64 for 1. An Int64 number takes the type of the other number. Two other
+// different types are ErrDType.
 func Where(cond *Array, x, y any) *Array {
 	return compose.Where(array.NewOperation("Where", []*Array{cond}), cond, x, y)
 }
 
-// Windows returns a view of sliding windows of a length along an axis, one every step elements; no step means 1.
-// The axis counts the windows, and a new last axis runs through each: [n] gives [(n - length)/step + 1, length]. A
-// window longer than the axis and a length or step below 1 are ErrShape. Windows that overlap cannot be written in
-// place.
+// Windows returns a view of sliding windows of a length along an axis, one every step elements; no step means 1. The
+// axis counts the windows, and a new last axis runs through each: [n] gives [(n - length)/step + 1, length]. A window
+// longer than the axis and a length or step below 1 are ErrShape. Windows that overlap cannot be written in place.
 func Windows(a *Array, length, axis int, step ...int) *Array { return a.Windows(length, axis, step...) }
 
-// Zeros returns an array of zeros (false for Bool) on the default device; no shape makes it
-// 0-d.
+// Zeros returns an array of zeros (false for Bool) on the default device; no shape makes it 0-d.
 func Zeros(dt dtype.DType, shape ...int) *Array {
 	return compose.Zeros[*Array](array.NewOperation("Zeros", nil), dt, shape...)
 }
 
-// ZerosLike returns zeros in the shape and type of like, on its device. A type may be given
-// instead.
+// ZerosLike returns zeros in the shape and type of like, on its device. A type may be given instead.
 func ZerosLike(like *Array, dt ...dtype.DType) *Array {
 	return compose.ZerosLike(array.NewOperation("ZerosLike", []*Array{like}), like, dt...)
 }

@@ -56,9 +56,10 @@ import (
 //     [Array.Triu], [Array.Take], [Array.TakeAlongAxis], [Array.PutAlongAxis], [Array.ScatterAdd],
 //     [Array.IndexSelect]
 //   - Of a length that the elements decide, for which they wait: [Array.Nonzero],
-//     [Array.MaskedSelect], [Array.Unique], [Array.UniqueAll], [Array.BinCount]
+//     [Array.MaskedSelect], [Array.Unique], [Array.UniqueAll], [Array.BinCount],
+//     [Array.RepeatEach]
 //   - In place: [Array.AddInPlace], [Array.SubInPlace], [Array.MulInPlace],
-//     [Array.DivInPlace], [Array.CopyFrom]
+//     [Array.DivInPlace], [Array.CopyFrom], [Array.MaskedSet]
 //   - What it is: [Array.Shape], [Array.DType], [Array.NDim], [Array.Size],
 //     [Array.NBytes], [Array.Strides], [Array.Offset], [Array.Device], [Array.Stream],
 //     [Array.Version]
@@ -300,6 +301,9 @@ func MulInPlace(a *Array, b any) error { return a.MulInPlace(b) }
 
 // DivInPlace divides a's elements by b's.
 func DivInPlace(a *Array, b any) error { return a.DivInPlace(b) }
+
+// MaskedSet writes values into a where mask is true; see (*Array).MaskedSet.
+func MaskedSet(a, mask *Array, values any) error { return a.MaskedSet(mask, values) }
 
 // RNG makes arrays of random numbers. The numbers depend only on the seed and on the earlier calls, and
 // have the same bits on every device. `go doc github.com/gpk-go/gpk/internal/random RNG.Normal` prints

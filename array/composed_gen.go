@@ -6,9 +6,8 @@ import (
 	"github.com/gpk-go/gpk/internal/compose"
 )
 
-// ArgSort returns the indices, Int64, that sort the elements along an axis, for real types
-// and Bool. It is stable in both directions: equal elements, including -0 and 0, keep their
-// order. NaN is the largest.
+// ArgSort returns the indices, Int64, that sort the elements along an axis, for real types and Bool. It is stable in
+// both directions: equal elements, including -0 and 0, keep their order. NaN is the largest.
 func (a *Array) ArgSort(axis int, descending bool) *Array {
 	return compose.ArgSort(a.op("ArgSort"), a, axis, descending)
 }
@@ -20,10 +19,9 @@ func (a *Array) AsStrided(shape, strides []int, offset ...int) *Array {
 	return compose.AsStrided(a.op("AsStrided"), a, shape, strides, offset...)
 }
 
-// At returns a view of the elements at one index for each of the leading axes. The view does
-// not have these axes. For a matrix, x.At(2) is the third row, and x.At(2, -1) is the last
-// element of that row, which is 0-d. Negative indices count from the end. An index outside its
-// axis and more indices than axes are ErrShape.
+// At returns a view of the elements at one index for each of the leading axes. The view does not have these axes. For a
+// matrix, x.At(2) is the third row, and x.At(2, -1) is the last element of that row, which is 0-d. Negative indices
+// count from the end. An index outside its axis and more indices than axes are ErrShape.
 func (a *Array) At(index ...int) *Array { return compose.At(a.op("At"), a, index...) }
 
 // BinCount returns the number of elements of a that equal 0, 1, …, as Int64. With weights it returns the sum of their
@@ -34,10 +32,9 @@ func (a *Array) BinCount(minLength int, weights ...*Array) *Array {
 	return compose.BinCount(a.op("BinCount", weights...), a, minLength, weights...)
 }
 
-// BottomK returns the k smallest elements along an axis in ascending order, and their
-// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including -0
-// and 0, are in the order of their indices. A k below 0 or above the axis' length is
-// ErrShape.
+// BottomK returns the k smallest elements along an axis in ascending order, and their indices, Int64, for real types
+// and Bool. NaN is the largest. Equal elements, including -0 and 0, are in the order of their indices. A k below 0 or
+// above the axis' length is ErrShape.
 func (a *Array) BottomK(k, axis int) (values, indices *Array) {
 	return compose.BottomK(a.op("BottomK"), a, k, axis)
 }
@@ -75,10 +72,9 @@ func (a *Array) CumProd(axis int) *Array { return compose.CumProd(a.op("CumProd"
 // matrix is ErrShape, and so is an a with another number of axes.
 func (a *Array) Diag(k ...int) *Array { return compose.Diag(a.op("Diag"), a, k...) }
 
-// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements (i, i+k),
-// in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal. A
-// diagonal outside the matrix, and an a with fewer than two axes, are ErrShape. The trace of
-// matrices is x.Diagonal().Sum(-1).
+// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements (i, i+k), in a new last axis:
+// [..., m, n] gives [..., length]. Without k it is the main diagonal. A diagonal outside the matrix, and an a with
+// fewer than two axes, are ErrShape. The trace of matrices is x.Diagonal().Sum(-1).
 func (a *Array) Diagonal(k ...int) *Array { return compose.Diagonal(a.op("Diagonal"), a, k...) }
 
 // Diff returns the n-th differences of a along an axis. The first differences are a[i+1] - a[i];
@@ -133,10 +129,9 @@ func (a *Array) IndexSelect(indices *Array, axis int) *Array {
 // with fewer axes gets leading axes of length 1. Types are as for Mul.
 func (a *Array) Kron(b *Array) *Array { return compose.Kron(a.op("Kron", b), a, b) }
 
-// LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
-// is among them; no axes means all. The largest element is subtracted first and added to
-// the logarithm, so that nothing overflows. No elements give -Inf. Half types are computed
-// in Float32 and rounded once.
+// LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims is among them; no axes
+// means all. The largest element is subtracted first and added to the logarithm, so that nothing overflows. No elements
+// give -Inf. Half types are computed in Float32 and rounded once.
 func (a *Array) LogSumExp(axes ...int) *Array {
 	return compose.LogSumExp(a.op("LogSumExp"), a, axes...)
 }
@@ -183,12 +178,11 @@ func (a *Array) Pad(widths [][2]int, value any) *Array {
 	return compose.Pad(a.op("Pad"), a, widths, value)
 }
 
-// PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and
-// whose other indices are those of the element of indices, as NumPy's put_along_axis. It is the inverse of
-// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its shape along the others.
-// Negative ones count from the end. values is an *Array of a's type, broadcast to the shape of the indices, or a
-// number. If several indices name an element, the last in row-major order counts. An index outside the axis is
-// ErrShape, found as for Take.
+// PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and whose
+// other indices are those of the element of indices, as NumPy's put_along_axis. It is the inverse of TakeAlongAxis.
+// Indices, Int32 or Int64, have as many axes as a, and are broadcast to its shape along the others. Negative ones count
+// from the end. values is an *Array of a's type, broadcast to the shape of the indices, or a number. If several indices
+// name an element, the last in row-major order counts. An index outside the axis is ErrShape, found as for Take.
 func (a *Array) PutAlongAxis(indices *Array, values any, axis int) *Array {
 	return compose.PutAlongAxis(a.op("PutAlongAxis", indices), a, indices, values, axis)
 }
@@ -209,9 +203,15 @@ func (a *Array) Quantiles(q []float64, axes ...int) *Array {
 // Repeat returns every element n times, one after the other, along an axis.
 func (a *Array) Repeat(n, axis int) *Array { return compose.Repeat(a.op("Repeat"), a, n, axis) }
 
-// Roll returns a with its elements shifted by `shift` along each of the axes. Elements
-// beyond the end re-enter at the beginning. No axes rolls the elements in row-major order.
-// An axis may occur twice. A negative shift rolls backwards.
+// RepeatEach returns every element of a along an axis as often as counts says, one after the other, as NumPy's repeat
+// with an array of counts. counts, of an integer type, has one axis, and a number for each element of the axis or one for
+// all. Negative ones are ErrShape. The length of the result is their sum, for which RepeatEach waits as Nonzero does.
+func (a *Array) RepeatEach(counts *Array, axis int) *Array {
+	return compose.RepeatEach(a.op("RepeatEach", counts), a, counts, axis)
+}
+
+// Roll returns a with its elements shifted by `shift` along each of the axes. Elements beyond the end re-enter at the
+// beginning. No axes rolls the elements in row-major order. An axis may occur twice. A negative shift rolls backwards.
 func (a *Array) Roll(shift int, axes ...int) *Array {
 	return compose.Roll(a.op("Roll"), a, shift, axes...)
 }
@@ -225,8 +225,7 @@ func (a *Array) Roll(shift int, axes ...int) *Array {
 //
 // The CPU adds the values in order. A GPU adds integers of 32 and 64 bits in any order. It sorts all others by index
 // and adds them in runs of 32, Float32 and Complex64 in double precision with one rounding. If Float32 and Complex64
-// have few sums in narrow rows, such as 2^24 single elements at 2^16 indices, they are added exactly and rounded
-// once.
+// have few sums in narrow rows, such as 2^24 single elements at 2^16 indices, they are added exactly and rounded once.
 func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
 	return compose.ScatterAdd(a.op("ScatterAdd", indices, values), a, indices, values, axis)
 }
@@ -240,9 +239,8 @@ func (a *Array) SearchSorted(values *Array, right bool) *Array {
 	return compose.SearchSorted(a.op("SearchSorted", values), a, values, right)
 }
 
-// Sort returns the elements along an axis in ascending order, or with descending in
-// descending order, for real types and Bool. NaN is the largest: it is last in ascending
-// order, and first in descending order. -0 is below 0.
+// Sort returns the elements along an axis in ascending order, or with descending in descending order, for real types
+// and Bool. NaN is the largest: it is last in ascending order, and first in descending order. -0 is below 0.
 func (a *Array) Sort(axis int, descending bool) *Array {
 	return compose.Sort(a.op("Sort"), a, axis, descending)
 }
@@ -251,9 +249,8 @@ func (a *Array) Sort(axis int, descending bool) *Array {
 // the axis, the error is ErrShape; Chunk allows any length.
 func (a *Array) Split(n, axis int) []*Array { return compose.Split(a.op("Split"), a, n, axis) }
 
-// SplitAt returns the len(at) + 1 views of a along an axis that is cut before each index of
-// at. Negative indices count from the end. An index outside the axis, or less than the
-// previous one, is ErrShape.
+// SplitAt returns the len(at) + 1 views of a along an axis that is cut before each index of at. Negative indices count
+// from the end. An index outside the axis, or less than the previous one, is ErrShape.
 func (a *Array) SplitAt(axis int, at ...int) []*Array {
 	return compose.SplitAt(a.op("SplitAt"), a, axis, at...)
 }
@@ -273,12 +270,11 @@ func (a *Array) Take(indices *Array, axis int) *Array {
 	return compose.Take(a.op("Take", indices), a, indices, axis)
 }
 
-// TakeAlongAxis returns the elements of a whose index along an axis comes from indices, and
-// whose other indices are those of the element of indices, as NumPy's take_along_axis. It
-// accepts the results of ArgSort, and of the function gpk.ArgMax(a, axis, gpk.KeepDims); the
-// method ArgMax takes no KeepDims. Indices, Int32 or Int64, have
-// as many axes as a. Both are broadcast along the other axes. Negative indices count from the
-// end. One outside the axis is ErrShape, found as for Take.
+// TakeAlongAxis returns the elements of a whose index along an axis comes from indices, and whose other indices are
+// those of the element of indices, as NumPy's take_along_axis. It accepts the results of ArgSort, and of the function
+// gpk.ArgMax(a, axis, gpk.KeepDims); the method ArgMax takes no KeepDims. Indices, Int32 or Int64, have as many axes as
+// a. Both are broadcast along the other axes. Negative indices count from the end. One outside the axis is ErrShape,
+// found as for Take.
 func (a *Array) TakeAlongAxis(indices *Array, axis int) *Array {
 	return compose.TakeAlongAxis(a.op("TakeAlongAxis", indices), a, indices, axis)
 }
@@ -294,10 +290,9 @@ func (a *Array) TensorDot(b *Array, aAxes, bAxes []int) *Array {
 // number, ones are added on the left. A negative number is ErrShape.
 func (a *Array) Tile(n ...int) *Array { return compose.Tile(a.op("Tile"), a, n...) }
 
-// TopK returns the k largest elements along an axis in descending order, and their
-// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including
-// -0 and 0, are in the order of their indices. A k above the axis' length is ErrShape.
-// Both results are computed together by one operation.
+// TopK returns the k largest elements along an axis in descending order, and their indices, Int64, for real types and
+// Bool. NaN is the largest. Equal elements, including -0 and 0, are in the order of their indices. A k above the axis'
+// length is ErrShape. Both results are computed together by one operation.
 func (a *Array) TopK(k, axis int) (values, indices *Array) {
 	return compose.TopK(a.op("TopK"), a, k, axis)
 }
@@ -326,11 +321,10 @@ func (a *Array) UniqueAll() (values, indices, inverse, counts *Array) {
 // that carries an error are unknown, so the result is one array with this error.
 func (a *Array) Unstack(axis int) []*Array { return compose.Unstack(a.op("Unstack"), a, axis) }
 
-// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
-// It works over the given axes, which the result lacks unless KeepDims is among them; no
-// axes means all. With DDof(n) among them the sum of squares is divided by the number of
-// elements minus n, or by 0 if that is negative. Complex types give their real type. Types:
-// floating point, complex.
+// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements. It works over the given
+// axes, which the result lacks unless KeepDims is among them; no axes means all. With DDof(n) among them the sum of
+// squares is divided by the number of elements minus n, or by 0 if that is negative. Complex types give their real
+// type. Types: floating point, complex.
 func (a *Array) Var(axes ...int) *Array { return compose.Var(a.op("Var"), a, axes...) }
 
 // VecDot returns the sum of conj(a) b along an axis, by default the last one. a and b are broadcast, and the
@@ -346,10 +340,9 @@ func (a *Array) VectorNorm(p float64, axes ...int) *Array {
 	return compose.VectorNorm(a.op("VectorNorm"), a, p, axes...)
 }
 
-// Windows returns a view of sliding windows of a length along an axis, one every step elements; no step means 1.
-// The axis counts the windows, and a new last axis runs through each: [n] gives [(n - length)/step + 1, length]. A
-// window longer than the axis and a length or step below 1 are ErrShape. Windows that overlap cannot be written in
-// place.
+// Windows returns a view of sliding windows of a length along an axis, one every step elements; no step means 1. The
+// axis counts the windows, and a new last axis runs through each: [n] gives [(n - length)/step + 1, length]. A window
+// longer than the axis and a length or step below 1 are ErrShape. Windows that overlap cannot be written in place.
 func (a *Array) Windows(length, axis int, step ...int) *Array {
 	return compose.Windows(a.op("Windows"), a, length, axis, step...)
 }

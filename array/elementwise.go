@@ -131,9 +131,8 @@ func broadcast(as []*Array) (layout.Layout, error) {
 	return lay, nil
 }
 
-// Cast returns the elements converted to dt. A conversion to integers truncates and
-// saturates, and turns NaN into 0; to Bool it is x != 0; from complex to real it takes the
-// real part.
+// Cast returns the elements converted to dt. A conversion to integers truncates and saturates, and turns NaN into 0; to
+// Bool it is x != 0; from complex to real it takes the real part.
 func (a *Array) Cast(dt dtype.DType) *Array { return a.castFor(call{"Cast", here()}, dt) }
 
 // castFor is Cast as a part of a call. If a has the type, the result is a dense copy.

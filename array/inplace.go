@@ -6,16 +6,16 @@ import (
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/compose"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
 )
 
-// AddInPlace adds b to a's elements. b is an *Array of a's type and device that broadcasts
-// to a's shape, or a number. Views of a show the sum; arrays that were computed from a
-// earlier keep their values. If an error is known when AddInPlace is called, AddInPlace
-// returns it and writes nothing. An error that only the device finds, such as an index of
-// Take, is returned too, unless the whole array is written: then the array carries the
-// error until it is overwritten.
+// AddInPlace adds b to a's elements. b is an *Array of a's type and device that broadcasts to a's shape, or a number.
+// Views of a show the sum; arrays that were computed from a earlier keep their values. If an error is known when
+// AddInPlace is called, AddInPlace returns it and writes nothing. An error that only the device finds, such as an index
+// of Take, is returned too, unless the whole array is written: then the array carries the error until it is
+// overwritten.
 func (a *Array) AddInPlace(b any) error { return inPlace(expr.Add, call{"AddInPlace", here()}, a, b) }
 
 // SubInPlace subtracts b from a's elements. Operands and errors are as for AddInPlace.
@@ -24,8 +24,7 @@ func (a *Array) SubInPlace(b any) error { return inPlace(expr.Sub, call{"SubInPl
 // MulInPlace multiplies a's elements by b's. Operands and errors are as for AddInPlace.
 func (a *Array) MulInPlace(b any) error { return inPlace(expr.Mul, call{"MulInPlace", here()}, a, b) }
 
-// DivInPlace divides a's elements by b's. Operands and errors are as for AddInPlace.
-// Integers are ErrDType.
+// DivInPlace divides a's elements by b's. Operands and errors are as for AddInPlace. Integers are ErrDType.
 func (a *Array) DivInPlace(b any) error { return inPlace(expr.Div, call{"DivInPlace", here()}, a, b) }
 
 func inPlace(code expr.Op, c call, a *Array, b any) error {
@@ -41,9 +40,8 @@ func inPlace(code expr.Op, c call, a *Array, b any) error {
 	return c.wrap(w.do(), as...)
 }
 
-// CopyFrom writes b's elements into a. b is an *Array of a's type, on any device, that
-// broadcasts to a's shape, or a number. If a is a view, CopyFrom assigns to a part of an
-// array. Errors are as for AddInPlace.
+// CopyFrom writes b's elements into a. b is an *Array of a's type, on any device, that broadcasts to a's shape, or a
+// number. If a is a view, CopyFrom assigns to a part of an array. Errors are as for AddInPlace.
 func (a *Array) CopyFrom(b any) error {
 	c := call{"CopyFrom", here()}
 	src, ok := b.(*Array)
@@ -63,6 +61,18 @@ func (a *Array) CopyFrom(b any) error {
 	return into(&c, a, src)
 }
 
+// MaskedSet writes values into a where mask, of type Bool, is true: NumPy's a[mask] = values. The mask has the shape of the
+// leading axes of a. values is a number, or an *Array of a's type: one part for all true elements, broadcast to the other
+// axes of a, or along its first axis one for each, in row-major order. In the latter case MaskedSet waits for the number
+// of true elements, which must be theirs. Errors are as for AddInPlace.
+func (a *Array) MaskedSet(mask *Array, values any) error {
+	o := a.op("MaskedSet", mask)
+	if v, ok := values.(*Array); ok {
+		o.operands = append(o.operands, v)
+	}
+	return into(&o.call, a, compose.Masked(o, a, mask, values))
+}
+
 // fillWith sets every element to a number.
 func (a *Array) fillWith(c *call, number any) error {
 	var x ops.Scalar
@@ -78,8 +88,7 @@ func (a *Array) fillWith(c *call, number any) error {
 	return c.wrap(w.do(), a)
 }
 
-// BiasAddInPlace adds bias, [n], to every row of a, [..., n]. Errors are as for
-// AddInPlace.
+// BiasAddInPlace adds bias, [n], to every row of a, [..., n]. Errors are as for AddInPlace.
 func BiasAddInPlace(a, bias *Array) error {
 	c := call{"BiasAddInPlace", here()}
 	if err := c.first(a, bias); err != nil {
@@ -91,10 +100,9 @@ func BiasAddInPlace(a, bias *Array) error {
 	return inPlace(expr.Add, c, a, bias)
 }
 
-// Into computes src into dst, which has src's shape and type, and does not wait. If src
-// reads dst, dst gets new memory or the elements that src reads are saved; otherwise
-// nothing is allocated. src itself is not stored and keeps its value. Errors are as for
-// AddInPlace.
+// Into computes src into dst, which has src's shape and type, and does not wait. If src reads dst, dst gets new memory
+// or the elements that src reads are saved; otherwise nothing is allocated. src itself is not stored and keeps its
+// value. Errors are as for AddInPlace.
 func Into(dst, src *Array) error { return into(&call{"Into", here()}, dst, src) }
 
 func into(c *call, dst, src *Array) error {

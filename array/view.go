@@ -43,8 +43,7 @@ func (a *Array) Reshape(shape ...int) *Array {
 	return a.with(layout.Dense(want))
 }
 
-// Transpose returns a view with the axes permuted: axis i of the result is
-// axis axes[i] of a. No axes reverses them.
+// Transpose returns a view with the axes permuted: axis i of the result is axis axes[i] of a. No axes reverses them.
 func (a *Array) Transpose(axes ...int) *Array {
 	return a.viewed("Transpose", here(), func(l layout.Layout) (layout.Layout, error) { return l.Transpose(axes) })
 }
@@ -54,9 +53,8 @@ func (a *Array) T() *Array {
 	return a.viewed("T", here(), func(l layout.Layout) (layout.Layout, error) { return l.T(), nil })
 }
 
-// Slice returns a view of the elements start, start+step, … before stop along
-// one axis. Negative start and stop count from the end, and gpk.End as stop is
-// the end. A negative step runs backwards, and gpk.End then includes the first
+// Slice returns a view of the elements start, start+step, … before stop along one axis. Negative start and stop count
+// from the end, and gpk.End as stop is the end. A negative step runs backwards, and gpk.End then includes the first
 // element. Bounds outside the axis are ErrShape.
 func (a *Array) Slice(axis, start, stop int, step ...int) *Array {
 	return a.viewed("Slice", here(), func(l layout.Layout) (layout.Layout, error) {
@@ -70,8 +68,7 @@ func (a *Array) Slice(axis, start, stop int, step ...int) *Array {
 	})
 }
 
-// Squeeze returns a view without the named axes, each of length 1; no axes removes all axes
-// of length 1.
+// Squeeze returns a view without the named axes, each of length 1; no axes removes all axes of length 1.
 func (a *Array) Squeeze(axes ...int) *Array {
 	return a.viewed("Squeeze", here(), func(l layout.Layout) (layout.Layout, error) { return l.Squeeze(axes) })
 }
@@ -81,14 +78,12 @@ func (a *Array) Unsqueeze(axis int) *Array {
 	return a.viewed("Unsqueeze", here(), func(l layout.Layout) (layout.Layout, error) { return l.Unsqueeze(axis) })
 }
 
-// BroadcastTo returns a view in which axes of length 1, and missing leading
-// ones, are stretched to shape.
+// BroadcastTo returns a view in which axes of length 1, and missing leading ones, are stretched to shape.
 func (a *Array) BroadcastTo(shape ...int) *Array {
 	return a.viewed("BroadcastTo", here(), func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(slices.Clone(shape)) })
 }
 
-// Contiguous returns a itself if its elements are dense in row-major order, else a dense
-// copy.
+// Contiguous returns a itself if its elements are dense in row-major order, else a dense copy.
 func (a *Array) Contiguous() *Array {
 	if a.check() == nil && a.lay.IsDense() {
 		return a
@@ -145,9 +140,8 @@ func (a *Array) to(c *call, d *device.Device) *Array {
 	return b
 }
 
-// Unstack returns one view for each index of the first axis, without that axis. It makes
-// them all at once, at a fraction of the cost of as many calls of Slice. It returns nil for
-// an array that carries an error or has no axis.
+// Unstack returns one view for each index of the first axis, without that axis. It makes them all at once, at a
+// fraction of the cost of as many calls of Slice. It returns nil for an array that carries an error or has no axis.
 func Unstack(a *Array) []*Array {
 	if a.check() != nil || a.NDim() == 0 {
 		return nil

@@ -70,6 +70,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"At", testAt},
 		{"Index", testIndex},
 		{"Select", testSelect},
+		{"Masked", testMasked},
 		{"Running", testRunning},
 		{"Borders", testBorders},
 		{"Ranked", testRanked},

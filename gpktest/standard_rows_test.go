@@ -55,12 +55,10 @@ var standardRows = map[string]standardCall{
 	"np.resize": func(a, _, _ *gpk.Array, p *standardArguments) any {
 		return a.Flatten().Tile(p.K).Slice(0, 0, p.N).Reshape(p.Shape...)
 	},
-	"np.hsplit": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.SplitAt(1, p.I, p.J) },
-	"np.vsplit": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.SplitAt(0, p.I, p.J) },
-	"np.dsplit": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.SplitAt(2, p.I, p.J) },
-	"np.repeat of counts": func(a, counts, _ *gpk.Array, p *standardArguments) any {
-		return a.Take(counts.CumSum(0).SearchSorted(gpk.Arange(gpk.Int64, p.N), true), p.Axis)
-	},
+	"np.hsplit":                 func(a, _, _ *gpk.Array, p *standardArguments) any { return a.SplitAt(1, p.I, p.J) },
+	"np.vsplit":                 func(a, _, _ *gpk.Array, p *standardArguments) any { return a.SplitAt(0, p.I, p.J) },
+	"np.dsplit":                 func(a, _, _ *gpk.Array, p *standardArguments) any { return a.SplitAt(2, p.I, p.J) },
+	"np.repeat of counts":       func(a, counts, _ *gpk.Array, p *standardArguments) any { return a.RepeatEach(counts, p.Axis) },
 	"np.roll of axes":           func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Roll(p.I, 0).Roll(p.J, 1) },
 	"np.fliplr":                 func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(1) },
 	"np.flipud":                 func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(0) },
@@ -83,8 +81,8 @@ var standardRows = map[string]standardCall{
 	},
 	"np.trace of matrices": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Diagonal(p.K).Sum(-1) },
 	"np.place": func(a, mask, values *gpk.Array, _ *standardArguments) any {
-		dst, indices := a.Clone(), mask.Flatten().Nonzero()[0]
-		return done(dst, dst.CopyFrom(dst.Flatten().PutAlongAxis(indices, values, 0).Reshape(dst.Shape()...)))
+		dst := a.Clone()
+		return done(dst, dst.MaskedSet(mask, values))
 	},
 	"np.put": func(a, indices, values *gpk.Array, _ *standardArguments) any {
 		dst := a.Clone()

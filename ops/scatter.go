@@ -41,6 +41,15 @@ func OneHot(s *device.Stream, dst, indices device.View, one Scalar) error {
 	})
 }
 
+// Repeats writes each index of counts to dst as often as its element says, one after the other. Both are Int64 and dense,
+// and dst has as many elements as the counts add up to.
+func Repeats(s *device.Stream, dst, counts device.View) error {
+	return onHost(s, "Repeats", []device.View{counts}, []*device.Buffer{dst.Buffer}, func() error {
+		cpu.Repeats(int64s(counts), int64s(dst))
+		return nil
+	})
+}
+
 // Select writes the elements of x at which mask is true to dst. mask is Bool with one axis; x is dense and has as many
 // elements. dst has one axis, as long as the number of true elements.
 func Select(s *device.Stream, dst, mask, x device.View) error {

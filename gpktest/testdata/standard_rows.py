@@ -197,12 +197,14 @@ def places():
 
     @call("np.place", ALL)
     def _(d):
-        shape = d.shape(empty=False)
-        a, mask = d.array(shape), d.array(values=d.values(shape, "bool"))
-        values = d.array((int(mask.x.sum()),))
+        a = d.array(d.shape())
+        k = d.below(a.x.ndim + 1)
+        mask = d.array(values=d.values(a.x.shape[:k], "bool"))
+        n = int(mask.x.sum())
+        shape = [(n, *a.x.shape[k:]), d.second(a.x.shape[k:]), ()][d.below(3)]
+        values = d.array(shape)
         want = a.x.copy()
-        if mask.x.any():
-            np.place(want, mask.x, values.x)
+        want[mask.x] = values.x
         return [a, mask, values], {}, [same(want)]
 
     row("np.select", REALS, lambda a, b: np.select([a > 0, b > 0], [a, b], a.dtype.type(7)), operands=2)

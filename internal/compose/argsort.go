@@ -8,9 +8,8 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// ArgSort returns the indices, Int64, that sort the elements along an axis, for real types
-// and Bool. It is stable in both directions: equal elements, including -0 and 0, keep their
-// order. NaN is the largest.
+// ArgSort returns the indices, Int64, that sort the elements along an axis, for real types and Bool. It is stable in
+// both directions: equal elements, including -0 and 0, keep their order. NaN is the largest.
 //
 //gpk:row In order along an axis | int64 | real types, bool | the indices of the elements in ascending or descending order; NaN is the largest, equal elements keep their order
 func ArgSort[A Operand](o Operation[A], a A, axis int, descending bool) A {
@@ -21,10 +20,9 @@ func ArgSort[A Operand](o Operation[A], a A, axis int, descending bool) A {
 	return argsorted(o, a, d, n, descending)
 }
 
-// BottomK returns the k smallest elements along an axis in ascending order, and their
-// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including -0
-// and 0, are in the order of their indices. A k below 0 or above the axis' length is
-// ErrShape.
+// BottomK returns the k smallest elements along an axis in ascending order, and their indices, Int64, for real types
+// and Bool. NaN is the largest. Equal elements, including -0 and 0, are in the order of their indices. A k below 0 or
+// above the axis' length is ErrShape.
 //
 //gpk:row In order along an axis | the same, and int64 | real types, bool | the k smallest elements in ascending order, and their indices; NaN is the largest, equal elements keep their order
 func BottomK[A Operand](o Operation[A], a A, k, axis int) (values, indices A) {

@@ -52,10 +52,9 @@ func Diag[A Operand](o Operation[A], a A, k ...int) A {
 	})
 }
 
-// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements (i, i+k),
-// in a new last axis: [..., m, n] gives [..., length]. Without k it is the main diagonal. A
-// diagonal outside the matrix, and an a with fewer than two axes, are ErrShape. The trace of
-// matrices is x.Diagonal().Sum(-1).
+// Diagonal returns a view of diagonal k of each matrix in the last two axes, the elements (i, i+k), in a new last axis:
+// [..., m, n] gives [..., length]. Without k it is the main diagonal. A diagonal outside the matrix, and an a with
+// fewer than two axes, are ErrShape. The trace of matrices is x.Diagonal().Sum(-1).
 //
 //gpk:row To other places | the same | all | a view of a diagonal of each matrix in the last two axes
 func Diagonal[A Operand](o Operation[A], a A, k ...int) A {

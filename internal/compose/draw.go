@@ -69,9 +69,8 @@ func begun[A any](o Operation[A], r Draws) error {
 	return err
 }
 
-// Permutation returns 0, 1, … n-1, Int64, in random order. Each order is equally likely. Take with
-// it shuffles an axis. It is the order of n random 64-bit numbers, the same on every device. A
-// negative n is ErrShape.
+// Permutation returns 0, 1, … n-1, Int64, in random order. Each order is equally likely. Take with it shuffles an axis.
+// It is the order of n random 64-bit numbers, the same on every device. A negative n is ErrShape.
 func Permutation[A Operand](o Operation[A], r Draws, n int) A {
 	err := begun(o, r)
 	if err == nil {
@@ -91,15 +90,13 @@ func Permutation[A Operand](o Operation[A], r Draws, n int) A {
 // elements of a real type, the probabilities of the numbers up to a factor; without replace, they
 // determine each next number among the remaining ones. The result is the same on every device.
 //
-// The sum of the weights need not be 1. With replace, weights below 2^-62 n times the largest count
-// as 0. The error is ErrUnsupported for a negative or non-finite weight, for no weight above 0, and,
-// without replace, for fewer than k weights above 0; like an index of Take outside its axis, it is
-// found on the device. The error is ErrShape for negative n or k, for k > n without replace, for k >
-// 0 and n = 0, and for weights of another shape.
+// The sum of the weights need not be 1. With replace, weights below 2^-62 n times the largest count as 0. The error is
+// ErrUnsupported for a negative or non-finite weight, for no weight above 0, and, without replace, for fewer than k
+// weights above 0; like an index of Take outside its axis, it is found on the device. The error is ErrShape for
+// negative n or k, for k > n without replace, for k > 0 and n = 0, and for weights of another shape.
 //
-// With weights and without replace, exponential numbers divided by the weights are compared
-// (Efraimidis and Spirakis, Information Processing Letters 97 (2006) 181). The host computes these
-// numbers at once and copies them to the device.
+// With weights and without replace, exponential numbers divided by the weights are compared (Efraimidis and Spirakis,
+// Information Processing Letters 97 (2006) 181). The host computes these numbers at once and copies them to the device.
 func Choice[A Operand](o Operation[A], r Draws, n, k int, replace bool, weights ...A) A {
 	err := begun(o, r)
 	if err == nil {
@@ -208,9 +205,8 @@ func Bernoulli[A Operand](o Operation[A], r Draws, p float64, shape ...int) A {
 // probability 0. A line without a finite number, or with NaN or +Inf, is ErrUnsupported; like an
 // index of Take outside its axis, it is found on the device. An empty line is ErrShape.
 //
-// The result is the index of the largest sum of a logit and a Gumbel number, in Float64. The host
-// computes the Gumbel numbers at once and copies them to the device, so the result is the same on
-// every device.
+// The result is the index of the largest sum of a logit and a Gumbel number, in Float64. The host computes the Gumbel
+// numbers at once and copies them to the device, so the result is the same on every device.
 func Categorical[A Operand](o Operation[A], r Draws, logits A, axis int) A {
 	d, n, err := along(o, logits, axis)
 	if err == nil {
@@ -236,11 +232,10 @@ func Categorical[A Operand](o Operation[A], r Draws, logits A, axis int) A {
 		fmt.Errorf("%w: logits that are NaN or +Inf, or all -Inf", expr.ErrUnsupported))
 }
 
-// Exponential returns numbers of the exponential distribution with mean scale: the negative
-// logarithm of a uniform number of 52 bits, times scale, computed in Float64 and rounded to dt, a
-// real floating-point type. Before rounding they are positive. The host computes them at once and
-// copies them to the device, so they are the same on every device. A scale that is negative or not
-// finite is ErrUnsupported.
+// Exponential returns numbers of the exponential distribution with mean scale: the negative logarithm of a uniform
+// number of 52 bits, times scale, computed in Float64 and rounded to dt, a real floating-point type. Before rounding
+// they are positive. The host computes them at once and copies them to the device, so they are the same on every
+// device. A scale that is negative or not finite is ErrUnsupported.
 func Exponential[A Operand](o Operation[A], r Draws, dt dtype.DType, scale float64, shape ...int) A {
 	return scaled(o, r, dt, scale, shape, cpu.Exponential)
 }
@@ -269,11 +264,10 @@ func Poisson[A Operand](o Operation[A], r Draws, mean float64, shape ...int) A {
 	return tallies(o, r, err, shape, func(dst []int64, seed, block uint64) { cpu.Poisson(dst, mean, seed, block) })
 }
 
-// Binomial returns numbers of successes, Int64, among n trials with success probability p. For a
-// mean below 10 it uses inversion, otherwise transformed rejection (Hörmann, Journal of Statistical
-// Computation and Simulation 46 (1993) 101). The host computes the numbers at once and copies them
-// to the device, so they are the same on every device. An n outside 0 to 2^32 and a p outside 0 to 1
-// are ErrUnsupported.
+// Binomial returns numbers of successes, Int64, among n trials with success probability p. For a mean below 10 it uses
+// inversion, otherwise transformed rejection (Hörmann, Journal of Statistical Computation and Simulation 46 (1993)
+// 101). The host computes the numbers at once and copies them to the device, so they are the same on every device. An n
+// outside 0 to 2^32 and a p outside 0 to 1 are ErrUnsupported.
 func Binomial[A Operand](o Operation[A], r Draws, n int64, p float64, shape ...int) A {
 	var err error
 	switch {

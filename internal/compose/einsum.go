@@ -17,11 +17,10 @@ import (
 //
 //	scores := gpk.Einsum("bhqd,bhkd->bhqk", q, k)
 //
-// An axis that only one operand has, and not the result, is summed first. Pairs of operands are multiplied in
-// the order that needs the fewest multiplications, which Explain prints. A product with a sum is a MatMul in
-// the precision of SetPrecision, on views if the strides allow it. Each step is rounded to the type. Int8 and
-// Uint8 give Int32, and other integers wrap in their type. A single operand without a sum gives a view of its
-// type.
+// An axis that only one operand has, and not the result, is summed first. Pairs of operands are multiplied in the order
+// that needs the fewest multiplications, which Explain prints. A product with a sum is a MatMul in the precision of
+// SetPrecision, on views if the strides allow it. Each step is rounded to the type. Int8 and Uint8 give Int32, and
+// other integers wrap in their type. A single operand without a sum gives a view of its type.
 //
 // An equation that does not parse or does not fit the shapes is ErrShape, with a caret under the error.
 // Operands of two types are ErrDType, and so is a sum or product of Bool.

@@ -11,8 +11,7 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// Zeros returns an array of zeros (false for Bool) on the default device; no shape makes it
-// 0-d.
+// Zeros returns an array of zeros (false for Bool) on the default device; no shape makes it 0-d.
 func Zeros[A Operand](o Operation[A], dt dtype.DType, shape ...int) A {
 	return o.Source(dt, shape, true, nil, func(s *device.Stream, dst device.View) error {
 		return ops.Fill(s, dst, ops.Scalar{})
@@ -48,8 +47,7 @@ func Eye[A Operand](o Operation[A], dt dtype.DType, n int) A {
 	return o.Source(dt, []int{n, n}, true, err, func(s *device.Stream, dst device.View) error { return ops.Eye(s, dst, one) })
 }
 
-// Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is
-// ErrDType; floats overflow to Inf.
+// Arange returns 0, 1, … n-1, rounded to dt. An integer type that cannot hold n-1 is ErrDType; floats overflow to Inf.
 func Arange[A Operand](o Operation[A], dt dtype.DType, n int) A {
 	var err error
 	if n > 0 && !dt.IsFloat() && !dt.IsComplex() {
@@ -58,10 +56,9 @@ func Arange[A Operand](o Operation[A], dt dtype.DType, n int) A {
 	return o.Source(dt, []int{n}, false, err, func(s *device.Stream, dst device.View) error { return ops.Arange(s, dst, 0, 1) })
 }
 
-// Linspace returns n numbers evenly spaced from lo to hi, including both: lo + i (hi -
-// lo)/(n - 1) in float64, the last exactly hi, rounded to dt once. Integer types take the
-// floor, as NumPy's linspace does, and are ErrDType if they cannot hold the floor of lo and
-// of hi. For n = 1 the number is lo.
+// Linspace returns n numbers evenly spaced from lo to hi, including both: lo + i (hi - lo)/(n - 1) in float64, the last
+// exactly hi, rounded to dt once. Integer types take the floor, as NumPy's linspace does, and are ErrDType if they
+// cannot hold the floor of lo and of hi. For n = 1 the number is lo.
 func Linspace[A Operand](o Operation[A], dt dtype.DType, lo, hi float64, n int) A {
 	wide := dtype.Float64
 	err := ops.LinspaceBounds(dt, lo, hi, n)
@@ -75,12 +72,10 @@ func Linspace[A Operand](o Operation[A], dt dtype.DType, lo, hi float64, n int) 
 	return narrow(o, x, dt)
 }
 
-// Concat joins arrays of one type along an axis. Their lengths may differ only along this
-// axis.
+// Concat joins arrays of one type along an axis. Their lengths may differ only along this axis.
 func Concat[A Operand](o Operation[A], axis int, as ...A) A { return join(o, layout.Concat, axis, as) }
 
-// Stack joins arrays of one type and shape along a new axis, which comes before their axis
-// with that number.
+// Stack joins arrays of one type and shape along a new axis, which comes before their axis with that number.
 func Stack[A Operand](o Operation[A], axis int, as ...A) A { return join(o, layout.Stack, axis, as) }
 
 // join copies arrays, one after the other, along an axis. shapeOf returns the shape of the

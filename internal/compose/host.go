@@ -10,9 +10,8 @@ import (
 
 var composed atomic.Bool
 
-// Composed sets whether the CPU composes operations for which it has kernels, as a GPU does,
-// and returns the previous setting. It is for tests of these compositions on a machine without
-// a GPU.
+// Composed sets whether the CPU composes operations for which it has kernels, as a GPU does, and returns the previous
+// setting. It is for tests of these compositions on a machine without a GPU.
 func Composed(on bool) (old bool) { return composed.Swap(on) }
 
 // hasKernels reports whether the device of an operand has the kernels that ops has for the CPU only.

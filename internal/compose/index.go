@@ -9,10 +9,9 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// At returns a view of the elements at one index for each of the leading axes. The view does
-// not have these axes. For a matrix, x.At(2) is the third row, and x.At(2, -1) is the last
-// element of that row, which is 0-d. Negative indices count from the end. An index outside its
-// axis and more indices than axes are ErrShape.
+// At returns a view of the elements at one index for each of the leading axes. The view does not have these axes. For a
+// matrix, x.At(2) is the third row, and x.At(2, -1) is the last element of that row, which is 0-d. Negative indices
+// count from the end. An index outside its axis and more indices than axes are ErrShape.
 //
 //gpk:row To other places | the same | all | a view of what leading axes hold at an index, negative ones from the end
 func At[A Operand](o Operation[A], a A, index ...int) A {
@@ -46,12 +45,11 @@ func checkIndices[A Operand](o Operation[A], a A, n int) error {
 	return err
 }
 
-// TakeAlongAxis returns the elements of a whose index along an axis comes from indices, and
-// whose other indices are those of the element of indices, as NumPy's take_along_axis. It
-// accepts the results of ArgSort, and of the function gpk.ArgMax(a, axis, gpk.KeepDims); the
-// method ArgMax takes no KeepDims. Indices, Int32 or Int64, have
-// as many axes as a. Both are broadcast along the other axes. Negative indices count from the
-// end. One outside the axis is ErrShape, found as for Take.
+// TakeAlongAxis returns the elements of a whose index along an axis comes from indices, and whose other indices are
+// those of the element of indices, as NumPy's take_along_axis. It accepts the results of ArgSort, and of the function
+// gpk.ArgMax(a, axis, gpk.KeepDims); the method ArgMax takes no KeepDims. Indices, Int32 or Int64, have as many axes as
+// a. Both are broadcast along the other axes. Negative indices count from the end. One outside the axis is ErrShape,
+// found as for Take.
 //
 //gpk:row To other places | the same | all | the elements at indices along an axis, each at its own place along the others
 func TakeAlongAxis[A Operand](o Operation[A], a, indices A, axis int) A {
@@ -97,11 +95,10 @@ func takenAlong[A Operand](o Operation[A], a, indices A, axis int) A {
 	return takeAlong(o, broadcast(a, source), broadcast(indices, shape), axis, outsideOf(axis, n))
 }
 
-// Where returns the elements of x where cond, of type Bool, is true, and those of y elsewhere,
-// broadcast. x and y are *Arrays or numbers. A number takes the type of the array. Two numbers
-// have their Go types: Float64 for 1.5, Float32 for float32(1), Uint64 for uint(1), Int64 for
-// 1. An Int64 number takes the type of the other number. Two other different types are
-// ErrDType.
+// Where returns the elements of x where cond, of type Bool, is true, and those of y elsewhere, broadcast. x and y are
+// *Arrays or numbers. A number takes the type of the array. Two numbers have their Go types: Float64 for 1.5, Float32
+// for float32(1), Uint64 for uint(1), Int64 for 1. An Int64 number takes the type of the other number. Two other
+// different types are ErrDType.
 func Where[A Operand](o Operation[A], cond A, x, y any) A {
 	_, left := x.(A)
 	_, right := y.(A)

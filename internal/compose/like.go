@@ -11,16 +11,14 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// ZerosLike returns zeros in the shape and type of like, on its device. A type may be given
-// instead.
+// ZerosLike returns zeros in the shape and type of like, on its device. A type may be given instead.
 //
 //gpk:row To other places | the same, or as given | all | zeros of an array's shape and type, on its device
 func ZerosLike[A Operand](o Operation[A], like A, dt ...dtype.DType) A {
 	return fillLike(o, like, 0, dt)
 }
 
-// OnesLike returns ones in the shape and type of like, on its device. A type may be given
-// instead.
+// OnesLike returns ones in the shape and type of like, on its device. A type may be given instead.
 //
 //gpk:row To other places | the same, or as given | all | ones of an array's shape and type, on its device
 func OnesLike[A Operand](o Operation[A], like A, dt ...dtype.DType) A {
@@ -50,11 +48,10 @@ func fillLike[A Operand](o Operation[A], like A, value any, dt []dtype.DType) A 
 	return filled(o, of, value, like.Shape())
 }
 
-// ArangeStep returns start, start + step, start + 2 step, … before stop: ceil((stop -
-// start)/step) numbers, or none if that is negative. Each is computed in float64 and rounded
-// to dt once. For integer types, start and step must be whole, and the type must hold all
-// numbers; otherwise the error is ErrDType. A step of 0 and bounds that are not finite are
-// ErrShape.
+// ArangeStep returns start, start + step, start + 2 step, … before stop: ceil((stop - start)/step) numbers, or none if
+// that is negative. Each is computed in float64 and rounded to dt once. For integer types, start and step must be
+// whole, and the type must hold all numbers; otherwise the error is ErrDType. A step of 0 and bounds that are not
+// finite are ErrShape.
 //
 //gpk:row To other places | as given | all but bool | numbers from start to stop, step apart
 func ArangeStep[A Operand](o Operation[A], dt dtype.DType, start, stop, step float64) A {

@@ -74,9 +74,8 @@ func padBy[A Operand](o Operation[A], a A, widths [][2]int, mode layout.PadMode)
 	})
 }
 
-// Sort returns the elements along an axis in ascending order, or with descending in
-// descending order, for real types and Bool. NaN is the largest: it is last in ascending
-// order, and first in descending order. -0 is below 0.
+// Sort returns the elements along an axis in ascending order, or with descending in descending order, for real types
+// and Bool. NaN is the largest: it is last in ascending order, and first in descending order. -0 is below 0.
 func Sort[A Operand](o Operation[A], a A, axis int, descending bool) A {
 	err := o.Check()
 	if err == nil {

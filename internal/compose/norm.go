@@ -54,10 +54,9 @@ func norm[A Operand](o Operation[A], a A, p float64, axes []int) A {
 	return narrow(o, x, dt)
 }
 
-// LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims
-// is among them; no axes means all. The largest element is subtracted first and added to
-// the logarithm, so that nothing overflows. No elements give -Inf. Half types are computed
-// in Float32 and rounded once.
+// LogSumExp returns log(sum e^a) over the given axes, which the result lacks unless KeepDims is among them; no axes
+// means all. The largest element is subtracted first and added to the logarithm, so that nothing overflows. No elements
+// give -Inf. Half types are computed in Float32 and rounded once.
 //
 //gpk:row Over axes | the same | floating point | m + log(sum e^(a-m)), where m is the largest element; -Inf for no elements
 func LogSumExp[A Operand](o Operation[A], a A, axes ...int) A {

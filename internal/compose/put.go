@@ -10,12 +10,11 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and
-// whose other indices are those of the element of indices, as NumPy's put_along_axis. It is the inverse of
-// TakeAlongAxis. Indices, Int32 or Int64, have as many axes as a, and are broadcast to its shape along the others.
-// Negative ones count from the end. values is an *Array of a's type, broadcast to the shape of the indices, or a
-// number. If several indices name an element, the last in row-major order counts. An index outside the axis is
-// ErrShape, found as for Take.
+// PutAlongAxis returns a copy of a with values at the elements whose index along an axis comes from indices, and whose
+// other indices are those of the element of indices, as NumPy's put_along_axis. It is the inverse of TakeAlongAxis.
+// Indices, Int32 or Int64, have as many axes as a, and are broadcast to its shape along the others. Negative ones count
+// from the end. values is an *Array of a's type, broadcast to the shape of the indices, or a number. If several indices
+// name an element, the last in row-major order counts. An index outside the axis is ErrShape, found as for Take.
 //
 //gpk:row To other places | the same | all | a copy with values at indices along an axis, each at its own place along the others; the last of equal indices counts
 func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int) A {

@@ -19,8 +19,7 @@ import (
 //
 // The CPU adds the values in order. A GPU adds integers of 32 and 64 bits in any order. It sorts all others by index
 // and adds them in runs of 32, Float32 and Complex64 in double precision with one rounding. If Float32 and Complex64
-// have few sums in narrow rows, such as 2^24 single elements at 2^16 indices, they are added exactly and rounded
-// once.
+// have few sums in narrow rows, such as 2^24 single elements at 2^16 indices, they are added exactly and rounded once.
 //
 //gpk:row To other places | the same | all but bool | a copy with values added at indices along an axis; equal indices add, in an order of the indices alone
 func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {

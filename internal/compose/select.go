@@ -42,18 +42,12 @@ func IndexSelect[A Operand](o Operation[A], a, indices A, axis int) A {
 //gpk:row To other places | the same | all | the elements where a mask is true, along one axis
 func MaskedSelect[A Operand](o Operation[A], a, mask A) A {
 	err := o.Check()
-	if err == nil && mask.DType() != dtype.Bool {
-		err = fmt.Errorf("%w: the mask is %v, not bool; compare it with a number", dtype.ErrDType, mask.DType())
-	}
-	var shape, rest []int
 	if err == nil {
-		shape, rest = a.Shape(), nil
-		k := mask.NDim()
-		if k > len(shape) || !slices.Equal(mask.Shape(), shape[:k]) {
-			err = layout.Errorf("a mask of shape %v for %v", mask.Shape(), shape)
-		} else {
-			rest = shape[k:]
-		}
+		err = maskFor(a, mask)
+	}
+	var rest []int
+	if err == nil {
+		rest = a.Shape()[mask.NDim():]
 	}
 	var at A
 	if err == nil {
@@ -67,6 +61,17 @@ func MaskedSelect[A Operand](o Operation[A], a, mask A) A {
 		return o.Failed(err)
 	}
 	return take(o, reshape(o, a, append([]int{mask.Size()}, rest...)...), at, 0, nil)
+}
+
+// maskFor checks a mask of the leading axes of a.
+func maskFor[A Operand](a, mask A) error {
+	if mask.DType() != dtype.Bool {
+		return fmt.Errorf("%w: the mask is %v, not bool; compare it with a number", dtype.ErrDType, mask.DType())
+	}
+	if shape, k := a.Shape(), mask.NDim(); k > len(shape) || !slices.Equal(mask.Shape(), shape[:k]) {
+		return layout.Errorf("a mask of shape %v for %v", mask.Shape(), shape)
+	}
+	return nil
 }
 
 // selected is MaskedSelect on the CPU, for elements and a mask with one axis each.

@@ -24,9 +24,8 @@ func Split[A Operand](o Operation[A], a A, n, axis int) []A {
 	return cut(o, a, d, at)
 }
 
-// SplitAt returns the len(at) + 1 views of a along an axis that is cut before each index of
-// at. Negative indices count from the end. An index outside the axis, or less than the
-// previous one, is ErrShape.
+// SplitAt returns the len(at) + 1 views of a along an axis that is cut before each index of at. Negative indices count
+// from the end. An index outside the axis, or less than the previous one, is ErrShape.
 //
 //gpk:row To other places | the same, several times | all | views of the parts between indices along an axis
 func SplitAt[A Operand](o Operation[A], a A, axis int, at ...int) []A {

@@ -34,9 +34,8 @@ func Tile[A Operand](o Operation[A], a A, n ...int) A {
 	return reshape(o, spread, out...)
 }
 
-// Roll returns a with its elements shifted by `shift` along each of the axes. Elements
-// beyond the end re-enter at the beginning. No axes rolls the elements in row-major order.
-// An axis may occur twice. A negative shift rolls backwards.
+// Roll returns a with its elements shifted by `shift` along each of the axes. Elements beyond the end re-enter at the
+// beginning. No axes rolls the elements in row-major order. An axis may occur twice. A negative shift rolls backwards.
 //
 //gpk:row To other places | the same | all | the elements shifted along axes, from the end to the beginning
 func Roll[A Operand](o Operation[A], a A, shift int, axes ...int) A {

@@ -7,10 +7,9 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// TopK returns the k largest elements along an axis in descending order, and their
-// indices, Int64, for real types and Bool. NaN is the largest. Equal elements, including
-// -0 and 0, are in the order of their indices. A k above the axis' length is ErrShape.
-// Both results are computed together by one operation.
+// TopK returns the k largest elements along an axis in descending order, and their indices, Int64, for real types and
+// Bool. NaN is the largest. Equal elements, including -0 and 0, are in the order of their indices. A k above the axis'
+// length is ErrShape. Both results are computed together by one operation.
 func TopK[A Operand](o Operation[A], a A, k, axis int) (values, indices A) {
 	d, n, err := ranked(o, a, axis)
 	shape := a.Shape()

@@ -6,11 +6,10 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements.
-// It works over the given axes, which the result lacks unless KeepDims is among them; no
-// axes means all. With DDof(n) among them the sum of squares is divided by the number of
-// elements minus n, or by 0 if that is negative. Complex types give their real type. Types:
-// floating point, complex.
+// Var returns the variance of the elements, the mean of |a - mean|^2; NaN for no elements. It works over the given
+// axes, which the result lacks unless KeepDims is among them; no axes means all. With DDof(n) among them the sum of
+// squares is divided by the number of elements minus n, or by 0 if that is negative. Complex types give their real
+// type. Types: floating point, complex.
 func Var[A Operand](o Operation[A], a A, axes ...int) A {
 	f, err := varianceOf(o, a, axes)
 	if err != nil {

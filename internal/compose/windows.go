@@ -2,10 +2,9 @@ package compose
 
 import "github.com/gpk-go/gpk/layout"
 
-// Windows returns a view of sliding windows of a length along an axis, one every step elements; no step means 1.
-// The axis counts the windows, and a new last axis runs through each: [n] gives [(n - length)/step + 1, length]. A
-// window longer than the axis and a length or step below 1 are ErrShape. Windows that overlap cannot be written in
-// place.
+// Windows returns a view of sliding windows of a length along an axis, one every step elements; no step means 1. The
+// axis counts the windows, and a new last axis runs through each: [n] gives [(n - length)/step + 1, length]. A window
+// longer than the axis and a length or step below 1 are ErrShape. Windows that overlap cannot be written in place.
 //
 //gpk:row To other places | the same | all | a view of windows that slide along an axis, in a new last axis
 func Windows[A Operand](o Operation[A], a A, length, axis int, step ...int) A {

@@ -6,6 +6,24 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
+// Repeats writes each index of counts to dst as often as its element says, one after the other. dst has as many elements as
+// the counts add up to.
+func Repeats(counts, dst []int64) {
+	at := 0
+	for i, n := range counts {
+		v, first := int64(i), at
+		if first+4 <= len(dst) { // small counts are random: without a branch on them. Later elements overwrite the surplus.
+			few := dst[first:][:4]
+			few[0], few[1], few[2], few[3] = v, v, v, v
+			first += 4
+		}
+		at += int(n)
+		for ; first < at; first++ {
+			dst[first] = v
+		}
+	}
+}
+
 // PutAlong writes, for each index, of type it, the element of values at the same position to the element of dst at the
 // index along an axis and at the same position along the others. The axis has n elements in dst. Elements are written
 // in order along the axis, so the last of equal indices counts. shape is that of indices and values. All indices must

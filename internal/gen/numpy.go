@@ -218,7 +218,8 @@ Generated from the tables of operations, internal/gen/numpy.txt, internal/gen/st
 ` + "`import numpy as np`" + ` is ` + "`import \"github.com/gpk-go/gpk\"`" + `. Operations are methods (` + "`a.Exp()`" + `) and functions (` + "`gpk.Exp(a)`" + `). An
 error travels with the array and is returned by ToSlice, Item and Eval. NumPy's ` + "`a[1:3]`" + ` is ` + "`a.Slice(0, 1, 3)`" + `,
 ` + "`a[2]`" + ` is ` + "`a.At(2)`" + `, ` + "`a[1:3] = x`" + ` is ` + "`a.Slice(0, 1, 3).CopyFrom(x)`" + `, ` + "`a[2:, :, 3]`" + ` is
-` + "`a.Index(gpk.Range(2, gpk.End), gpk.All, 3)`" + `, and ` + "`a += x`" + ` is ` + "`a.AddInPlace(x)`" + `. In the tables below, dt is a type, and axis, i, j, k, m and n
+` + "`a.Index(gpk.Range(2, gpk.End), gpk.All, 3)`" + `, ` + "`a[mask] = x`" + ` is ` + "`a.MaskedSet(mask, x)`" + `,
+and ` + "`a += x`" + ` is ` + "`a.AddInPlace(x)`" + `. In the tables below, dt is a type, and axis, i, j, k, m and n
 are ints. TestNumPyStandard in package gpktest compares the expressions with NumPy, with NaN, infinities and -0 where NumPy takes them.
 
 Whole programs, written for both libraries under the same names: [benchmark/peers/programs.py](../benchmark/peers/programs.py) and benchmark/program_*.go.

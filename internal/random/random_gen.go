@@ -14,11 +14,10 @@ func (r *RNG) Bernoulli(p float64, shape ...int) *Array {
 	return compose.Bernoulli[*Array](array.NewOperation("Bernoulli", nil), r, p, shape...)
 }
 
-// Binomial returns numbers of successes, Int64, among n trials with success probability p. For a
-// mean below 10 it uses inversion, otherwise transformed rejection (Hörmann, Journal of Statistical
-// Computation and Simulation 46 (1993) 101). The host computes the numbers at once and copies them
-// to the device, so they are the same on every device. An n outside 0 to 2^32 and a p outside 0 to 1
-// are ErrUnsupported.
+// Binomial returns numbers of successes, Int64, among n trials with success probability p. For a mean below 10 it uses
+// inversion, otherwise transformed rejection (Hörmann, Journal of Statistical Computation and Simulation 46 (1993)
+// 101). The host computes the numbers at once and copies them to the device, so they are the same on every device. An n
+// outside 0 to 2^32 and a p outside 0 to 1 are ErrUnsupported.
 func (r *RNG) Binomial(n int64, p float64, shape ...int) *Array {
 	return compose.Binomial[*Array](array.NewOperation("Binomial", nil), r, n, p, shape...)
 }
@@ -29,9 +28,8 @@ func (r *RNG) Binomial(n int64, p float64, shape ...int) *Array {
 // probability 0. A line without a finite number, or with NaN or +Inf, is ErrUnsupported; like an
 // index of Take outside its axis, it is found on the device. An empty line is ErrShape.
 //
-// The result is the index of the largest sum of a logit and a Gumbel number, in Float64. The host
-// computes the Gumbel numbers at once and copies them to the device, so the result is the same on
-// every device.
+// The result is the index of the largest sum of a logit and a Gumbel number, in Float64. The host computes the Gumbel
+// numbers at once and copies them to the device, so the result is the same on every device.
 func (r *RNG) Categorical(logits *Array, axis int) *Array {
 	return compose.Categorical(array.NewOperation("Categorical", []*Array{logits}), r, logits, axis)
 }
@@ -41,24 +39,21 @@ func (r *RNG) Categorical(logits *Array, axis int) *Array {
 // elements of a real type, the probabilities of the numbers up to a factor; without replace, they
 // determine each next number among the remaining ones. The result is the same on every device.
 //
-// The sum of the weights need not be 1. With replace, weights below 2^-62 n times the largest count
-// as 0. The error is ErrUnsupported for a negative or non-finite weight, for no weight above 0, and,
-// without replace, for fewer than k weights above 0; like an index of Take outside its axis, it is
-// found on the device. The error is ErrShape for negative n or k, for k > n without replace, for k >
-// 0 and n = 0, and for weights of another shape.
+// The sum of the weights need not be 1. With replace, weights below 2^-62 n times the largest count as 0. The error is
+// ErrUnsupported for a negative or non-finite weight, for no weight above 0, and, without replace, for fewer than k
+// weights above 0; like an index of Take outside its axis, it is found on the device. The error is ErrShape for
+// negative n or k, for k > n without replace, for k > 0 and n = 0, and for weights of another shape.
 //
-// With weights and without replace, exponential numbers divided by the weights are compared
-// (Efraimidis and Spirakis, Information Processing Letters 97 (2006) 181). The host computes these
-// numbers at once and copies them to the device.
+// With weights and without replace, exponential numbers divided by the weights are compared (Efraimidis and Spirakis,
+// Information Processing Letters 97 (2006) 181). The host computes these numbers at once and copies them to the device.
 func (r *RNG) Choice(n, k int, replace bool, weights ...*Array) *Array {
 	return compose.Choice(array.NewOperation("Choice", weights), r, n, k, replace, weights...)
 }
 
-// Exponential returns numbers of the exponential distribution with mean scale: the negative
-// logarithm of a uniform number of 52 bits, times scale, computed in Float64 and rounded to dt, a
-// real floating-point type. Before rounding they are positive. The host computes them at once and
-// copies them to the device, so they are the same on every device. A scale that is negative or not
-// finite is ErrUnsupported.
+// Exponential returns numbers of the exponential distribution with mean scale: the negative logarithm of a uniform
+// number of 52 bits, times scale, computed in Float64 and rounded to dt, a real floating-point type. Before rounding
+// they are positive. The host computes them at once and copies them to the device, so they are the same on every
+// device. A scale that is negative or not finite is ErrUnsupported.
 func (r *RNG) Exponential(dt dtype.DType, scale float64, shape ...int) *Array {
 	return compose.Exponential[*Array](array.NewOperation("Exponential", nil), r, dt, scale, shape...)
 }
@@ -80,9 +75,8 @@ func (r *RNG) Normal(dt dtype.DType, mean, std float64, shape ...int) *Array {
 	return compose.Normal[*Array](array.NewOperation("Normal", nil), r, dt, mean, std, shape...)
 }
 
-// Permutation returns 0, 1, … n-1, Int64, in random order. Each order is equally likely. Take with
-// it shuffles an axis. It is the order of n random 64-bit numbers, the same on every device. A
-// negative n is ErrShape.
+// Permutation returns 0, 1, … n-1, Int64, in random order. Each order is equally likely. Take with it shuffles an axis.
+// It is the order of n random 64-bit numbers, the same on every device. A negative n is ErrShape.
 func (r *RNG) Permutation(n int) *Array {
 	return compose.Permutation[*Array](array.NewOperation("Permutation", nil), r, n)
 }

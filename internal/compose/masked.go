@@ -1,0 +1,73 @@
+package compose
+
+import (
+	"slices"
+
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+)
+
+// Masked returns a copy of a with values where a mask is true, as Array.MaskedSet assigns them.
+//
+//gpk:step
+func Masked[A Operand](o Operation[A], a, mask A, values any) A {
+	err := o.Check()
+	if err == nil {
+		err = maskFor(a, mask)
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	shape := a.Shape()
+	rest := shape[mask.NDim():]
+	if _, ok := values.(A); ok {
+		v, err := valuesOf(o, a, values)
+		if err != nil {
+			return o.Failed(err)
+		}
+		if vs := v.Shape(); len(vs) == len(rest)+1 && vs[0] != 1 {
+			return maskedList(o, a, mask, v, rest)
+		}
+		if v, err = oneValue(o, v, rest); err != nil {
+			return o.Failed(err)
+		}
+		values = v
+	}
+	wide := reshape(o, mask, slices.Concat(mask.Shape(), slices.Repeat([]int{1}, len(rest)))...)
+	return o.Elementwise(expr.Where, wide, values, a)
+}
+
+// oneValue returns the view of values that every true element of a mask is assigned.
+func oneValue[A Operand](o Operation[A], v A, rest []int) (A, error) {
+	if shape := v.Shape(); len(shape) == len(rest)+1 { // of length 1
+		v = reshape(o, v, shape[1:]...)
+	}
+	if shape := v.Shape(); !layout.Widens(shape, rest) {
+		return v, layout.Errorf("values of shape %v for true elements of shape %v", shape, rest)
+	}
+	return v, v.Err()
+}
+
+// maskedList is Masked for one value, or one part, for each true element of the mask. It waits for their number.
+func maskedList[A Operand](o Operation[A], a, mask, v A, rest []int) A {
+	given := v.Shape()[0]
+	if shape := v.Shape()[1:]; !layout.Widens(shape, rest) {
+		return o.Failed(layout.Errorf("values of shape %v for true elements of shape %v", shape, rest))
+	}
+	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
+	if err == nil && int(count[0]) != given {
+		err = layout.Errorf("%d values for the %d true elements of a mask", given, count[0])
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	if given == 0 || a.Size() == 0 {
+		return o.Cast(a, a.DType())
+	}
+	flat := reshape(o, mask, mask.Size())
+	place := o.Elementwise(expr.Maximum, o.Elementwise(expr.Sub, cumulated(o, flat), 1), 0)
+	x := reshape(o, a, slices.Concat([]int{mask.Size()}, rest)...)
+	v = o.View(v, func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo(slices.Concat([]int{given}, rest)) })
+	wide := reshape(o, flat, slices.Concat([]int{mask.Size()}, slices.Repeat([]int{1}, len(rest)))...)
+	return reshape(o, o.Elementwise(expr.Where, wide, take(o, v, place, 0, nil), x), a.Shape()...)
+}
