@@ -177,6 +177,16 @@ func Index(a *Array, index ...any) *Array { return a.Index(index...) }
 // of another length is ErrShape, and any other type ErrDType.
 func IndexSelect(a, indices *Array, axis int) *Array { return a.IndexSelect(indices, axis) }
 
+// Interp returns the linear interpolation of a function at the elements of a, NumPy's interp(a, xp, fp). fp has its values
+// at the places xp, which ascend; both have one axis, of one length, and a's type, a floating-point one. Below the first
+// place the result is the first value, above the last place the last one, and NaN for NaN. The order of xp is not checked.
+// Half types are computed in Float32 and rounded once.
+func Interp(a, xp, fp *Array) *Array { return a.Interp(xp, fp) }
+
+// IsIn returns whether each element of a is among those of values, an array of a's type, which is real or Bool, and of any
+// shape. NaN is in nothing. values are sorted and searched; up to eight are compared one by one.
+func IsIn(a, values *Array) *Array { return a.IsIn(values) }
+
 // Kron returns the Kronecker product: every element of a times all of b, in blocks of b's shape. The operand
 // with fewer axes gets leading axes of length 1. Types are as for Mul.
 func Kron(a, b *Array) *Array { return a.Kron(b) }
@@ -306,8 +316,8 @@ func ScatterAdd(a, indices, values *Array, axis int) *Array {
 // SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
 // breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
 // ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
-// checked. Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each with one
-// gather.
+// checked. Operands of two types are ErrDType. The search is binary; on a GPU and for half types it takes log2 of the
+// length of a steps, each with one gather.
 func SearchSorted(a, values *Array, right bool) *Array { return a.SearchSorted(values, right) }
 
 // Sort returns the elements along an axis in ascending order, or with descending in descending order, for real types

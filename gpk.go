@@ -40,7 +40,7 @@ import (
 //   - Over axes: [Array.Sum], [Array.Mean], [Array.Prod], [Array.Var], [Array.Max],
 //     [Array.Min], [Array.ArgMax], [Array.ArgMin], [Array.Any], [Array.All],
 //     [Array.CumSum], [Array.CumProd], [Array.CumMax], [Array.CumMin], [Array.Diff], [Array.Sort], [Array.ArgSort],
-//     [Array.TopK], [Array.BottomK], [Array.SearchSorted], [Array.Histogram], [Array.HistogramDensity],
+//     [Array.TopK], [Array.BottomK], [Array.SearchSorted], [Array.IsIn], [Array.Interp], [Array.Histogram], [Array.HistogramDensity],
 //     [Array.HistogramEdges], [Array.Std],
 //     [Array.Median], [Array.Quantile], [Array.Quantiles], [Array.Norm], [Array.VectorNorm],
 //     [Array.LogSumExp], [Array.CountNonzero]

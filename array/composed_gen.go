@@ -125,6 +125,18 @@ func (a *Array) IndexSelect(indices *Array, axis int) *Array {
 	return compose.IndexSelect(a.op("IndexSelect", indices), a, indices, axis)
 }
 
+// Interp returns the linear interpolation of a function at the elements of a, NumPy's interp(a, xp, fp). fp has its values
+// at the places xp, which ascend; both have one axis, of one length, and a's type, a floating-point one. Below the first
+// place the result is the first value, above the last place the last one, and NaN for NaN. The order of xp is not checked.
+// Half types are computed in Float32 and rounded once.
+func (a *Array) Interp(xp, fp *Array) *Array {
+	return compose.Interp(a.op("Interp", xp, fp), a, xp, fp)
+}
+
+// IsIn returns whether each element of a is among those of values, an array of a's type, which is real or Bool, and of any
+// shape. NaN is in nothing. values are sorted and searched; up to eight are compared one by one.
+func (a *Array) IsIn(values *Array) *Array { return compose.IsIn(a.op("IsIn", values), a, values) }
+
 // Kron returns the Kronecker product: every element of a times all of b, in blocks of b's shape. The operand
 // with fewer axes gets leading axes of length 1. Types are as for Mul.
 func (a *Array) Kron(b *Array) *Array { return compose.Kron(a.op("Kron", b), a, b) }
@@ -233,8 +245,8 @@ func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
 // SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
 // breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
 // ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
-// checked. Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each with one
-// gather.
+// checked. Operands of two types are ErrDType. The search is binary; on a GPU and for half types it takes log2 of the
+// length of a steps, each with one gather.
 func (a *Array) SearchSorted(values *Array, right bool) *Array {
 	return compose.SearchSorted(a.op("SearchSorted", values), a, values, right)
 }

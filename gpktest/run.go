@@ -71,6 +71,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Index", testIndex},
 		{"Select", testSelect},
 		{"Masked", testMasked},
+		{"Members", testMembers},
 		{"Running", testRunning},
 		{"Borders", testBorders},
 		{"Ranked", testRanked},

@@ -104,17 +104,18 @@ var standardRows = map[string]standardCall{
 		dst := a.Clone()
 		return done(dst, dst.Diagonal().CopyFrom(b))
 	},
-	"np.isin": func(a, b, _ *gpk.Array, _ *standardArguments) any { return a.Unsqueeze(-1).Eq(b.Flatten()).Any(-1) },
+	"np.isin":            func(a, b, _ *gpk.Array, _ *standardArguments) any { return a.IsIn(b) },
+	"np.isin of complex": func(a, b, _ *gpk.Array, _ *standardArguments) any { return a.Unsqueeze(-1).Eq(b.Flatten()).Any(-1) },
 	"np.union1d": func(a, b, _ *gpk.Array, _ *standardArguments) any {
 		return gpk.Concat(0, a.Flatten(), b.Flatten()).Unique()
 	},
 	"np.intersect1d": func(a, b, _ *gpk.Array, _ *standardArguments) any {
 		u := a.Unique()
-		return u.MaskedSelect(u.Unsqueeze(-1).Eq(b.Flatten()).Any(-1))
+		return u.MaskedSelect(u.IsIn(b))
 	},
 	"np.setdiff1d": func(a, b, _ *gpk.Array, _ *standardArguments) any {
 		u := a.Unique()
-		return u.MaskedSelect(u.Unsqueeze(-1).Eq(b.Flatten()).Any(-1).Not())
+		return u.MaskedSelect(u.IsIn(b).Not())
 	},
 	"np.unravel_index": func(i, _, _ *gpk.Array, p *standardArguments) any {
 		return list(i.FloorDivide(p.N), i.Remainder(p.N))
@@ -133,12 +134,7 @@ var standardRows = map[string]standardCall{
 		i := starts.SearchSorted(gpk.Arange(gpk.Int64, p.N), true).Sub(1)
 		return gpk.Zeros(a.DType(), starts.Size()).ScatterAdd(i, a, 0)
 	},
-	"np.interp": func(x, xp, fp *gpk.Array, p *standardArguments) any {
-		i := xp.SearchSorted(x, true).Sub(1).Clamp(0, p.N-2)
-		x0, y0 := xp.Take(i, 0), fp.Take(i, 0)
-		t := x.Sub(x0).Div(xp.Take(i.Add(1), 0).Sub(x0)).Clamp(0, 1)
-		return fp.Take(i.Add(1), 0).Sub(y0).Mul(t).Add(y0)
-	},
+	"np.interp": func(x, xp, fp *gpk.Array, _ *standardArguments) any { return x.Interp(xp, fp) },
 	"np.lexsort": func(a, b, _ *gpk.Array, _ *standardArguments) any {
 		i := a.ArgSort(0, false)
 		return i.Take(b.Take(i, 0).ArgSort(0, false), 0)

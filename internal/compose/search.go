@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
 // breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
 // ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
-// checked. Operands of two types are ErrDType. The search is binary: log2 of the length of a steps, each with one
-// gather.
+// checked. Operands of two types are ErrDType. The search is binary; on a GPU and for half types it takes log2 of the
+// length of a steps, each with one gather.
 //
 //gpk:row In order along an axis | int64 | real types, bool | the index in a sorted array at which each value keeps the order, before or behind equal elements
 func SearchSorted[A Operand](o Operation[A], a, values A, right bool) A {
@@ -44,6 +46,11 @@ func searched[A Operand](o Operation[A], a, values A, right bool) A {
 	low := filled(o, dtype.Int64, 0, values.Shape())
 	if n == 0 || values.Size() == 0 {
 		return low
+	}
+	if hasKernels(a) && !a.DType().IsHalf() {
+		return o.Result(dtype.Int64, values.Shape(), "one pass of binary searches", []A{dense(o, a), dense(o, values)}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error { return ops.Search(s, dst, reads[0], reads[1], right) })
+		})
 	}
 	first := 1 << (bits.Len(uint(n)) - 1)
 	for step := first; step > 0; step /= 2 {

@@ -39,6 +39,9 @@ type integerType interface {
 	cumSum(l lines, xt dtype.DType)
 	cumProd(l lines, xt dtype.DType)
 	cumExtreme(op expr.Op, l lines, xt dtype.DType)
+
+	search(c SearchCall)
+	isIn(c SearchCall)
 }
 
 // ints implements integerType for the Go type T.

@@ -245,15 +245,6 @@ Whole programs, written for both libraries under the same names: [benchmark/peer
 const numpyLonger = `
 ## Longer expressions
 
-` + "`np.interp(x, xp, fp)`" + `, for xp of n > 1 ascending elements:
-
-` + "```go" + `
-i := xp.SearchSorted(x, true).Sub(1).Clamp(0, n-2)
-x0, y0 := xp.Take(i, 0), fp.Take(i, 0)
-t := x.Sub(x0).Div(xp.Take(i.Add(1), 0).Sub(x0)).Clamp(0, 1)
-y := fp.Take(i.Add(1), 0).Sub(y0).Mul(t).Add(y0)
-` + "```" + `
-
 ` + "`np.gradient(a, axis=0)`" + `, for an axis of n > 1 elements:
 
 ` + "```go" + `

@@ -1,0 +1,34 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/cpu"
+)
+
+// Search writes, for each element of values, its index in the sorted list, Int64, as cpu.Search does. All views are dense.
+func Search(s *device.Stream, dst, list, values device.View, right bool) error {
+	return searches(s, "SearchSorted", cpu.Search, dst, list, values, right)
+}
+
+// IsIn writes whether each element of values is in the sorted list, Bool, as cpu.IsIn does. All views are dense, and the
+// list is not empty.
+func IsIn(s *device.Stream, dst, list, values device.View) error {
+	return searches(s, "IsIn", cpu.IsIn, dst, list, values, false)
+}
+
+func searches(s *device.Stream, name string, run func(dt dtype.DType, c cpu.SearchCall) bool, dst, list, values device.View, right bool) error {
+	return onHost(s, name, []device.View{list, values}, []*device.Buffer{dst.Buffer}, func() error {
+		c := cpu.SearchCall{
+			List: pointer(list), Values: pointer(values), N: list.Layout.Size(), Count: values.Layout.Size(),
+			Right: right, Dst: pointer(dst),
+		}
+		if c.Count > 0 && !run(list.DType, c) {
+			return fmt.Errorf("%w: %s of %v", expr.ErrUnsupported, name, list.DType)
+		}
+		return nil
+	})
+}
