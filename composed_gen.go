@@ -299,6 +299,10 @@ func RepeatEach(a, counts *Array, axis int) *Array { return a.RepeatEach(counts,
 // beginning. No axes rolls the elements in row-major order. An axis may occur twice. A negative shift rolls backwards.
 func Roll(a *Array, shift int, axes ...int) *Array { return a.Roll(shift, axes...) }
 
+// RollAxes returns a with its elements shifted by shifts[i] along axes[i], as Roll, and as NumPy's roll with two tuples. An
+// axis may occur twice. Lists of different lengths are ErrShape.
+func RollAxes(a *Array, shifts, axes []int) *Array { return a.RollAxes(shifts, axes) }
+
 // ScatterAdd returns a copy of a in which values are added to the elements at indices along an axis. It is the
 // transpose of Take, and NumPy's add.at. Indices are Int32 or Int64, of any shape. Negative ones count from the end.
 // If an index occurs several times, all its values are added. The order does not matter or depends only on the

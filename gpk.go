@@ -52,7 +52,7 @@ import (
 //     [Array.Diag], [Array.Diagonal], [Array.Unstack], [Array.Windows], [Array.AsStrided],
 //     [Array.At], [Array.Index]
 //   - Copies: [Array.Contiguous], [Array.Clone], [Array.Repeat], [Array.Pad],
-//     [Array.Cast], [Array.To], [Array.Flatten], [Array.Tile], [Array.Roll], [Array.Tril],
+//     [Array.Cast], [Array.To], [Array.Flatten], [Array.Tile], [Array.Roll], [Array.RollAxes], [Array.Tril],
 //     [Array.Triu], [Array.Take], [Array.TakeAlongAxis], [Array.PutAlongAxis], [Array.ScatterAdd],
 //     [Array.IndexSelect]
 //   - Of a length that the elements decide, for which they wait: [Array.Nonzero],

@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// testBorders compares Pad by its modes with loops over indices.
+// testBorders compares Pad by its modes and RollAxes with loops over indices.
 func testBorders(t *testing.T, s *suite) {
 	for range rounds(40, 8) {
 		for _, dt := range allTypes {
@@ -28,6 +28,8 @@ func testBorders(t *testing.T, s *suite) {
 	} {
 		s.refusedAs(t, what, "Pad", []*gpk.Array{c.got}, c.want)
 	}
+	s.refusedAs(t, "RollAxes, one shift", "RollAxes", []*gpk.Array{x.RollAxes([]int{1}, []int{0, 1})}, gpk.ErrShape)
+	s.refusedAs(t, "RollAxes along no axis", "RollAxes", []*gpk.Array{x.RollAxes([]int{1, 1}, []int{0, 2})}, gpk.ErrShape)
 	equal(t, "Pad of an empty array", evaluate(t, empty.Pad([][2]int{{0, 0}, {1, 2}}, gpk.PadSymmetric)), read(t, gpk.Zeros(gpk.Int32, 0, 5)))
 }
 
@@ -49,6 +51,17 @@ func (s *suite) bordered(t *testing.T, dt gpk.DType) {
 		from := make([]int, len(to))
 		for d, n := range x.shape {
 			from[d] = bouncing(to[d]-widths[d][0], n, mode)
+		}
+		return from
+	}))
+	shifts, axes := make([]int, len(x.shape)), make([]int, len(x.shape))
+	for d := range shifts {
+		shifts[d], axes[d] = s.rng.IntN(21)-10, s.signed(d, len(x.shape))
+	}
+	equal(t, name("RollAxes", dt, x.shape, shifts, axes), read(t, a.RollAxes(shifts, axes)), x.gathered(x.shape, func(to []int) []int {
+		from := slices.Clone(to)
+		for d, n := range x.shape {
+			from[d] = ((to[d]-shifts[d])%n + n) % n
 		}
 		return from
 	}))

@@ -59,7 +59,7 @@ var standardRows = map[string]standardCall{
 	"np.vsplit":                 func(a, _, _ *gpk.Array, p *standardArguments) any { return a.SplitAt(0, p.I, p.J) },
 	"np.dsplit":                 func(a, _, _ *gpk.Array, p *standardArguments) any { return a.SplitAt(2, p.I, p.J) },
 	"np.repeat of counts":       func(a, counts, _ *gpk.Array, p *standardArguments) any { return a.RepeatEach(counts, p.Axis) },
-	"np.roll of axes":           func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Roll(p.I, 0).Roll(p.J, 1) },
+	"np.roll of axes":           func(a, _, _ *gpk.Array, p *standardArguments) any { return a.RollAxes([]int{p.I, p.J}, []int{0, 1}) },
 	"np.fliplr":                 func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(1) },
 	"np.flipud":                 func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.Flip(0) },
 	"np.rot90":                  func(a, _, _ *gpk.Array, _ *standardArguments) any { return a.SwapAxes(0, 1).Flip(0) },

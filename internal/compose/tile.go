@@ -55,6 +55,28 @@ func Roll[A Operand](o Operation[A], a A, shift int, axes ...int) A {
 	return a
 }
 
+// RollAxes returns a with its elements shifted by shifts[i] along axes[i], as Roll, and as NumPy's roll with two tuples. An
+// axis may occur twice. Lists of different lengths are ErrShape.
+//
+//gpk:row To other places | the same | all | the elements shifted along each of several axes by its own number
+func RollAxes[A Operand](o Operation[A], a A, shifts, axes []int) A {
+	err := o.Check()
+	if err == nil && len(shifts) != len(axes) {
+		err = layout.Errorf("%d shifts for %d axes", len(shifts), len(axes))
+	}
+	if err != nil {
+		return o.Failed(err)
+	}
+	for i, axis := range axes {
+		d, err := layout.Axis(axis, a.NDim())
+		if err != nil {
+			return o.Failed(err)
+		}
+		a = roll(o, a, shifts[i], d)
+	}
+	return a
+}
+
 func roll[A Operand](o Operation[A], a A, shift, axis int) A {
 	shape := a.Shape()
 	if a.Size() == 0 {
