@@ -2,6 +2,7 @@ package compose
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -31,7 +32,8 @@ func RepeatEach[A Operand](o Operation[A], a, counts A, axis int) A {
 	counts = o.View(counts, func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo([]int{n}) })
 	ends := cumulated(o, counts)
 	// One number to wait for: the sum, -1 for a negative count, or -2 for one with which the sum may wrap.
-	total := o.Elementwise(expr.Where, o.Elementwise(expr.Gt, o.Reduce(expr.Max, counts, nil), mostElements/n), -2, reshape(o, slice(o, ends, 0, n-1, n)))
+	most := int64(mostElements) / int64(n)
+	total := o.Elementwise(expr.Where, o.Elementwise(expr.Gt, o.Reduce(expr.Max, counts, nil), most), -2, reshape(o, slice(o, ends, 0, n-1, n)))
 	total = o.Elementwise(expr.Where, o.Elementwise(expr.Lt, o.Reduce(expr.Min, counts, nil), 0), -1, total)
 	sum, err := o.Wait(total)
 	switch {
@@ -39,7 +41,9 @@ func RepeatEach[A Operand](o Operation[A], a, counts A, axis int) A {
 	case sum[0] == -1:
 		err = layout.Errorf("a count is negative")
 	case sum[0] == -2:
-		err = layout.Errorf("a count above %d", mostElements/n)
+		err = layout.Errorf("a count above %d", most)
+	case sum[0] > math.MaxInt:
+		err = layout.Errorf("counts that add up to %d", sum[0])
 	default:
 		shape[d] = int(sum[0])
 		_, err = layout.Size(shape)
