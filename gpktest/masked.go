@@ -32,7 +32,7 @@ func testMasked(t *testing.T, s *suite) {
 		"RepeatEach along no axis": {x.RepeatEach(gpk.Ones(gpk.Int64, 3), 2), gpk.ErrShape},
 		"RepeatEach -1 times":      {x.RepeatEach(gpk.FromSlice([]int{1, -1, 3}), 0), gpk.ErrShape},
 		"RepeatEach, the sum 0":    {x.RepeatEach(gpk.FromSlice([]int{1, -2, 1}), 0), gpk.ErrShape},
-		"RepeatEach without end":   {x.RepeatEach(gpk.FromSlice([]int{1 << 62, 1 << 62, 1}), 0), gpk.ErrShape},
+		"RepeatEach without end":   {x.RepeatEach(gpk.FromSlice([]int64{1 << 62, 1 << 62, 1}), 0), gpk.ErrShape},
 		"RepeatEach of nil":        {x.RepeatEach(nil, 0), gpk.ErrShape},
 	} {
 		s.refusedAs(t, what, "RepeatEach", []*gpk.Array{c.got}, c.want)
