@@ -38,6 +38,8 @@ func TestMessages(t *testing.T) {
 		"an index array":    {ones(3).Index(gpk.FromSlice([]int{1})).Err(), []string{here(), "Take", "MaskedSelect"}},
 		"steps of a half":   {gpk.ArangeStep(gpk.Int32, 0, 3, .5).Err(), []string{here(), "int32 does not hold", "0.5"}},
 		"shared elements":   {ones(5).Windows(2, 0).AddInPlace(1), []string{here(), "share memory", "Clone"}},
+		"values like x":     {ones(2, 3).MaskedSet(gpk.Ones(gpk.Bool, 2, 3), ones(2, 3)), []string{here(), "[2 3]; want", "to [] (", "to [n] (", "values.MaskedSelect(mask)"}},
+		"other rows":        {ones(2, 3).MaskedSet(gpk.Ones(gpk.Bool, 2), ones(2, 4)), []string{here(), "[2 4]; want", "to [3] (", "to [n 3] ("}},
 		"a sum of Bool":     {ones(3).Gt(0).Add(ones(3).Gt(0)).Err(), []string{here(), "Cast(gpk.Int64)", "Or"}},
 		"captured Nonzero":  {captured(func(x *gpk.Array) *gpk.Array { return x.Nonzero()[0] }), []string{"messages_test.go:", "Nonzero([4 4] float32)", "Capture"}},
 		"captured Unique":   {captured(func(x *gpk.Array) *gpk.Array { return x.Unique() }), []string{"messages_test.go:", "Unique([4 4] float32)", "Capture"}},

@@ -28,7 +28,7 @@ func Masked[A Operand](o Operation[A], a, mask A, values any) A {
 		if vs := v.Shape(); len(vs) == len(rest)+1 && vs[0] != 1 {
 			return maskedList(o, a, mask, v, rest)
 		}
-		if v, err = oneValue(o, v, rest); err != nil {
+		if v, err = oneValue(o, a, v, rest); err != nil {
 			return o.Failed(err)
 		}
 		values = v
@@ -38,21 +38,35 @@ func Masked[A Operand](o Operation[A], a, mask A, values any) A {
 }
 
 // oneValue returns the view of values that every true element of a mask is assigned.
-func oneValue[A Operand](o Operation[A], v A, rest []int) (A, error) {
+func oneValue[A Operand](o Operation[A], a, v A, rest []int) (A, error) {
+	one := v
 	if shape := v.Shape(); len(shape) == len(rest)+1 { // of length 1
-		v = reshape(o, v, shape[1:]...)
+		one = reshape(o, v, shape[1:]...)
 	}
-	if shape := v.Shape(); !layout.Widens(shape, rest) {
-		return v, layout.Errorf("values of shape %v for true elements of shape %v", shape, rest)
+	if !layout.Widens(one.Shape(), rest) {
+		return v, misfit(a, v, rest)
 	}
-	return v, v.Err()
+	return one, one.Err()
+}
+
+// misfit returns the error of values whose shape fits neither one true element, which has shape rest, nor several.
+func misfit[A Operand](a, v A, rest []int) error {
+	each := []any{"n"}
+	for _, n := range rest {
+		each = append(each, n)
+	}
+	remedy := ""
+	if slices.Equal(v.Shape(), a.Shape()) {
+		remedy = "; values.MaskedSelect(mask) has one for each"
+	}
+	return layout.Errorf("values of shape %v; want a shape that broadcasts to %v (one value for all true elements) or to %v (one for each of n)%s", v.Shape(), rest, each, remedy)
 }
 
 // maskedList is Masked for one value, or one part, for each true element of the mask. It waits for their number.
 func maskedList[A Operand](o Operation[A], a, mask, v A, rest []int) A {
 	given := v.Shape()[0]
 	if shape := v.Shape()[1:]; !layout.Widens(shape, rest) {
-		return o.Failed(layout.Errorf("values of shape %v for true elements of shape %v", shape, rest))
+		return o.Failed(misfit(a, v, rest))
 	}
 	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
 	if err == nil && int(count[0]) != given {
