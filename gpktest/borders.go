@@ -30,6 +30,11 @@ func testBorders(t *testing.T, s *suite) {
 	}
 	s.refusedAs(t, "RollAxes, one shift", "RollAxes", []*gpk.Array{x.RollAxes([]int{1}, []int{0, 1})}, gpk.ErrShape)
 	s.refusedAs(t, "RollAxes along no axis", "RollAxes", []*gpk.Array{x.RollAxes([]int{1, 1}, []int{0, 2})}, gpk.ErrShape)
+	copied := x.RollAxes(nil, nil)
+	if err := x.AddInPlace(1); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "RollAxes without axes is a copy", read(t, copied), read(t, gpk.Zeros(gpk.Float32, 3, 4)))
 	equal(t, "Pad of an empty array", evaluate(t, empty.Pad([][2]int{{0, 0}, {1, 2}}, gpk.PadSymmetric)), read(t, gpk.Zeros(gpk.Int32, 0, 5)))
 }
 

@@ -67,6 +67,9 @@ func RollAxes[A Operand](o Operation[A], a A, shifts, axes []int) A {
 	if err != nil {
 		return o.Failed(err)
 	}
+	if len(axes) == 0 {
+		return o.Cast(a, a.DType()) // not a itself: the result is a copy with any axes
+	}
 	for i, axis := range axes {
 		d, err := layout.Axis(axis, a.NDim())
 		if err != nil {
