@@ -104,7 +104,7 @@ func Load(m Module, from Weights, o LoadOptions) error {
 // fill is Load without the name and the line in its errors.
 func fill(m Module, from Weights, o LoadOptions) error {
 	if o.DType.Valid() && !o.DType.IsFloat() {
-		return fmt.Errorf("%w: a module of %v parameters; they have a floating-point type", gpk.ErrDType, o.DType)
+		return fmt.Errorf("%w: parameters cannot have type %v; choose a floating-point type", gpk.ErrDType, o.DType)
 	}
 	var wrong LoadError
 	left := map[string]bool{}

@@ -74,7 +74,7 @@ func To(m Module, d *device.Device) error {
 func Cast(m Module, dt gpk.DType) error {
 	op := array.NewOperation("nn.Cast", nil)
 	if !dt.IsFloat() {
-		return op.Wrap(fmt.Errorf("%w: a module of %v parameters; they have a floating-point type", gpk.ErrDType, dt))
+		return op.Wrap(fmt.Errorf("%w: parameters cannot have type %v; choose a floating-point type", gpk.ErrDType, dt))
 	}
 	return op.Wrap(replace(m, func(a *gpk.Array) *gpk.Array {
 		if a.DType() == dt || !a.DType().IsFloat() {

@@ -61,7 +61,7 @@ func countsFor[A Operand](counts A, axis, n int) error {
 	case !counts.DType().IsInteger():
 		return fmt.Errorf("%w: counts of %v; Cast(gpk.Int64) them", dtype.ErrDType, counts.DType())
 	case counts.NDim() > 1 || counts.Size() != n && counts.Size() != 1:
-		return layout.Errorf("counts of shape %v for axis %d, which has length %d", counts.Shape(), axis, n)
+		return layout.Errorf("counts of shape %v for axis %d, which has length %d; want [%[3]d], or [1] for one count for all", counts.Shape(), axis, n)
 	}
 	return nil
 }
