@@ -235,8 +235,8 @@ func NextAfter(a, b *Array) *Array { return a.NextAfter(b) }
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each
 // axis. NaN differs from 0. Their length depends on the elements, so Nonzero waits for the device. Only IndexSelect
-// and MaskedSelect with a mask, Unique, UniqueAll, BinCount, RepeatEach and MaskedSet do so too. A 0-d array is ErrShape. The axes of an array
-// that carries an error are unknown, so the result is one array with this error.
+// and MaskedSelect with a mask, Unique, UniqueAll, BinCount, RepeatEach and MaskedSet do so too. A 0-d array is
+// ErrShape. The axes of an array that carries an error are unknown, so the result is one array with this error.
 func Nonzero(a *Array) []*Array { return a.Nonzero() }
 
 // Norm returns the Euclidean norm, the square root of the sum of |a|^2, over the given axes,

@@ -62,9 +62,9 @@ func (a *Array) CopyFrom(b any) error {
 }
 
 // MaskedSet writes values into a where mask, of type Bool, is true: NumPy's a[mask] = values. The mask has the shape of the
-// leading axes of a. values is a number, or an *Array of a's type: one part for all true elements, broadcast to the other
-// axes of a, or along its first axis one for each, in row-major order. In the latter case MaskedSet waits for the number
-// of true elements, which must be theirs. Errors are as for AddInPlace.
+// leading axes of a. values is a number, or an *Array of a's type. The array is one part for all true elements, broadcast
+// to the other axes of a, or has along its first axis a part for each, in row-major order. Then MaskedSet waits for the
+// number of true elements, and another number of parts is ErrShape. Errors are as for AddInPlace.
 func (a *Array) MaskedSet(mask *Array, values any) error {
 	o := a.op("MaskedSet", mask)
 	if v, ok := values.(*Array); ok {

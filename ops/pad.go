@@ -6,8 +6,8 @@ import (
 )
 
 // PadBy writes x to dst, surrounded by elements of x: widths[d] before and after it along axis d, which a mode chooses.
-// It pads one axis after the other: what it adds along an axis repeats what it has added along the earlier ones. An axis
-// that becomes longer is not empty.
+// It pads one axis after the other: what it adds along an axis repeats what it has added along the earlier ones. The
+// caller has checked that no axis that becomes longer is empty.
 func PadBy(s *device.Stream, dst, x device.View, widths [][2]int, mode layout.PadMode) error {
 	inner := dst
 	for d, w := range widths {

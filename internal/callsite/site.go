@@ -21,13 +21,13 @@ import (
 //
 // A few entries are enough. Between the exported function and the user's frame there are usually at most the
 // function of package gpk with the same name and the wrapper that the compiler makes for a method value.
-// Layers of package nn call each other through more frames. Then the entries are those after the first, and the
-// user's frame. Without the first entry, which the second one implies, different calls still have different Sites.
+// Layers of package nn call each other through more frames. Then the first entry is left out, and the last one is
+// the user's frame. Nothing is lost with the first entry: the second one is the line that called its function.
 type Site [depth]uintptr
 
 const module = "github.com/gpk-go/gpk"
 
-// String returns dir/file.go:line of the first frame outside packages gpk and array, or "" for the zero
+// String returns dir/file.go:line of the first frame outside the packages that own lists, or "" for the zero
 // Site. Test files count as the user's, even those of these packages.
 func (s Site) String() string { return s.Outside() }
 
@@ -60,7 +60,7 @@ func (s Site) Outside(packages ...string) string {
 }
 
 // Search walks the stack of its caller upwards and returns the first frame outside
-// gpk, array and the given packages. It returns the zero Site if the nearest 32
+// the packages that own lists and the given ones. It returns the zero Site if the nearest 32
 // frames have none. To print the line, call Outside with the same packages.
 //
 // Search is for functions that the user may reach through any number of frames, as

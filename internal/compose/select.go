@@ -69,7 +69,7 @@ func maskFor[A Operand](a, mask A) error {
 		return fmt.Errorf("%w: the mask is %v, not bool; compare it with a number", dtype.ErrDType, mask.DType())
 	}
 	if shape, k := a.Shape(), mask.NDim(); k > len(shape) || !slices.Equal(mask.Shape(), shape[:k]) {
-		return layout.Errorf("a mask of shape %v for %v", mask.Shape(), shape)
+		return layout.Errorf("a mask of shape %v for an array of shape %v; it must have the shape of the leading axes", mask.Shape(), shape)
 	}
 	return nil
 }
@@ -87,8 +87,8 @@ func selected[A Operand](o Operation[A], a, mask A) A {
 
 // Nonzero returns the indices of the elements of a that differ from 0, in row-major order: one array, Int64, for each
 // axis. NaN differs from 0. Their length depends on the elements, so Nonzero waits for the device. Only IndexSelect
-// and MaskedSelect with a mask, Unique, UniqueAll, BinCount, RepeatEach and MaskedSet do so too. A 0-d array is ErrShape. The axes of an array
-// that carries an error are unknown, so the result is one array with this error.
+// and MaskedSelect with a mask, Unique, UniqueAll, BinCount, RepeatEach and MaskedSet do so too. A 0-d array is
+// ErrShape. The axes of an array that carries an error are unknown, so the result is one array with this error.
 //
 //gpk:row To other places | int64, for each axis | all | the indices of the elements that differ from 0; waits for their number
 func Nonzero[A Operand](o Operation[A], a A) []A {
