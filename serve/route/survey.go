@@ -14,7 +14,7 @@ type effort struct {
 	passes int           // over every point of all curves; the shortest time of a point counts
 	round  time.Duration // least time of a round of calls
 	last   time.Duration // a curve ends with the first call that takes longer; larger work is predicted at its rate
-	budget time.Duration // of the first pass, divided evenly among the curves; 0: none
+	budget time.Duration // of the first pass, divided evenly among the curves, which no later pass continues; 0: none
 }
 
 var (
@@ -25,7 +25,7 @@ var (
 	thorough = effort{passes: 4, round: 2 * time.Millisecond, last: 3 * time.Millisecond}
 
 	// brief is for a machine without a GPU, where nothing is chosen and the times are only for information.
-	brief = effort{passes: 1, round: time.Millisecond, last: time.Millisecond, budget: 5 * time.Second}
+	brief = effort{passes: 3, round: time.Millisecond, last: time.Millisecond, budget: 5 * time.Second}
 )
 
 // sample is a measured point.
@@ -58,11 +58,14 @@ func (measure probe) survey(k device.Kind, e effort) ([]survey, error) {
 		}
 	}
 	share := effort{last: e.last, budget: e.budget / time.Duration(max(len(all), 1))}
-	for range e.passes {
+	for pass := range e.passes {
 		for i := range all {
 			s := &all[i]
 			if err := s.again(measure, e.round); err != nil {
 				return nil, err
+			}
+			if pass > 0 && e.budget > 0 {
+				continue
 			}
 			if err := s.extend(measure, share); err != nil {
 				return nil, err
