@@ -14,8 +14,8 @@ import (
 // the default device. If d is the CPU, the model describes only the CPU.
 //
 // It measures once for each GPU, driver, kernel library and model of CPU. With a GPU that can take a minute, in
-// which nothing else should run. Without one it takes about ten seconds: each curve has a share of five seconds,
-// ends when that is spent, and is measured twice more. The result is kept in the folder route of gpk's
+// which nothing else should run. Without one it takes about fifteen seconds: each curve has a share of five seconds,
+// ends when that is spent, and is measured four times more. The result is kept in the folder route of gpk's
 // cache (GPK_CACHE); to measure again, delete the file there. A damaged file is ignored and
 // replaced. If the file cannot be written, the next program measures again.
 //

@@ -25,7 +25,7 @@ var (
 	thorough = effort{passes: 4, round: 2 * time.Millisecond, last: 3 * time.Millisecond}
 
 	// brief is for a machine without a GPU, where nothing is chosen and the times are only for information.
-	brief = effort{passes: 3, round: time.Millisecond, last: time.Millisecond, budget: 5 * time.Second}
+	brief = effort{passes: 5, round: time.Millisecond, last: time.Millisecond, budget: 5 * time.Second}
 )
 
 // sample is a measured point.
