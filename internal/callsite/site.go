@@ -27,7 +27,7 @@ type Site [depth]uintptr
 
 const module = "github.com/gpk-go/gpk"
 
-// String returns dir/file.go:line of the first frame outside the packages that own lists, or "" for the zero
+// String returns dir/file.go:line of the first frame outside the packages in the list own, or "" for the zero
 // Site. Test files count as the user's, even those of these packages.
 func (s Site) String() string { return s.Outside() }
 
