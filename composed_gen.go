@@ -73,8 +73,8 @@ func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...)
 // from the last one. A component is the difference of two rounded products.
 func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
 
-// CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on it
-// is NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
+// CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on the
+// results are NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
 func CumMax(a *Array, axis int) *Array { return a.CumMax(axis) }
 
 // CumMin returns the smallest element up to each index along an axis, NumPy's minimum.accumulate, as CumMax.
@@ -177,10 +177,10 @@ func Index(a *Array, index ...any) *Array { return a.Index(index...) }
 // of another length is ErrShape, and any other type ErrDType.
 func IndexSelect(a, indices *Array, axis int) *Array { return a.IndexSelect(indices, axis) }
 
-// Interp returns the linear interpolation of a function at the elements of a, NumPy's interp(a, xp, fp). fp has its values
-// at the places xp, which ascend; both have one axis, of one length, and a's type, a floating-point one. Below the first
-// place the result is the first value, above the last place the last one, and NaN for NaN. The order of xp is not checked.
-// Half types are computed in Float32 and rounded once.
+// Interp returns the linear interpolation of a function at the elements of a, NumPy's interp(a, xp, fp). The function has
+// the values fp at the places xp, which ascend. xp and fp have one axis, the same length and the type of a, which is a
+// floating-point type. Below the first place the result is the first value, and above the last place the last one. For NaN
+// it is NaN. The order of xp is not checked. Half types are computed in Float32 and rounded once.
 func Interp(a, xp, fp *Array) *Array { return a.Interp(xp, fp) }
 
 // IsIn returns whether each element of a is among those of values, an array of a's type, which is real or Bool, and of any
@@ -291,8 +291,8 @@ func Quantiles(a *Array, q []float64, axes ...int) *Array { return a.Quantiles(q
 func Repeat(a *Array, n, axis int) *Array { return a.Repeat(n, axis) }
 
 // RepeatEach returns every element of a along an axis as often as counts says, one after the other, as NumPy's repeat
-// with an array of counts. counts, of an integer type, has one axis, and a number for each element of the axis or one for
-// all. Negative ones are ErrShape. The length of the result is their sum, for which RepeatEach waits as Nonzero does.
+// with an array of counts. counts has an integer type and one axis. It has a number for each element of the axis, or one
+// for all. Negative counts are ErrShape. The length of the result is their sum. RepeatEach waits for it, as Nonzero does.
 func RepeatEach(a, counts *Array, axis int) *Array { return a.RepeatEach(counts, axis) }
 
 // Roll returns a with its elements shifted by `shift` along each of the axes. Elements beyond the end re-enter at the

@@ -54,8 +54,8 @@ func (a *Array) CountNonzero(axes ...int) *Array {
 // from the last one. A component is the difference of two rounded products.
 func (a *Array) Cross(b *Array, axis int) *Array { return compose.Cross(a.op("Cross", b), a, b, axis) }
 
-// CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on it
-// is NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
+// CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on the
+// results are NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
 func (a *Array) CumMax(axis int) *Array { return compose.CumMax(a.op("CumMax"), a, axis) }
 
 // CumMin returns the smallest element up to each index along an axis, NumPy's minimum.accumulate, as CumMax.
@@ -125,10 +125,10 @@ func (a *Array) IndexSelect(indices *Array, axis int) *Array {
 	return compose.IndexSelect(a.op("IndexSelect", indices), a, indices, axis)
 }
 
-// Interp returns the linear interpolation of a function at the elements of a, NumPy's interp(a, xp, fp). fp has its values
-// at the places xp, which ascend; both have one axis, of one length, and a's type, a floating-point one. Below the first
-// place the result is the first value, above the last place the last one, and NaN for NaN. The order of xp is not checked.
-// Half types are computed in Float32 and rounded once.
+// Interp returns the linear interpolation of a function at the elements of a, NumPy's interp(a, xp, fp). The function has
+// the values fp at the places xp, which ascend. xp and fp have one axis, the same length and the type of a, which is a
+// floating-point type. Below the first place the result is the first value, and above the last place the last one. For NaN
+// it is NaN. The order of xp is not checked. Half types are computed in Float32 and rounded once.
 func (a *Array) Interp(xp, fp *Array) *Array {
 	return compose.Interp(a.op("Interp", xp, fp), a, xp, fp)
 }
@@ -216,8 +216,8 @@ func (a *Array) Quantiles(q []float64, axes ...int) *Array {
 func (a *Array) Repeat(n, axis int) *Array { return compose.Repeat(a.op("Repeat"), a, n, axis) }
 
 // RepeatEach returns every element of a along an axis as often as counts says, one after the other, as NumPy's repeat
-// with an array of counts. counts, of an integer type, has one axis, and a number for each element of the axis or one for
-// all. Negative ones are ErrShape. The length of the result is their sum, for which RepeatEach waits as Nonzero does.
+// with an array of counts. counts has an integer type and one axis. It has a number for each element of the axis, or one
+// for all. Negative counts are ErrShape. The length of the result is their sum. RepeatEach waits for it, as Nonzero does.
 func (a *Array) RepeatEach(counts *Array, axis int) *Array {
 	return compose.RepeatEach(a.op("RepeatEach", counts), a, counts, axis)
 }

@@ -18,7 +18,7 @@ import (
 // follows the router's decisions.
 func testRoutes(t *testing.T, s *suite) {
 	if quick() && s.dev.Kind() == device.CPU {
-		t.Skip("calibrating takes 25 s, and the race detector's times are not the program's: run it without -short and -race")
+		t.Skip("calibrating takes 15 s, and the race detector's times are not the program's: run it without -short and -race")
 	}
 	t.Setenv("GPK_CACHE", t.TempDir())
 	settle(t, s)

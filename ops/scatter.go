@@ -105,8 +105,7 @@ func CumProd(s *device.Stream, dst, x device.View, axis int) error {
 	})
 }
 
-// CumExtreme writes the largest elements of x along an axis up to each index to dst for op Maximum, and the smallest for
-// Minimum, as cpu.CumExtreme does.
+// CumExtreme writes running extremes of x along an axis to dst, as cpu.CumExtreme does. op is Maximum or Minimum.
 func CumExtreme(s *device.Stream, op expr.Op, dst, x device.View, axis int) error {
 	return onHost(s, "CumExtreme", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		return cpu.CumExtreme(op, x.DType, x.Layout.Shape, axis, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides)

@@ -60,7 +60,7 @@ func (s Site) Outside(packages ...string) string {
 }
 
 // Search walks the stack of its caller upwards and returns the first frame outside
-// the packages that own lists and the given ones. It returns the zero Site if the nearest 32
+// the packages in the list own and the given ones. It returns the zero Site if the nearest 32
 // frames have none. To print the line, call Outside with the same packages.
 //
 // Search is for functions that the user may reach through any number of frames, as

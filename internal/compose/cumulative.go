@@ -86,8 +86,8 @@ func combined(s *device.Stream, code expr.Op, dst, x device.View, axis, by int) 
 	return ops.Apply2(s, code, part(dst, by, n), part(x, by, n), part(x, 0, n-by))
 }
 
-// CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on it
-// is NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
+// CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on the
+// results are NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
 //
 //gpk:row Along an axis | the same | real types, bool | the largest element up to each index, NaN from the first NaN on
 func CumMax[A Operand](o Operation[A], a A, axis int) A { return cumExtreme(o, expr.Maximum, a, axis) }

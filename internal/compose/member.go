@@ -46,10 +46,10 @@ func IsIn[A Operand](o Operation[A], a, values A) A {
 	return o.Elementwise(expr.Eq, take(o, list, at, 0, nil), a)
 }
 
-// Interp returns the linear interpolation of a function at the elements of a, NumPy's interp(a, xp, fp). fp has its values
-// at the places xp, which ascend; both have one axis, of one length, and a's type, a floating-point one. Below the first
-// place the result is the first value, above the last place the last one, and NaN for NaN. The order of xp is not checked.
-// Half types are computed in Float32 and rounded once.
+// Interp returns the linear interpolation of a function at the elements of a, NumPy's interp(a, xp, fp). The function has
+// the values fp at the places xp, which ascend. xp and fp have one axis, the same length and the type of a, which is a
+// floating-point type. Below the first place the result is the first value, and above the last place the last one. For NaN
+// it is NaN. The order of xp is not checked. Half types are computed in Float32 and rounded once.
 //
 //gpk:row Of two operands, broadcast | the same | floating point | the linear interpolation of values at ascending places, constant outside them
 func Interp[A Operand](o Operation[A], a, xp, fp A) A {

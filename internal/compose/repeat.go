@@ -12,8 +12,8 @@ import (
 )
 
 // RepeatEach returns every element of a along an axis as often as counts says, one after the other, as NumPy's repeat
-// with an array of counts. counts, of an integer type, has one axis, and a number for each element of the axis or one for
-// all. Negative ones are ErrShape. The length of the result is their sum, for which RepeatEach waits as Nonzero does.
+// with an array of counts. counts has an integer type and one axis. It has a number for each element of the axis, or one
+// for all. Negative counts are ErrShape. The length of the result is their sum. RepeatEach waits for it, as Nonzero does.
 //
 //gpk:row To other places | the same | all | every element along an axis as often as its count says; waits for the sum of the counts
 func RepeatEach[A Operand](o Operation[A], a, counts A, axis int) A {
@@ -66,7 +66,8 @@ func countsFor[A Operand](counts A, axis, n int) error {
 	return nil
 }
 
-// repeats returns each index as often as its count says. ends are the sums of the counts, and total is the last one.
+// repeats returns a list in which each index stands as often as its count says. ends are the cumulative sums of counts.
+// total is the last of them, and the length of the list.
 func repeats[A Operand](o Operation[A], counts, ends A, total int) A {
 	if !hasKernels(counts) {
 		return searched(o, ends, counted(o, total), true)

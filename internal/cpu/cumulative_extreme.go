@@ -35,7 +35,8 @@ func (ints[T]) cumExtreme(op expr.Op, l lines, xt dtype.DType) {
 	cumExtremes(op, lo, hi).run(l, xt, xt)
 }
 
-// cumExtremes is the cumulation of Maximum or Minimum for a type whose least and greatest numbers are lo and hi.
+// cumExtremes returns the functions for running extremes, by Maximum or Minimum. lo and hi are the least and the greatest
+// number of T.
 func cumExtremes[T number](op expr.Op, lo, hi T) cumulation[T, T, T] {
 	// Lines side by side: so holds the extreme of each so far.
 	across := func(extremes func(dst, x, y unsafe.Pointer, n int)) func(so, in, out []T) {

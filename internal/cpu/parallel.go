@@ -19,8 +19,9 @@ const partsPerWorker = 4
 // partition must choose grain so that it does not.
 func Parallel(n, grain int, f func(lo, hi int)) { parallel(n, grain, 1, f) }
 
-// parallelNear is Parallel for calls that read the same memory again, as the steps of a decoder do. While a worker lives, it
-// starts every call with the same parts, whose data may still be in its core's cache. It then helps with the other parts.
+// parallelNear is Parallel for calls that read the same memory again, as the steps of a decoder and the products of an
+// iterative solver do. While a worker lives, it starts every call with the same parts, whose data may still be in its
+// core's cache. It then helps with the other parts.
 func parallelNear(n, grain int, f func(lo, hi int)) { parallel(n, grain, runtime.GOMAXPROCS(0), f) }
 
 // parallel is Parallel with the parts divided into at most `homes` ranges.
