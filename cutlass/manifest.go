@@ -33,7 +33,7 @@ type Kernel struct {
 	Cluster        [2]int // CTAs of one cluster along M and N; {1, 1} without clusters
 	Parts          int    // schedule ring: the CTAs of a cluster that share a tile's k
 	Stages         int    // 0: as many as fit
-	Schedule       string // cooperative, pingpong, single (one tile per CTA), streamk, multistage, ring, simt, skinny, few, plain
+	Schedule       string // cooperative, pingpong, single (one tile per CTA), streamk, multistage, ring, simt, skinny, few, long, plain
 	CTAs           int    // schedule single: CTAs per multiprocessor
 	Direct         bool   // stores 16-bit results whose rows are not aligned to 16 bytes
 	Large          bool   // from src/gemm_large_sm90.cuh, always swapped
@@ -167,6 +167,7 @@ func families() []family {
 		}, []dtype.DType{f.out}, allMajors})
 	}
 
+	fs = append(fs, longFamilies()...)
 	fs = append(fs, c64Families()...)
 
 	// Integers, by src/gemm_int.cuh, without tensor cores. They support only alpha = 1.

@@ -130,3 +130,26 @@ func skinnyFamilies() []family {
 	}
 	return fs
 }
+
+// longFamilies are the kernels of src/gemm_long.cu: few results of a long k.
+func longFamilies() []family {
+	var fs []family
+	for _, f := range []struct {
+		in, out dtype.DType
+		math    string
+		side    int // of the larger tile
+	}{
+		{dtype.Float32, dtype.Float32, "fp32", 8}, {dtype.Float32, dtype.Float32, "tf32", 8}, {dtype.Float64, dtype.Float64, "fp64", 8},
+		{dtype.Float16, dtype.Float32, "fp16", 8}, {dtype.BFloat16, dtype.Float32, "bf16", 8},
+		{dtype.Complex64, dtype.Complex64, "c64", 4}, {dtype.Complex64, dtype.Complex64, "tf32", 4}, {dtype.Complex128, dtype.Complex128, "c128", 4},
+	} {
+		for _, side := range []int{1, f.side} {
+			fs = append(fs, family{0, Kernel{
+				Unit: "gemm_long", SM: 80, A: f.in, B: f.in,
+				Tile: [3]int{side, side, 256}, Cluster: [2]int{1, 1}, Stages: 1, Schedule: "long", Math: f.math,
+				AlignA: f.in.Size(), AlignB: f.in.Size(), AlignOut: f.out.Size(),
+			}, []dtype.DType{f.out}, allMajors})
+		}
+	}
+	return fs
+}

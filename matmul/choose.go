@@ -33,7 +33,7 @@ type candidate struct {
 	separateEpilogue bool // separate kernels apply the epilogue
 	separateSquare   bool // a separate kernel computes the squared modulus
 	rows             int  // of one block of D; 0: D is one block
-	parts            int  // number of parts of k; 0: k is not split
+	parts, partK     int  // number of parts of k, and the length of all but the last; 0: k is not split
 	cycles           float64
 	steps            []Step
 	workspace        int64
@@ -105,6 +105,7 @@ func fitting(p Problem, c device.Capabilities, force string, kernels []cutlass.K
 			continue // without shared tiles it computes what an ordinary kernel does, and slower
 		}
 		cand, ok := fitWhole(p, k, c, kernels)
+		ok = ok && (forced || k.Schedule != "long") // one multiprocessor for each tile would read all of k
 		if ok && last {
 			cand.cutLast(p, c, kernels, math.Inf(1), ranked)
 			ok = cand.last != nil
@@ -115,8 +116,11 @@ func fitting(p Problem, c device.Capabilities, force string, kernels []cutlass.K
 				continue
 			}
 		}
-		if cand, ok := fitParts(p, k, c); ok && !last {
-			found = append(found, cand)
+		for _, fit := range []func(Problem, cutlass.Kernel, device.Capabilities) (candidate, bool){fitParts, fitLong} {
+			if cand, ok := fit(p, k, c); ok && !last {
+				found = append(found, cand)
+				break
+			}
 		}
 	}
 	return found, served
@@ -227,8 +231,8 @@ func fitsGrid(p Problem, k cutlass.Kernel) bool {
 	switch k.Schedule {
 	case "single":
 		return ceilDiv(p.N, k.Tile[1])+k.Cluster[1] <= maxCTAs
-	case "skinny":
-		return ceilDiv(p.M, k.Tile[0]) <= maxCTAs
+	case "skinny", "long":
+		return ceilDiv(p.M, k.Tile[0]) <= maxCTAs && (k.Schedule != "long" || p.Batch <= maxCTAs)
 	}
 	return true
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 )
 
 // The model of a kernel's time, in cycles of one multiprocessor at 1.8 GHz. A
@@ -86,6 +87,9 @@ const (
 	clusterEnd = 7000. // two CTAs add their sums
 	splitReach = 0.77  // of a ring that splits its tiles in shared memory
 	splitEnd   = 5300.
+	longReach  = 0.5   // of the multiplications of a kernel for a long k
+	longStart  = 1000. // its first loads
+	longSum    = 40.   // the sum of its threads, for each element of a tile
 	skinnyRate = 0.86
 	skinnyPart = 1.15 // of a TF32 kernel whose last column of tiles is part of one: up to 1.4 was measured
 	skinnyLead = 700. // its tile of 16 rows starts this many cycles before a kernel that needs descriptors for TMA
@@ -134,10 +138,13 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 		if k.Math == "tf32" && down > 1 && p.N%tn != 0 {
 			bytes *= skinnyPart
 		}
+	case "long": // its CTAs read A once for each column of tiles, and B for each row
+		bytes = (size*depth*(m*float64(across)+n*float64(down)) + out*m*n) * batch
+		compute = longTileCycles(p, k) * float64(ceilDiv(down*across*p.Batch, sms))
 	default:
 		compute = plainCycles(p, k, down*across*p.Batch, sms)
 	}
-	if down == 1 {
+	if down == 1 && k.Schedule != "long" {
 		bytes *= oneRowOfTiles(p, k, tm, tn)
 	}
 	busy := math.Min(1, float64(down)*float64(across)*batch/float64(sms))
@@ -153,6 +160,20 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 		launch += startCycles*float64(max(ceilDiv(down*across*p.Batch, sms), 1)-1) - skinnyLead
 	}
 	return launch + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
+}
+
+// longTileCycles returns the cycles of a tile of a kernel for a long k: its multiplications, and the sum of its threads.
+func longTileCycles(p Problem, k cutlass.Kernel) float64 {
+	rate, count := float64(128), float64(k.Tile[0]*k.Tile[1]) // multiplications a cycle
+	switch {
+	case p.A == dtype.Float64:
+		rate = 64
+	case p.A == dtype.Complex64:
+		rate = 32
+	case p.A == dtype.Complex128:
+		rate = 16
+	}
+	return longStart + longSum*count + float64(p.K)*count/(longReach*rate)
 }
 
 // oneRowOfTiles returns the factor on a kernel's traffic if D has one row of tiles. TMA

@@ -6,18 +6,27 @@ import (
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/layout"
+	"github.com/gpk-go/gpk/ops"
 )
 
 // With few tiles and a long k, multiprocessors are idle. Split-K then divides k into equal
-// parts. A kernel with float32 results computes them as the matrices of a batch, and
-// gpk_gemm_parts adds them in order and applies the epilogue. The number of parts depends
-// only on the problem and the device.
+// parts. A kernel computes them as the matrices of a batch. gpk_gemm_parts adds float32 parts
+// in order and applies the epilogue, and a reduction adds the others. The number of parts
+// depends only on the problem and the device.
 const (
 	maxParts    = 32
 	minPartK    = 512  // the shortest part of k
 	partsCycles = 6300 // the pass that adds the parts, without its memory traffic
 	partsShare  = 0.94 // of the model's time, for a kernel of a single wave
 	partsRate   = 1.5  // of the device's bandwidth: the parts are in L2
+
+	// A very long k of a few tiles, such as that of a dot product, is divided in every type but the integers.
+	longK        = 1 << 14
+	minLongPart  = 2048 // the shortest part
+	maxLongParts = 128
+	fewTiles     = 8 // multiprocessors for each tile, at least
 )
 
 // inParts is the suffix of a kernel's name if the kernel computes parts of k, although it
@@ -52,29 +61,83 @@ func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bo
 		bytes := partsBytes(p, n, pitch)
 		cycles := prepareCost + partsShare*kernelCycles(part, k, c) + partsCycles + float64(bytes)/(bytesPerCycle*partsRate)
 		if cand.parts == 0 || cycles < best {
-			cand.parts, best = n, cycles
+			cand.parts, cand.partK, best = n, part.K, cycles
 		}
 	}
 	if cand.parts == 0 {
 		return candidate{}, false
 	}
 	cand.cycles = best
-	cand.steps = append(cand.steps, Step{
-		Kind: Split, Operand: "k", Detail: fmt.Sprintf("into %d parts, which are added", cand.parts), Bytes: partsBytes(p, cand.parts, pitch),
-	})
-	cand.workspace += int64(cand.parts) * int64(p.M) * int64(pitch) * 4
+	cand.addParts(p, pitch)
 	return cand, true
+}
+
+// fitLong is fitParts for a very long k and few tiles. Parts have one length; if that does not divide k, a last part is
+// shorter.
+func fitLong(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
+	sms, sum := multiProcessors(c), partType(p)
+	tiles := alignUp(ceilDiv(p.M, k.Tile[0]), k.Cluster[0]) * alignUp(ceilDiv(p.N, k.Tile[1]), k.Cluster[1])
+	switch {
+	case p.K < longK, fewTiles*tiles > sms, p.Batch != 1, p.AbsSquare, p.Symmetric, !p.A.IsFloat() && !p.A.IsComplex():
+		return candidate{}, false
+	case formOf(k) != 0, k.Schedule == "streamk", k.Out != sum, p.AlignC < p.Out.Size():
+		return candidate{}, false
+	}
+	q := p
+	q.Out, q.AlignC, q.Epilogue = sum, 16, Epilogue{}
+	cand, ok := fit(q, k, c)
+	if !ok {
+		return candidate{}, false
+	}
+	n := min(sms/tiles, cand.k/minLongPart, maxLongParts)
+	unit := max(k.AlignA, k.AlignB) / p.A.Size() * k.MultipleK
+	cand.partK = cand.k / n / unit * unit
+	cand.parts = ceilDiv(cand.k, cand.partK)
+	part := q
+	part.K, part.Batch = cand.partK, n
+	pitch := alignedPitch(p.N, sum.Size(), k.AlignOut)
+	cand.cycles += kernelCycles(part, k, c) - kernelCycles(q, k, c) + partsCycles + float64(partsBytes(p, cand.parts, pitch))/(bytesPerCycle*partsRate)
+	if cand.k%cand.partK != 0 { // the launch of the last part
+		cand.cycles += stepOverhead
+	}
+	cand.addParts(p, pitch)
+	if sum != dtype.Float32 && !p.Epilogue.IsZero() {
+		cand.separateEpilogue = true
+		cand.addStep(ApplyEpilogue, "D", epilogueString(p.Epilogue), 0, p.M*p.N, p.Out.Size())
+	}
+	return cand, true
+}
+
+// partType returns the type of the sums of parts.
+func partType(p Problem) dtype.DType {
+	if p.A.IsHalf() {
+		return dtype.Float32
+	}
+	return p.Out
+}
+
+// addParts adds the step of the parts and their memory.
+func (c *candidate) addParts(p Problem, pitch int) {
+	c.steps = append(c.steps, Step{
+		Kind: Split, Operand: "k", Detail: fmt.Sprintf("into %d parts, which are added", c.parts), Bytes: partsBytes(p, c.parts, pitch),
+	})
+	c.workspace += int64(c.parts) * int64(p.M) * int64(pitch) * int64(partType(p).Size())
 }
 
 // partsBytes returns the number of bytes that the addition of the parts reads and writes.
 func partsBytes(p Problem, parts, pitch int) int64 {
-	return int64(p.M) * (4*int64(parts)*int64(pitch) + int64(p.Out.Size())*int64(p.N))
+	return int64(p.M) * (int64(partType(p).Size())*int64(parts)*int64(pitch) + int64(p.Out.Size())*int64(p.N))
 }
 
 // allocParts allocates the buffer for the parts of a launch.
 func (l *launch) allocParts(s *device.Stream) (*device.Buffer, error) {
-	l.partPitch = alignedPitch(l.q.N, dtype.Float32.Size(), l.c.kernel.AlignOut)
-	buf, err := s.Device().Alloc(int64(l.c.parts)*int64(l.q.M)*int64(l.partPitch)*4, s)
+	size := partType(l.q).Size()
+	l.partPitch = alignedPitch(l.q.N, size, l.c.kernel.AlignOut)
+	elements := int64(l.c.parts) * int64(l.q.M) * int64(l.partPitch)
+	if partType(l.q) != dtype.Float32 {
+		elements += int64(l.q.M) * int64(l.q.N) // see sumParts
+	}
+	buf, err := s.Device().Alloc(elements*int64(size), s)
 	if err != nil {
 		return nil, err
 	}
@@ -83,15 +146,46 @@ func (l *launch) allocParts(s *device.Stream) (*device.Buffer, error) {
 	return buf, nil
 }
 
-// startParts enqueues the product g in parts, and their sum.
+// startParts enqueues the product g in parts, and the sum of float32 parts.
 func (l *launch) startParts(lib *cutlass.Library, ordinal int, stream uint64, g cutlass.Gemm) error {
-	part := g
-	part.K, part.Batch = g.K/l.c.parts, l.c.parts
+	part, n := g, g.K/l.c.partK
+	part.K, part.Batch = l.c.partK, n
 	part.StrideA, part.StrideB = part.K*l.a.m.colStep, part.K*l.b.m.rowStride
 	part.D, part.LDD, part.StrideD = l.partsAt, l.partPitch, g.M*l.partPitch
 	part.Bias, part.Act, part.AlphaRe = 0, 0, 1
 	if err := lib.Gemm(ordinal, stream, l.c.index, part); err != nil {
 		return err
 	}
+	if n < l.c.parts { // the last part
+		part.A += uint64(n * part.StrideA * l.q.A.Size())
+		part.B += uint64(n * part.StrideB * l.q.A.Size())
+		part.D += uint64(n * part.StrideD * partType(l.q).Size())
+		part.K, part.Batch = g.K-n*l.c.partK, 1
+		if err := lib.Gemm(ordinal, stream, l.c.index, part); err != nil {
+			return err
+		}
+	}
+	if partType(l.q) != dtype.Float32 {
+		return nil // sumParts follows
+	}
 	return lib.GemmParts(ordinal, stream, l.q.Out, l.c.parts, l.partsAt, l.partPitch, g)
+}
+
+// sumParts adds parts that are not float32, and writes the sums to place, a view of D. They pass through the end of the
+// parts' buffer if place is strided.
+func (l *launch) sumParts(s *device.Stream, place device.View, buf *device.Buffer) error {
+	m, n := l.q.M, l.q.N
+	parts := device.View{Buffer: buf, DType: place.DType, Layout: layout.Layout{Shape: []int{l.c.parts, m, n}, Strides: []int{m * l.partPitch, l.partPitch, 1}}}
+	sums := place
+	if !place.Layout.IsDense() {
+		sums.Buffer, sums.Layout = buf, layout.Dense([]int{1, m, n})
+		sums.Layout.Offset = l.c.parts * m * l.partPitch
+	}
+	flat := sums
+	flat.Layout = layout.Dense([]int{m, n})
+	flat.Layout.Offset = sums.Layout.Offset
+	if err := ops.Reduce(s, expr.Sum, flat, parts, []bool{true, false, false}); err != nil || sums.Buffer == place.Buffer {
+		return err
+	}
+	return ops.Cast(s, place, sums)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"github.com/gpk-go/gpk/layout"
 	"github.com/gpk-go/gpk/ops"
@@ -201,6 +202,11 @@ func (l *launch) runBlocks(s *device.Stream, d matrix, w *scratch) error {
 			return err
 		}
 		l.ready = true
+		if w.parts != nil && partType(*q) != dtype.Float32 {
+			if err := l.sumParts(s, place.view(l.p.D, 1), w.parts); err != nil {
+				return err
+			}
+		}
 		if err := l.finishBlock(s, place); err != nil {
 			return err
 		}
