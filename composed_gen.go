@@ -320,8 +320,7 @@ func ScatterAdd(a, indices, values *Array, axis int) *Array {
 // SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
 // breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
 // ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
-// checked. Operands of two types are ErrDType. The search is binary; on a GPU and for half types it takes log2 of the
-// length of a steps, each with one gather.
+// checked. Operands of two types are ErrDType. The search is binary.
 func SearchSorted(a, values *Array, right bool) *Array { return a.SearchSorted(values, right) }
 
 // Sort returns the elements along an axis in ascending order, or with descending in descending order, for real types

@@ -251,8 +251,7 @@ func (a *Array) ScatterAdd(indices, values *Array, axis int) *Array {
 // SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
 // breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
 // ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
-// checked. Operands of two types are ErrDType. The search is binary; on a GPU and for half types it takes log2 of the
-// length of a steps, each with one gather.
+// checked. Operands of two types are ErrDType. The search is binary.
 func (a *Array) SearchSorted(values *Array, right bool) *Array {
 	return compose.SearchSorted(a.op("SearchSorted", values), a, values, right)
 }

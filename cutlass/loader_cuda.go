@@ -72,6 +72,7 @@ type entries struct {
 	factorEntries
 	scatterEntries
 	scanEntries
+	searchEntries
 }
 
 // load loads a library that has been checked and resolves every entry point.
@@ -130,6 +131,8 @@ func load(path string) (*Library, error) {
 		{"gpk_scatter_add", &e.scatterAdd},
 		{"gpk_cum_sum_workspace", &e.cumSumSpace},
 		{"gpk_cum_sum", &e.cumSum},
+		{"gpk_search", &e.search},
+		{"gpk_count", &e.count},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

@@ -240,6 +240,10 @@ func TestEntries(t *testing.T) {
 		{"gpk_cum_sum", func(code int) error {
 			return lib.CumSum(code, stream, &CumSum{dtype.Complex64, s(1), s(2), s(3), 4, 5, 6, 7})
 		}, []int64{1, 10, 2, 1, 2, 3, 4, 5, 6, 7}},
+		{"gpk_search", func(code int) error {
+			return lib.Search(code, stream, &Search{dtype.Complex64, 1, 2, 3, 4, 5, true})
+		}, []int64{1, 10, 1, 2, 3, 4, 5, 1}},
+		{"gpk_count", func(code int) error { return lib.Count(code, stream, &Count{1, 2, 3, 4}) }, []int64{1, 1, 2, 3, 4}},
 	}...) {
 		c.check(t, record)
 		var e *Error

@@ -153,8 +153,14 @@ func Histogram(s *device.Stream, dst, x, edges device.View) error {
 	})
 }
 
-// BinCount writes to element i of dst the number of elements of x that equal i. Both are Int64 and dense.
+// BinCount writes to element i of dst the number of elements of x that equal i. Both are Int64 and dense. Other elements are not counted.
 func BinCount(s *device.Stream, dst, x device.View) error {
+	if dev := s.Device(); dev.Kind() != device.CPU {
+		c := cutlass.Count{X: address(x), Dst: address(dst), N: dst.Layout.Size(), Count: x.Layout.Size()}
+		return dev.Launch(s, []*device.Buffer{x.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
+			return dev.Library().Count(ordinal, stream, &c)
+		})
+	}
 	return onHost(s, "BinCount", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		cpu.BinCount(int64s(x), int64s(dst))
 		return nil

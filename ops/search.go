@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 
+	"github.com/gpk-go/gpk/cutlass"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
@@ -10,7 +11,16 @@ import (
 )
 
 // Search writes, for each element of values, its index in the sorted list, Int64, as cpu.Search does. All views are dense.
+// The CPU has no kernel for half types.
 func Search(s *device.Stream, dst, list, values device.View, right bool) error {
+	if dev := s.Device(); dev.Kind() != device.CPU {
+		c := cutlass.Search{
+			Type: list.DType, List: address(list), Values: address(values), Dst: address(dst), N: list.Layout.Size(), Count: values.Layout.Size(), Right: right,
+		}
+		return dev.Launch(s, []*device.Buffer{list.Buffer, values.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
+			return dev.Library().Search(ordinal, stream, &c)
+		})
+	}
 	return searches(s, "SearchSorted", cpu.Search, dst, list, values, right)
 }
 

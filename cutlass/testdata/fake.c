@@ -7,6 +7,7 @@
 #include "gpk_factor.h"
 #include "gpk_scan.h"
 #include "gpk_scatter.h"
+#include "gpk_search.h"
 #include "gpk_layers.h"
 #include "gpk_stack.h"
 
@@ -224,5 +225,17 @@ int gpk_cum_sum(gpk_cum_sum_args const* a) {
   uint64_t const stream = a->stream;
   RECORD(a->size == sizeof *a, a->type, a->ndim, at(a->shape, a->ndim), at(a->x_strides, a->ndim), at(a->dst_strides, a->ndim), a->x, a->dst,
          a->workspace, a->workspace_bytes);
+  return a->device;
+}
+
+int gpk_search(gpk_search_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->type, a->list, a->values, a->dst, a->n, a->count, a->right);
+  return a->device;
+}
+
+int gpk_count(gpk_count_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->x, a->dst, a->n, a->count);
   return a->device;
 }

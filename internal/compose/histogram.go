@@ -100,13 +100,14 @@ func BinCount[A Operand](o Operation[A], a A, minLength int, weights ...A) A {
 	case a.Size() == 0:
 		return filled(o, dtype.Int64, 0, []int{n})
 	}
-	if hasKernels(x) {
-		return o.Result(dtype.Int64, []int{n}, "one pass", []A{dense(o, x)}, func(s *device.Stream, dst device.View, reads []device.View) error {
-			return written(s, dst, func(dst device.View) error { return ops.BinCount(s, dst, reads[0]) })
-		})
-	}
-	before := searched(o, ordered(o, x), counted(o, n+1), false)
-	return o.Elementwise(expr.Sub, slice(o, before, 0, 1, n+1), slice(o, before, 0, 0, n))
+	return binCount(o, x, n)
+}
+
+// binCount returns the number of elements of x, Int64, that equal each index below n.
+func binCount[A Operand](o Operation[A], x A, n int) A {
+	return o.Result(dtype.Int64, []int{n}, "one pass", []A{dense(o, x)}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return written(s, dst, func(dst device.View) error { return ops.BinCount(s, dst, reads[0]) })
+	})
 }
 
 // checkBinCount checks the operands of BinCount.
@@ -183,14 +184,12 @@ func histogram[A Operand](o Operation[A], a, edges A) (counts A, err error) {
 			return written(s, dst, func(dst device.View) error { return ops.Histogram(s, dst, reads[0], reads[1]) })
 		}), nil
 	}
-	// The conversion keeps the order. Sorting before it sorts fewer bits.
-	x := narrow(o, ordered(o, a), dtype.Float64)
-	first := searched(o, x, slice(o, edges, 0, 0, n-1), false)
-	// The last interval ends after the elements that are equal to its edge.
-	upper := slice(o, edges, 0, 1, n)
-	last := o.Elementwise(expr.Eq, counted(o, n-1), n-2)
-	next := o.Elementwise(expr.Where, last, searched(o, x, upper, true), searched(o, x, upper, false))
-	return o.Elementwise(expr.Sub, next, first), nil
+	x := narrow(o, a, dtype.Float64)
+	// The number of edges that are not above an element is one more than the number of its interval. The last interval
+	// includes its upper edge. Elements in no interval, and NaN, get a number that is not counted.
+	interval := o.Elementwise(expr.Sub, searched(o, edges, x, true), 1)
+	interval = o.Elementwise(expr.Where, o.Elementwise(expr.Eq, x, slice(o, edges, 0, n-1, n)), n-2, interval)
+	return binCount(o, interval, n-1), nil
 }
 
 // guarded returns x, of type Int64. If fine, a Bool of one element, is false, it fails with err, which is found on the

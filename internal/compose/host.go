@@ -19,6 +19,9 @@ func hasKernels[A Operand](a A) bool {
 	return a.Device().Kind() == device.CPU && !composed.Load()
 }
 
+// onGPU reports whether an operand is on a GPU.
+func onGPU[A Operand](a A) bool { return a.Device().Kind() != device.CPU }
+
 // dense returns the elements as a dense array in row-major order.
 func dense[A Operand](o Operation[A], a A) A {
 	if layoutOf(a).IsDense() {
