@@ -17,18 +17,21 @@ func (op *operation) hasKernels() bool {
 	return op.dev.Kind() != device.CPU && op.dev.Library() != nil
 }
 
-// manySmall is the number of matrices of one block above which LU is left to the CPU: a small matrix
+// manyNarrow is the number of matrices of at most 64 rows or columns, but not both, above which LU is left to the CPU: one
 // occupies as many multiprocessors as a large one.
-const manySmall = 64
+const manyNarrow = 64
 
 // hasLU reports whether the device has kernels for LU with partial pivoting of a.
 func (op *operation) hasLU(a *gpk.Array) bool {
 	s := a.Shape()
 	rows, columns := s[len(s)-2], s[len(s)-1]
+	if !op.hasKernels() || max(rows, columns) <= cutlass.FactorSmall {
+		return op.hasKernels()
+	}
 	c := op.dev.Capabilities()
-	return op.hasKernels() && c.Clusters && c.SM == 90 && // later GPUs run PTX for 80, which has no clusters
+	return c.Clusters && c.SM == 90 && // later GPUs run PTX for 80, which has no clusters
 		rows <= cutlass.FactorLURows &&
-		(min(rows, columns) > cutlass.FactorSmall || product1(s[:len(s)-2]) <= manySmall)
+		(min(rows, columns) > cutlass.FactorSmall || product1(s[:len(s)-2]) <= manyNarrow)
 }
 
 // kernelRun is a sequence of kernels of a GPU's library on a stream. Its views are [batch, rows,

@@ -2,6 +2,7 @@
 // testdata/emulate, which runs them on the host.
 #pragma once
 #include "factor_lu.cuh"
+#include "factor_lu_small.cuh"
 #include "factor_solve.cuh"
 #include "factor_tiles.cuh"
 #include "factor_update.cuh"
@@ -183,6 +184,10 @@ int lu(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
   int64_t const pitch = a.a_row;
   uint64_t const matrix = at<T>(a.a, member0 * a.a_member), order = a.c + static_cast<uint64_t>(member0 * a.c_member) * 8;
   unsigned const members = static_cast<unsigned>(batch);
+  if (rows <= small_lu_side && cols <= small_lu_side) {
+    SmallLU const small{matrix, order, pitch, a.a_member, a.c_member, rows, cols};
+    return l.template start<factor_lu_small<T>>(dim3(members), small_lu_threads, small_lu_bytes<T>, small);
+  }
   if (rows > panel_rows_per_thread * panel_ctas * panel_threads || !l.clusters()) return GPK_ERR_UNSUPPORTED;
   if (a.workspace_bytes < batch * moves_member * 4) return GPK_ERR_WORKSPACE;
   auto const element = [&](int i, int j) { return at<T>(matrix, i * pitch + j); };

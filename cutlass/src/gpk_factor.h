@@ -21,7 +21,7 @@ extern "C" {
 
 #define GPK_FACTOR_NONE 0x7f7f7f7f7f7f7f7f
 
-/* The largest order for GPK_FACTOR_CHOLESKY_SMALL. */
+/* The largest order for GPK_FACTOR_CHOLESKY_SMALL, and the largest matrix that GPK_FACTOR_LU factors in one CTA. */
 #define GPK_FACTOR_SMALL 64
 
 /* The least number of rows of a row block. GPK_FACTOR_CHOLESKY needs 1 + batch ceil(rows / GPK_FACTOR_BLOCK) int32 of
@@ -55,7 +55,8 @@ enum {
   GPK_FACTOR_SOLVE_INVERSES,
   /* a, rows x cols with a_col = 1, is replaced by L below its diagonal, without L's unit diagonal, and U on and above it,
    * with partial pivoting by |re| + |im|. c is int64, rows per matrix with the stride c_member: row i of L U is row c[i]
-   * of the matrix. Requires thread block clusters and rows <= GPK_FACTOR_LU_ROWS. */
+   * of the matrix. If there are more than GPK_FACTOR_SMALL rows or columns, it requires thread block clusters and
+   * rows <= GPK_FACTOR_LU_ROWS. */
   GPK_FACTOR_LU
 };
 
