@@ -126,7 +126,9 @@ int gpk_line(int device, uint64_t stream, int op, int x_type, int dst_type, int 
       if constexpr (__is_same(decltype(v), uint64_t)) {
         return GPK_ERR_UNSUPPORTED;
       } else {
-        return launch(cum_sum<decltype(v)>, static_cast<unsigned>(p.lines), threads, stream, Scan{p});
+        Scan s{p};
+        set_packed<decltype(v)>(&s);
+        return launch(cum_sum<decltype(v)>, static_cast<unsigned>(p.lines), threads, stream, s);
       }
     });
   }

@@ -83,6 +83,7 @@ int gpk_cum_sum(gpk_cum_sum_args const* a) {
     if constexpr (__is_same(T, uint64_t)) {
       return GPK_ERR_UNSUPPORTED;
     } else {
+      set_packed<T>(&s);
       s.only_total = true;
       int code = launch(cum_sum<T>, grid, threads, a->stream, s);
       if (code != GPK_OK) return code;

@@ -55,7 +55,30 @@ struct Scan {
   char* totals;     // one per chunk, in the type of the sums; null: a block computes a line
   int64_t chunks;   // per line, if there are totals
   bool only_total;  // compute only the totals
+  bool packed_x, packed_dst;  // runs are read, written as vectors
 };
+
+// A run of elements, which is loaded or stored at once.
+template <class T>
+struct alignas(scan_run * sizeof(T) < 16 ? scan_run * sizeof(T) : 16) Run {
+  T of[scan_run];
+};
+
+// Whether the runs of lines at an address are aligned.
+template <class T>
+bool packed(void const* p, int64_t step, int dims, int64_t const* strides) {
+  uint64_t bits = reinterpret_cast<uint64_t>(p);
+  for (int d = 0; d < dims; ++d) bits |= static_cast<uint64_t>(strides[d]) * sizeof(T);
+  return step == 1 && bits % alignof(Run<T>) == 0;
+}
+
+// Sets packed_x and packed_dst for elements of T and their sums.
+template <class T>
+void set_packed(Scan* s) {
+  Lines const& p = s->lines;
+  s->packed_x = packed<T>(p.x, p.x_step, p.dims, p.x_stride);
+  s->packed_dst = packed<typename wide_accumulator<T>::result>(p.dst, p.dst_step, p.dims, p.dst_stride);
+}
 
 template <class A>
 __device__ A shuffle_up(A v, int distance) {
@@ -94,12 +117,18 @@ __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const 
       carry = zero;
     }
     int64_t const first = base + threadIdx.x * scan_run;
+    bool const whole = first + scan_run <= end;
     A v[scan_run];
+    if (s.packed_x && whole) {
+      Run<T> const run = *reinterpret_cast<Run<T> const*>(x + first);
 #pragma unroll
-    for (int e = 0; e < scan_run; ++e) {
-      v[e] = first + e < end ? convert<A>(x[(first + e) * p.x_step]) : zero;
-      if (e > 0) v[e] = plus(v[e - 1], v[e]);
+      for (int e = 0; e < scan_run; ++e) v[e] = convert<A>(run.of[e]);
+    } else {
+#pragma unroll
+      for (int e = 0; e < scan_run; ++e) v[e] = first + e < end ? convert<A>(x[(first + e) * p.x_step]) : zero;
     }
+#pragma unroll
+    for (int e = 1; e < scan_run; ++e) v[e] = plus(v[e - 1], v[e]);
     A total = v[scan_run - 1];
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
@@ -112,7 +141,12 @@ __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const 
     for (int w = 0; w < warp; ++w) left = plus(left, warp_totals[w]);
     A const below = shuffle_up(total, 1);
     if (lane > 0) left = plus(left, below);
-    if (!s.only_total) {
+    if (!s.only_total && s.packed_dst && whole) {
+      Run<R> run;
+#pragma unroll
+      for (int e = 0; e < scan_run; ++e) run.of[e] = convert<R>(plus(prefix, plus(left, v[e])));
+      *reinterpret_cast<Run<R>*>(dst + first) = run;
+    } else if (!s.only_total) {
 #pragma unroll
       for (int e = 0; e < scan_run; ++e) {
         if (first + e < end) dst[(first + e) * p.dst_step] = convert<R>(plus(prefix, plus(left, v[e])));
