@@ -10,7 +10,7 @@ type Search struct {
 	Right             bool
 }
 
-// Count is a problem for Library.Count. src/gpk_search.h describes the fields.
+// Count is a problem for Library.Count and Library.Last. src/gpk_search.h describes the fields.
 type Count struct {
 	X, Dst   uint64
 	N, Count int

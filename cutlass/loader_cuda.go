@@ -133,6 +133,7 @@ func load(path string) (*Library, error) {
 		{"gpk_cum_sum", &e.cumSum},
 		{"gpk_search", &e.search},
 		{"gpk_count", &e.count},
+		{"gpk_last", &e.last},
 	} {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)

@@ -155,15 +155,38 @@ func Histogram(s *device.Stream, dst, x, edges device.View) error {
 
 // BinCount writes to element i of dst the number of elements of x that equal i. Both are Int64 and dense. Other elements are not counted.
 func BinCount(s *device.Stream, dst, x device.View) error {
-	if dev := s.Device(); dev.Kind() != device.CPU {
-		c := cutlass.Count{X: address(x), Dst: address(dst), N: dst.Layout.Size(), Count: x.Layout.Size()}
-		return dev.Launch(s, []*device.Buffer{x.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
-			return dev.Library().Count(ordinal, stream, &c)
-		})
+	if s.Device().Kind() != device.CPU {
+		return counted(s, dst, x, (*cutlass.Library).Count)
 	}
 	return onHost(s, "BinCount", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		cpu.BinCount(int64s(x), int64s(dst))
 		return nil
+	})
+}
+
+// Last writes to element i of dst the index of the last element of x that equals i, or -1. Both are Int64 and dense.
+func Last(s *device.Stream, dst, x device.View) error {
+	if s.Device().Kind() != device.CPU {
+		return counted(s, dst, x, (*cutlass.Library).Last)
+	}
+	return onHost(s, "PutAlongAxis", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
+		last := int64s(dst)
+		for i := range last {
+			last[i] = -1
+		}
+		for i, v := range int64s(x) {
+			if uint64(v) < uint64(len(last)) {
+				last[v] = int64(i)
+			}
+		}
+		return nil
+	})
+}
+
+func counted(s *device.Stream, dst, x device.View, call func(*cutlass.Library, int, uint64, *cutlass.Count) error) error {
+	lib, c := s.Device().Library(), cutlass.Count{X: address(x), Dst: address(dst), N: dst.Layout.Size(), Count: x.Layout.Size()}
+	return s.Device().Launch(s, []*device.Buffer{x.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
+		return call(lib, ordinal, stream, &c)
 	})
 }
 

@@ -1,4 +1,5 @@
-/* gpk_search.h: the part of libgpk.so's C ABI that searches in sorted lists and counts integers. It is a separate header
+/* gpk_search.h: the part of libgpk.so's C ABI that searches in sorted lists, counts integers and finds the last of equal
+ * ones. It is a separate header
  * so that a change here recompiles only one unit. Codes are those of gpk.h. The first member of a structure is its size,
  * which is its version: members are appended, and the entry point rejects an unknown size. All arrays are dense. */
 #ifndef GPK_SEARCH_H
@@ -30,6 +31,9 @@ typedef struct gpk_count_args {
 } gpk_count_args;
 
 GPK_API int gpk_count(const gpk_count_args* args);
+
+/* dst[v], int64, is the largest i for which x[i] equals v, or -1 if there is none. The arguments are those of gpk_count. */
+GPK_API int gpk_last(const gpk_count_args* args);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,4 @@
-// search.cu: binary searches in sorted lists, and counts of integers.
+// search.cu: binary searches in sorted lists, counts of integers, and the last of equal ones.
 #include "gpk_search.h"
 #include "ops.cuh"
 
@@ -84,6 +84,16 @@ __global__ void __launch_bounds__(threads) count(__grid_constant__ Count const p
   }
 }
 
+// Finds the last of equal elements. The largest index does not depend on the order of the threads.
+__global__ void __launch_bounds__(threads) last(__grid_constant__ Count const p) {
+  begin();
+  int64_t const step = int64_t(gridDim.x) * threads;
+  for (int64_t i = int64_t(blockIdx.x) * threads + threadIdx.x; i < p.count; i += step) {
+    int64_t const v = p.x[i];
+    if (v >= 0 && v < p.n) atomicMax(reinterpret_cast<long long*>(p.dst) + v, static_cast<long long>(i));
+  }
+}
+
 // The number of blocks for n elements, at most `most`.
 unsigned grid_for(int64_t n, int64_t most) {
   int64_t const blocks = (n + threads - 1) / threads;
@@ -113,18 +123,30 @@ int gpk_search(gpk_search_args const* a) {
   });
 }
 
+// Checks the arguments, and sets all bytes of dst to `byte`. Returns whether a kernel is to follow.
+static bool begin_count(gpk_count_args const* a, int byte, int* code) {
+  *code = GPK_ERR_ARGUMENT;
+  if (a == nullptr || a->size != sizeof *a || a->n < 0 || a->count < 0) return false;
+  *code = GPK_OK;
+  if (a->n == 0 || (*code = set_device(a->device)) != GPK_OK) return false;
+  *code = cudaMemsetAsync(reinterpret_cast<void*>(a->dst), byte, a->n * 8, reinterpret_cast<cudaStream_t>(a->stream));
+  if (*code != cudaSuccess) cudaGetLastError();
+  return *code == cudaSuccess && a->count > 0;
+}
+
+static Count count_of(gpk_count_args const* a) {
+  return {reinterpret_cast<int64_t const*>(a->x), reinterpret_cast<unsigned long long*>(a->dst), a->n, a->count};
+}
+
 int gpk_count(gpk_count_args const* a) {
-  if (a == nullptr || a->size != sizeof *a || a->n < 0 || a->count < 0) return GPK_ERR_ARGUMENT;
-  if (a->n == 0) return GPK_OK;
-  int code = set_device(a->device);
-  if (code != GPK_OK) return code;
-  cudaStream_t const stream = reinterpret_cast<cudaStream_t>(a->stream);
-  if (cudaError_t const e = cudaMemsetAsync(reinterpret_cast<void*>(a->dst), 0, a->n * 8, stream)) {
-    cudaGetLastError();
-    return e;
-  }
-  if (a->count == 0) return GPK_OK;
-  Count const c = {reinterpret_cast<int64_t const*>(a->x), reinterpret_cast<unsigned long long*>(a->dst), a->n, a->count};
-  return a->n > shared_counts ? launch(count<false>, grid_for(a->count, many_blocks), threads, a->stream, c)
-                              : launch(count<true>, grid_for(a->count, few_blocks), threads, a->stream, c);
+  int code;
+  if (!begin_count(a, 0, &code)) return code;
+  return a->n > shared_counts ? launch(count<false>, grid_for(a->count, many_blocks), threads, a->stream, count_of(a))
+                              : launch(count<true>, grid_for(a->count, few_blocks), threads, a->stream, count_of(a));
+}
+
+int gpk_last(gpk_count_args const* a) {
+  int code;
+  if (!begin_count(a, 0xff, &code)) return code;
+  return launch(last, grid_for(a->count, many_blocks), threads, a->stream, count_of(a));
 }

@@ -239,3 +239,9 @@ int gpk_count(gpk_count_args const* a) {
   RECORD(a->size == sizeof *a, a->x, a->dst, a->n, a->count);
   return a->device;
 }
+
+int gpk_last(gpk_count_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->x, a->dst, a->n, a->count);
+  return a->device;
+}

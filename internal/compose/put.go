@@ -62,11 +62,12 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	}
 	place, bad := placesAlong(o, a.Shape(), indices, d)
 	flat := func(x A, n int) A { return reshape(o, x, n) }
-	place = o.Elementwise(expr.Where, bad, a.Size(), place)
-	w := writersOf(o, flat(place, count), a.Size())
-	last := w.take(o, flat(v, count), outsideOf(axis, n))
-	put := take(o, last, w.last, 0, nil)
-	return reshape(o, o.Elementwise(expr.Where, w.hit, put, flat(a, a.Size())), a.Shape()...)
+	last := o.Result(dtype.Int64, []int{a.Size()}, "the last writer of each element", []A{dense(o, flat(place, count))}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return written(s, dst, func(dst device.View) error { return ops.Last(s, dst, reads[0]) })
+	})
+	last = guarded(o, last, o.Elementwise(expr.Not, o.Reduce(expr.Any, bad, nil)), outsideOf(axis, n))
+	put := take(o, flat(v, count), o.Elementwise(expr.Maximum, last, 0), 0, nil)
+	return reshape(o, o.Elementwise(expr.Where, o.Elementwise(expr.Ge, last, 0), put, flat(a, a.Size())), a.Shape()...)
 }
 
 // valuesOf returns values as an array. It must be an array of a's type on a's device, or a number that the type
@@ -128,31 +129,4 @@ func placesAlong[A Operand](o Operation[A], shape []int, indices A, axis int) (p
 		place = o.Elementwise(expr.Add, place, step)
 	}
 	return place, bad
-}
-
-// writers describes which elements are written to each of n positions.
-type writers[A Operand] struct {
-	count  int // number of elements
-	order  A   // the elements sorted by position; those with the same position keep their order
-	places A   // the positions in that order
-	last   A   // for each position the last element written to it, as an index into order; 0 if there is none
-	hit    A   // whether an element is written to each position
-}
-
-// writersOf sorts elements by the position to which they are written. Position n stands for none.
-func writersOf[A Operand](o Operation[A], place A, n int) writers[A] {
-	w := writers[A]{count: place.Size()}
-	w.order = argsorted(o, place, 0, w.count, false)
-	w.places = take(o, place, w.order, 0, nil)
-	to := counted(o, n)
-	w.last = o.Elementwise(expr.Maximum, o.Elementwise(expr.Sub, searched(o, w.places, to, true), 1), 0)
-	w.hit = o.Elementwise(expr.Eq, take(o, w.places, w.last, 0, nil), to)
-	w.order = o.Elementwise(expr.Where, o.Elementwise(expr.Ge, w.places, n), w.count, w.order)
-	return w
-}
-
-// take returns the elements of x along its first axis in the order of their positions. If an element has no
-// position, the cause of the error is outside.
-func (w writers[A]) take(o Operation[A], x A, outside error) A {
-	return take(o, x, w.order, 0, outside)
 }
