@@ -74,7 +74,7 @@ func CountNonzero(a *Array, axes ...int) *Array { return a.CountNonzero(axes...)
 func Cross(a, b *Array, axis int) *Array { return a.Cross(b, axis) }
 
 // CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on the
-// results are NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
+// results are NaN. Types: real, Bool.
 func CumMax(a *Array, axis int) *Array { return a.CumMax(axis) }
 
 // CumMin returns the smallest element up to each index along an axis, NumPy's minimum.accumulate, as CumMax.
@@ -82,8 +82,8 @@ func CumMin(a *Array, axis int) *Array { return a.CumMin(axis) }
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
-// rounded once. The CPU multiplies the factors in order. A GPU multiplies elements at a distance of 2^k in log2 n
-// passes (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends only on the length.
+// rounded once. The CPU multiplies the factors in order. A GPU multiplies in an order that depends only on the
+// index, as CumSum adds.
 func CumProd(a *Array, axis int) *Array { return a.CumProd(axis) }
 
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix of zeros

@@ -55,7 +55,7 @@ func (a *Array) CountNonzero(axes ...int) *Array {
 func (a *Array) Cross(b *Array, axis int) *Array { return compose.Cross(a.op("Cross", b), a, b, axis) }
 
 // CumMax returns the largest element up to each index along an axis, NumPy's maximum.accumulate. From the first NaN on the
-// results are NaN. Types: real, Bool. A GPU compares elements at a distance of 2^k in log2 n passes, as CumProd multiplies them.
+// results are NaN. Types: real, Bool.
 func (a *Array) CumMax(axis int) *Array { return compose.CumMax(a.op("CumMax"), a, axis) }
 
 // CumMin returns the smallest element up to each index along an axis, NumPy's minimum.accumulate, as CumMax.
@@ -63,8 +63,8 @@ func (a *Array) CumMin(axis int) *Array { return compose.CumMin(a.op("CumMin"), 
 
 // CumProd returns the product of the elements up to each index along an axis. Integers and Bool give Int64, Uint16,
 // Uint32 and Uint64 give Uint64, and wrap. Float32, half types and Complex64 are computed in twice the width and
-// rounded once. The CPU multiplies the factors in order. A GPU multiplies elements at a distance of 2^k in log2 n
-// passes (Hillis and Steele, Communications of the ACM 29 (1986) 1170). The order depends only on the length.
+// rounded once. The CPU multiplies the factors in order. A GPU multiplies in an order that depends only on the
+// index, as CumSum adds.
 func (a *Array) CumProd(axis int) *Array { return compose.CumProd(a.op("CumProd"), a, axis) }
 
 // Diag returns a view of diagonal k of a matrix, the elements (i, i+k), or a square matrix of zeros

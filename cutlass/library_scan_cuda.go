@@ -18,7 +18,7 @@ import "C"
 
 import "unsafe"
 
-// scanEntries are the library's functions for cumulative sums of long lines.
+// scanEntries are the library's functions for cumulative sums, products and extremes.
 type scanEntries struct {
 	cumSumSpace, cumSum C.uintptr_t
 }
@@ -26,7 +26,7 @@ type scanEntries struct {
 // args returns C's struct. CumSumWorkspace passes no strides.
 func (c *CumSum) args(device int, stream uint64) C.gpk_cum_sum_args {
 	args := C.gpk_cum_sum_args{
-		size: C.uint64_t(unsafe.Sizeof(C.gpk_cum_sum_args{})), stream: C.uint64_t(stream), device: C.int32_t(device), _type: C.int32_t(c.Type),
+		size: C.uint64_t(unsafe.Sizeof(C.gpk_cum_sum_args{})), stream: C.uint64_t(stream), device: C.int32_t(device), _type: C.int32_t(c.Type), op: C.int32_t(c.Op),
 		x: C.uint64_t(c.X), dst: C.uint64_t(c.Dst), workspace: C.uint64_t(c.Workspace), workspace_bytes: C.int64_t(c.WorkspaceBytes), ndim: C.int32_t(len(c.Shape)),
 	}
 	for d, n := range c.Shape {
@@ -41,8 +41,8 @@ func (c *CumSum) args(device int, stream uint64) C.gpk_cum_sum_args {
 	return args
 }
 
-// CumSumWorkspace returns the size in bytes of the workspace that CumSum needs. It returns 0 if Line is as fast. CumSum
-// returns an error in that case.
+// CumSumWorkspace returns the size in bytes of the workspace that CumSum needs. It returns 0 if a block computes a line, as
+// in Line.
 func (l *Library) CumSumWorkspace(device int, c *CumSum) (int64, error) {
 	if err := checkDims("gpk_cum_sum_workspace", c.Shape); err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func (l *Library) CumSumWorkspace(device int, c *CumSum) (int64, error) {
 	return l.bytes("gpk_cum_sum_workspace", C.gpk_call_cum_sum_workspace(l.entries.cumSumSpace, &args))
 }
 
-// CumSum enqueues dst = the cumulative sums of x along the last dimension.
+// CumSum enqueues dst = the cumulative results of x along the last dimension.
 func (l *Library) CumSum(device int, stream uint64, c *CumSum) error {
 	if err := checkDims("gpk_cum_sum", c.Shape, c.XStrides, c.DstStrides); err != nil {
 		return err

@@ -238,8 +238,8 @@ func TestEntries(t *testing.T) {
 			return lib.ScatterAdd(code, stream, &ScatterAdd{dtype.Complex64, dtype.Int64, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true})
 		}, []int64{1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 8, 1}},
 		{"gpk_cum_sum", func(code int) error {
-			return lib.CumSum(code, stream, &CumSum{dtype.Complex64, s(1), s(2), s(3), 4, 5, 6, 7})
-		}, []int64{1, 10, 2, 1, 2, 3, 4, 5, 6, 7}},
+			return lib.CumSum(code, stream, &CumSum{ScanLargest, dtype.Complex64, s(1), s(2), s(3), 4, 5, 6, 7})
+		}, []int64{1, 10, 2, 1, 2, 3, 4, 5, 6, 7, 2}},
 		{"gpk_search", func(code int) error {
 			return lib.Search(code, stream, &Search{dtype.Complex64, 1, 2, 3, 4, 5, true})
 		}, []int64{1, 10, 1, 2, 3, 4, 5, 1}},

@@ -87,21 +87,51 @@ func (w *lineWork) enqueue(lib entries, ordinal int, stream uint64) error {
 // cumSumLong computes the cumulative sums of a few long lines on a GPU, with many blocks a line.
 // It reports false if one block a line is as fast; both give the same bits.
 func cumSumLong(s *device.Stream, dst, x device.View, c cutlass.CumSum) (bool, error) {
-	dev := s.Device()
-	lib := dev.Library()
-	need, err := lib.CumSumWorkspace(dev.Info().Index, &c)
+	need, err := s.Device().Library().CumSumWorkspace(s.Device().Info().Index, &c)
 	if need == 0 || err != nil {
 		return false, err
 	}
-	work, err := dev.Alloc(need, s)
-	if err != nil {
-		return false, err
+	return true, scan(s, dst, x, c, need)
+}
+
+// scan starts a scan on a GPU that needs a workspace of some bytes.
+func scan(s *device.Stream, dst, x device.View, c cutlass.CumSum, need int64) error {
+	dev, writes := s.Device(), []*device.Buffer{dst.Buffer}
+	if need > 0 {
+		work, err := dev.Alloc(need, s)
+		if err != nil {
+			return err
+		}
+		defer work.Free()
+		c.Workspace, c.WorkspaceBytes = work.Addr(), need
+		writes = append(writes, work)
 	}
-	defer work.Free()
-	c.Workspace, c.WorkspaceBytes = work.Addr(), need
-	return true, dev.Launch(s, []*device.Buffer{x.Buffer}, []*device.Buffer{dst.Buffer, work}, func(ordinal int, stream uint64) error {
-		return lib.CumSum(ordinal, stream, &c)
+	return dev.Launch(s, []*device.Buffer{x.Buffer}, writes, func(ordinal int, stream uint64) error {
+		return dev.Library().CumSum(ordinal, stream, &c)
 	})
+}
+
+// Scan computes the cumulative products or extremes of x along an axis on a GPU, as gpk_cum_sum does. x and dst are dense.
+func Scan(s *device.Stream, op cutlass.ScanOp, dst, x device.View, axis int) error {
+	if dst.Layout.Size() == 0 {
+		return nil
+	}
+	lines, n, inner := 1, x.Layout.Shape[axis], 1
+	for d, m := range x.Layout.Shape {
+		switch {
+		case d < axis:
+			lines *= m
+		case d > axis:
+			inner *= m
+		}
+	}
+	strides := []int{n * inner, 1, inner}
+	c := cutlass.CumSum{Op: op, Type: x.DType, Shape: []int{lines, inner, n}, XStrides: strides, DstStrides: strides, X: address(x), Dst: address(dst)}
+	need, err := s.Device().Library().CumSumWorkspace(s.Device().Info().Index, &c)
+	if err != nil {
+		return err
+	}
+	return scan(s, dst, x, c, need)
 }
 
 // pointer returns the host address of a view's first element, nil without a buffer.

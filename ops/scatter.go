@@ -98,15 +98,22 @@ func ArgSort(s *device.Stream, dst, x device.View, axis int, descending bool) er
 	})
 }
 
-// CumProd writes the cumulative products of x along an axis to dst, as cpu.CumProd does.
+// CumProd writes the cumulative products of x along an axis to dst, as cpu.CumProd does. On a GPU both are dense.
 func CumProd(s *device.Stream, dst, x device.View, axis int) error {
+	if s.Device().Kind() != device.CPU {
+		return Scan(s, cutlass.ScanProduct, dst, x, axis)
+	}
 	return onHost(s, "CumProd", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		return cpu.CumProd(x.DType, dst.DType, x.Layout.Shape, axis, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides)
 	})
 }
 
-// CumExtreme writes running extremes of x along an axis to dst, as cpu.CumExtreme does. op is Maximum or Minimum.
+// CumExtreme writes the largest elements of x along an axis up to each index to dst for op Maximum, and the smallest for
+// Minimum, as cpu.CumExtreme does. On a GPU both are dense.
 func CumExtreme(s *device.Stream, op expr.Op, dst, x device.View, axis int) error {
+	if s.Device().Kind() != device.CPU {
+		return Scan(s, map[expr.Op]cutlass.ScanOp{expr.Maximum: cutlass.ScanLargest, expr.Minimum: cutlass.ScanSmallest}[op], dst, x, axis)
+	}
 	return onHost(s, "CumExtreme", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		return cpu.CumExtreme(op, x.DType, x.Layout.Shape, axis, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides)
 	})

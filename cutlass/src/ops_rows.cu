@@ -127,8 +127,8 @@ int gpk_line(int device, uint64_t stream, int op, int x_type, int dst_type, int 
         return GPK_ERR_UNSUPPORTED;
       } else {
         Scan s{p};
-        set_packed<decltype(v)>(&s);
-        return launch(cum_sum<decltype(v)>, static_cast<unsigned>(p.lines), threads, stream, s);
+        set_packed<Sums<decltype(v)>, decltype(v)>(&s);
+        return launch(scan_lines<Sums<decltype(v)>, decltype(v)>, static_cast<unsigned>(p.lines), threads, stream, s);
       }
     });
   }

@@ -1,4 +1,4 @@
-// scan.cu: cumulative sums of few long lines, with many blocks per line.
+// scan.cu: cumulative sums of few long lines, with many blocks per line, and cumulative products and extremes.
 //
 // The first kernel computes the totals of the chunks. The second replaces each by the sum of those to the left. The
 // third computes the sums of each chunk from there (scan.cuh). x is read twice.
@@ -18,16 +18,17 @@ struct Totals {
 
 // Replaces the total of each chunk by the sum of all earlier ones. A block processes a line. One thread adds, because
 // the order of the additions is that of a single block that computes the line.
-template <class A>
-__global__ void __launch_bounds__(threads) sum_totals(__grid_constant__ Totals const p) {
+template <class P>
+__global__ void __launch_bounds__(threads) sum_totals(__grid_constant__ Totals const t) {
   begin();
+  using A = typename P::A;
   constexpr int many = 4 * threads;
   __shared__ __align__(16) char bytes[many * sizeof(A)];
   A* const part = reinterpret_cast<A*>(bytes);
-  A* const totals = reinterpret_cast<A*>(p.totals) + blockIdx.x * p.chunks;
-  A prefix = convert<A>(static_cast<uint8_t>(0));
-  for (int64_t first = 0; first < p.chunks; first += many) {
-    int const n = p.chunks - first < many ? static_cast<int>(p.chunks - first) : many;
+  A* const totals = reinterpret_cast<A*>(t.totals) + blockIdx.x * t.chunks;
+  A prefix = P::start(nullptr, 0);
+  for (int64_t first = 0; first < t.chunks; first += many) {
+    int const n = t.chunks - first < many ? static_cast<int>(t.chunks - first) : many;
     for (int i = threadIdx.x; i < n; i += threads) part[i] = totals[first + i];
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -35,7 +36,7 @@ __global__ void __launch_bounds__(threads) sum_totals(__grid_constant__ Totals c
       for (int i = 0; i < n; ++i) {
         A const total = part[i];
         part[i] = prefix;
-        prefix = plus(prefix, total);
+        prefix = P::merge(prefix, total);
       }
     }
     __syncthreads();
@@ -45,6 +46,20 @@ __global__ void __launch_bounds__(threads) sum_totals(__grid_constant__ Totals c
 }
 
 int64_t chunks_of(int64_t n) { return (n + scan_chunk - 1) / scan_chunk; }
+
+template <class P, class T>
+int scan(gpk_cum_sum_args const& a, Scan s) {
+  set_packed<P, T>(&s);
+  if (s.totals == nullptr) return launch(scan_lines<P, T>, static_cast<unsigned>(s.lines.lines), threads, a.stream, s);
+  unsigned const grid = static_cast<unsigned>(s.lines.lines * s.chunks);
+  s.only_total = true;
+  int code = launch(scan_lines<P, T>, grid, threads, a.stream, s);
+  if (code != GPK_OK) return code;
+  code = launch(sum_totals<P>, static_cast<unsigned>(s.lines.lines), threads, a.stream, Totals{s.totals, s.chunks});
+  if (code != GPK_OK) return code;
+  s.only_total = false;
+  return launch(scan_lines<P, T>, grid, threads, a.stream, s);
+}
 
 }  // namespace
 }  // namespace gpk
@@ -69,30 +84,26 @@ int64_t gpk_cum_sum_workspace(gpk_cum_sum_args const* a) {
 int gpk_cum_sum(gpk_cum_sum_args const* a) {
   int64_t const need = gpk_cum_sum_workspace(a);
   if (need < 0) return static_cast<int>(-need);
-  if (need == 0 || a->workspace_bytes < need || a->workspace % 16 != 0) return GPK_ERR_ARGUMENT;
+  if (a->workspace_bytes < need || a->workspace % 16 != 0) return GPK_ERR_ARGUMENT;
   Scan s = {};
   int code = make_lines(&s.lines, a->ndim, a->shape, a->x, a->x_strides, a->dst, a->dst_strides);
-  if (code != GPK_OK || s.lines.lines == 0) return code;
+  if (code != GPK_OK || s.lines.lines == 0 || s.lines.n == 0) return code;
+  if (s.lines.lines > INT32_MAX) return GPK_ERR_ARGUMENT;
   code = set_device(a->device);
   if (code != GPK_OK) return code;
-  s.totals = reinterpret_cast<char*>(a->workspace);
-  s.chunks = chunks_of(s.lines.n);
-  unsigned const grid = static_cast<unsigned>(s.lines.lines * s.chunks);
-  return by_type(a->type == GPK_U64 ? GPK_I64 : a->type, [&](auto v) -> int {
+  if (need > 0) s.totals = reinterpret_cast<char*>(a->workspace), s.chunks = chunks_of(s.lines.n);
+  bool const extreme = a->op == GPK_SCAN_LARGEST || a->op == GPK_SCAN_SMALLEST;
+  int const type = extreme ? a->type == GPK_BOOL ? GPK_U8 : a->type : a->type == GPK_U64 ? GPK_I64 : a->type;
+  return by_type(type, [&](auto v) -> int {
     using T = decltype(v);
-    if constexpr (__is_same(T, uint64_t)) {
-      return GPK_ERR_UNSUPPORTED;
-    } else {
-      set_packed<T>(&s);
-      s.only_total = true;
-      int code = launch(cum_sum<T>, grid, threads, a->stream, s);
-      if (code != GPK_OK) return code;
-      Totals const totals = {s.totals, s.chunks};
-      code = launch(sum_totals<typename wide_accumulator<T>::type>, static_cast<unsigned>(s.lines.lines), threads,
-                    a->stream, totals);
-      if (code != GPK_OK) return code;
-      s.only_total = false;
-      return launch(cum_sum<T>, grid, threads, a->stream, s);
+    if constexpr (!__is_same(T, uint64_t)) {
+      if (a->op == GPK_SCAN_SUM) return scan<Sums<T>, T>(*a, s);
+      if (a->op == GPK_SCAN_PRODUCT) return scan<Products<T>, T>(*a, s);
     }
+    if constexpr (!is_complex<T> && !__is_same(T, boolean)) {
+      if (a->op == GPK_SCAN_LARGEST) return scan<Extremes<T, true>, T>(*a, s);
+      if (a->op == GPK_SCAN_SMALLEST) return scan<Extremes<T, false>, T>(*a, s);
+    }
+    return GPK_ERR_UNSUPPORTED;
   });
 }

@@ -1,12 +1,13 @@
-// scan.cuh: cumulative sums along lines.
+// scan.cuh: cumulative sums, products and extremes along lines. The comments speak of sums.
 //
 // A line is divided into chunks. The sums of a chunk start at 0. `prefix`, the sum of all chunks to the left, is
 // added to each of them. `prefix` is the sum of the totals of the chunks from left to right. The order of the
-// additions therefore depends only on the index of an element. It is the same if one block computes a line (cum_sum
+// additions therefore depends only on the index of an element. It is the same if one block computes a line (scan_lines
 // without totals) and if many blocks compute the totals of the chunks first (gpk_cum_sum).
 #pragma once
 #include "ops.cuh"
 #include "ops_reduce.cuh"
+#include "reduce.cuh"
 
 namespace gpk {
 namespace {
@@ -72,13 +73,32 @@ bool packed(void const* p, int64_t step, int dims, int64_t const* strides) {
   return step == 1 && bits % alignof(Run<T>) == 0;
 }
 
-// Sets packed_x and packed_dst for elements of T and their sums.
-template <class T>
+// Sets packed_x and packed_dst for elements of T and results of P.
+template <class P, class T>
 void set_packed(Scan* s) {
   Lines const& p = s->lines;
   s->packed_x = packed<T>(p.x, p.x_step, p.dims, p.x_stride);
-  s->packed_dst = packed<typename wide_accumulator<T>::result>(p.dst, p.dst_step, p.dims, p.dst_stride);
+  s->packed_dst = packed<typename P::R>(p.dst, p.dst_step, p.dims, p.dst_stride);
 }
+
+// What a scan computes, as the reductions of reduce.cuh, and the accumulator of an element.
+template <class T>
+struct Sums {
+  using A = typename wide_accumulator<T>::type;
+  using R = typename wide_accumulator<T>::result;
+  static __device__ A start(double const*, int64_t) { return convert<A>(static_cast<uint8_t>(0)); }
+  static __device__ A of(T x) { return convert<A>(x); }
+  static __device__ A merge(A a, A b) { return plus(a, b); }
+  static __device__ R result(A a, double) { return convert<R>(a); }
+};
+template <class T>
+struct Products : Product<T> {
+  static __device__ typename Product<T>::A of(T x) { return convert<typename Product<T>::A>(x); }
+};
+template <class T, bool Largest>
+struct Extremes : Extreme<T, Largest> {
+  static __device__ typename Extreme<T, Largest>::A of(T x) { return compared<T>::of(x); }
+};
 
 template <class A>
 __device__ A shuffle_up(A v, int distance) {
@@ -89,13 +109,12 @@ __device__ A shuffle_up(A v, int distance) {
   }
 }
 
-// Cumulative sums, in the type in which products accumulate. A block computes a line or a chunk. A thread adds
-// `scan_run` neighbours at a time.
-template <class T>
-__global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const s) {
+// Cumulative results of P. A block computes a line or a chunk. A thread adds `scan_run` neighbours at a time.
+template <class P, class T>
+__global__ void __launch_bounds__(threads) scan_lines(__grid_constant__ Scan const s) {
   begin();
-  using A = typename wide_accumulator<T>::type;
-  using R = typename wide_accumulator<T>::result;
+  using A = typename P::A;
+  using R = typename P::R;
   __shared__ __align__(16) char bytes[warps * sizeof(A)];
   A* const warp_totals = reinterpret_cast<A*>(bytes);
   Lines const& p = s.lines;
@@ -103,7 +122,7 @@ __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const 
   T const* const x = reinterpret_cast<T const*>(p.x) + p.x_at(line);
   R* const dst = reinterpret_cast<R*>(p.dst) + p.dst_at(line);
   int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  A const zero = convert<A>(static_cast<uint8_t>(0));
+  A const zero = P::start(nullptr, 0);
   A* const total_of = s.totals == nullptr ? nullptr : reinterpret_cast<A*>(s.totals) + blockIdx.x;
   A prefix = total_of == nullptr || s.only_total ? zero : *total_of, carry = zero;
   int64_t base = 0, end = p.n;
@@ -113,7 +132,7 @@ __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const 
   }
   for (; base < end; base += threads * scan_run) {
     if (base % scan_chunk == 0 && total_of == nullptr) {
-      prefix = plus(prefix, carry);
+      prefix = P::merge(prefix, carry);
       carry = zero;
     }
     int64_t const first = base + threadIdx.x * scan_run;
@@ -122,37 +141,37 @@ __global__ void __launch_bounds__(threads) cum_sum(__grid_constant__ Scan const 
     if (s.packed_x && whole) {
       Run<T> const run = *reinterpret_cast<Run<T> const*>(x + first);
 #pragma unroll
-      for (int e = 0; e < scan_run; ++e) v[e] = convert<A>(run.of[e]);
+      for (int e = 0; e < scan_run; ++e) v[e] = P::of(run.of[e]);
     } else {
 #pragma unroll
-      for (int e = 0; e < scan_run; ++e) v[e] = first + e < end ? convert<A>(x[(first + e) * p.x_step]) : zero;
+      for (int e = 0; e < scan_run; ++e) v[e] = first + e < end ? P::of(x[(first + e) * p.x_step]) : zero;
     }
 #pragma unroll
-    for (int e = 1; e < scan_run; ++e) v[e] = plus(v[e - 1], v[e]);
+    for (int e = 1; e < scan_run; ++e) v[e] = P::merge(v[e - 1], v[e]);
     A total = v[scan_run - 1];
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
       A const below = shuffle_up(total, d);
-      if (lane >= d) total = plus(below, total);
+      if (lane >= d) total = P::merge(below, total);
     }
     if (lane == 31) warp_totals[warp] = total;
     __syncthreads();
     A left = carry;
-    for (int w = 0; w < warp; ++w) left = plus(left, warp_totals[w]);
+    for (int w = 0; w < warp; ++w) left = P::merge(left, warp_totals[w]);
     A const below = shuffle_up(total, 1);
-    if (lane > 0) left = plus(left, below);
+    if (lane > 0) left = P::merge(left, below);
     if (!s.only_total && s.packed_dst && whole) {
       Run<R> run;
 #pragma unroll
-      for (int e = 0; e < scan_run; ++e) run.of[e] = convert<R>(plus(prefix, plus(left, v[e])));
+      for (int e = 0; e < scan_run; ++e) run.of[e] = P::result(P::merge(prefix, P::merge(left, v[e])), 0);
       *reinterpret_cast<Run<R>*>(dst + first) = run;
     } else if (!s.only_total) {
 #pragma unroll
       for (int e = 0; e < scan_run; ++e) {
-        if (first + e < end) dst[(first + e) * p.dst_step] = convert<R>(plus(prefix, plus(left, v[e])));
+        if (first + e < end) dst[(first + e) * p.dst_step] = P::result(P::merge(prefix, P::merge(left, v[e])), 0);
       }
     }
-    for (int w = 0; w < warps; ++w) carry = plus(carry, warp_totals[w]);
+    for (int w = 0; w < warps; ++w) carry = P::merge(carry, warp_totals[w]);
     __syncthreads();
   }
   if (s.only_total && threadIdx.x == 0) *total_of = carry;

@@ -224,7 +224,7 @@ int64_t gpk_cum_sum_workspace(gpk_cum_sum_args const* a) {
 int gpk_cum_sum(gpk_cum_sum_args const* a) {
   uint64_t const stream = a->stream;
   RECORD(a->size == sizeof *a, a->type, a->ndim, at(a->shape, a->ndim), at(a->x_strides, a->ndim), at(a->dst_strides, a->ndim), a->x, a->dst,
-         a->workspace, a->workspace_bytes);
+         a->workspace, a->workspace_bytes, a->op);
   return a->device;
 }
 
