@@ -255,8 +255,11 @@ var binaryKernel = kernel{
 	},
 }
 
-// NextAfter computes the number that follows each element of x in the direction of that of y, of type Float32 or Float64, on the
-// CPU. x and y are broadcast to dst's shape.
+// nextAfter is the number of NextAfter in the kernel library. It cannot be a step of a chain.
+const nextAfter expr.Op = 149
+
+// NextAfter computes the number that follows each element of x in the direction of that of y, of a floating-point type; on the
+// CPU Float32 or Float64. x and y are broadcast to dst's shape.
 func NextAfter(s *device.Stream, dst, x, y device.View) error {
 	return newCall(nextAfterKernel, dst, x, y).run(s)
 }
@@ -265,7 +268,9 @@ var nextAfterKernel = kernel{
 	cpu: func(c *call) error {
 		return cpu.NextAfter(c.views[0].DType, c.shape, c.ptr(1), c.strides[1], c.ptr(2), c.strides[2], c.ptr(0), c.strides[0])
 	},
-	cuda: func(*call, entries, int, uint64) error { return expr.ErrUnsupported },
+	cuda: func(c *call, lib entries, ordinal int, stream uint64) error {
+		return lib.Binary(ordinal, stream, nextAfter, c.views[0].DType, c.views[0].DType, c.shape, c.addr(1), c.strides[1], c.addr(2), c.strides[2], 0, 0, c.addr(0), c.strides[0])
+	},
 }
 
 // ApplyScalar computes dst = op(x, scalar), or op(scalar, x) if first is set.

@@ -4,10 +4,25 @@
 // save little, and would double the number of kernels.
 #include "functions.cuh"
 #include "functions_gen.cuh"
+#include "next_after.cuh"
 #include "ops.cuh"
 
 namespace gpk {
 namespace {
+
+// NextAfter is no operation of package expr, because it cannot be a step of a chain; package ops knows its number.
+constexpr int op_next_after = 149;
+constexpr unsigned next_after_types = 1u << GPK_F32 | 1u << GPK_F64 | 1u << GPK_F16 | 1u << GPK_BF16;
+
+// combine, but NextAfter gets halves as they are.
+template <class Op, class T>
+__device__ inline T combined(T x, T y) {
+  if constexpr (__is_same(Op, NextAfter)) {
+    return NextAfter::apply(x, y);
+  } else {
+    return combine<Op, T>(x, y);
+  }
+}
 
 template <class T>
 constexpr int type_of = 0;
@@ -33,11 +48,14 @@ struct FunctionTiles {
 template <class Op, class T>
 __global__ void __launch_bounds__(threads) binary_function_tiles(FunctionTiles p) {
   begin();
-  for_each_in_tile(p.tiles, [&](int, bool in, int64_t const(&off)[3]) {
+  T x[4], y[4];  // loaded before the first store, so that the loads overlap
+  for_each_in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
     if (!in) return;
-    T const x = p.scalar.operand == 1 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[1])[off[1]];
-    T const y = p.scalar.operand == 2 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[2])[off[2]];
-    reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = combine<Op, T>(x, y);
+    x[u] = p.scalar.operand == 1 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[1])[off[1]];
+    y[u] = p.scalar.operand == 2 ? p.scalar.as<T>() : reinterpret_cast<T const*>(p.tiles.p[2])[off[2]];
+  });
+  for_each_in_tile(p.tiles, [&](int u, bool in, int64_t const(&off)[3]) {
+    if (in) reinterpret_cast<T*>(p.tiles.p[0])[off[0]] = combined<Op>(x[u], y[u]);
   });
 }
 
@@ -97,6 +115,7 @@ int binary_function(int op, int type, Nest const& t, Scalar const& scalar, uint6
   case number: return binary_function_of<Name, types>(type, t, scalar, stream);
     GPK_BINARY_FUNCTIONS(GPK_CASE)
 #undef GPK_CASE
+    case op_next_after: return binary_function_of<NextAfter, next_after_types>(type, t, scalar, stream);
   }
   return GPK_ERR_UNSUPPORTED;
 }

@@ -48,7 +48,7 @@ func NextAfter[A Operand](o Operation[A], a, b A) A {
 	switch {
 	case err != nil:
 		return o.Failed(err)
-	case hasKernels(a) && !a.DType().IsHalf():
+	case onGPU(a) || hasKernels(a) && !a.DType().IsHalf():
 		return o.Result(a.DType(), shape, "one pass", []A{a, b}, func(s *device.Stream, dst device.View, reads []device.View) error {
 			return ops.NextAfter(s, dst, reads[0], reads[1])
 		})
