@@ -222,6 +222,22 @@ struct Reciprocal : Function<Reciprocal> {
 
 GPK_FUNCTION2(CopySign, copysignf(x, y), copysign(x, y))
 
+// Divides x by y: n is x / y rounded towards 0, and rest is x - n y. Both are exact. Returns false if the quotient may be
+// too large for that, or is not finite. Below 2^50 the rounded quotient differs from n by less than 1. So n is at most one
+// too large, the rest is a multiple of the smaller operand's last place of at most |y|, and fma rounds nothing. fmod would
+// loop over the bits of the quotient.
+__device__ inline bool divide_with_rest(double x, double y, double* n, double* rest) {
+  double const q = x / y;
+  if (!(fabs(q) < 0x1p50)) return false;
+  *n = trunc(q);
+  *rest = *n == 0 ? x : fma(-*n, y, x);  // 0 y would be NaN for an infinite y
+  if (*rest != 0 && (*rest < 0) != (x < 0)) {
+    *n -= copysign(1.0, q);
+    *rest += copysign(y, x);
+  }
+  return true;
+}
+
 // The definition of Python and NumPy: x minus the remainder is a multiple of y, except for rounding.
 struct FloorDivide : Function2<FloorDivide> {
   static __device__ float of(float x, float y) {
@@ -229,11 +245,16 @@ struct FloorDivide : Function2<FloorDivide> {
   }
   static __device__ double of(double x, double y) {
     if (y == 0) return x / y;
-    double const r = fmod(x, y);
+    double n, r;
+    if (divide_with_rest(x, y, &n, &r)) {
+      if (r != 0 && (r < 0) != (y < 0)) n -= 1;
+      return n == 0 ? copysign(0.0, x / y) : n;
+    }
+    r = fmod(x, y);
     double q = (x - r) / y;
     if (r != 0 && (r < 0) != (y < 0)) q -= 1;
     if (q == 0) return copysign(0.0, x / y);
-    double const n = floor(q);
+    n = floor(q);
     return q - n > 0.5 ? n + 1 : n;
   }
   static __device__ int64_t of(int64_t x, int64_t y) {
@@ -250,7 +271,8 @@ struct Remainder : Function2<Remainder> {
     return static_cast<float>(of(static_cast<double>(x), static_cast<double>(y)));
   }
   static __device__ double of(double x, double y) {
-    double const r = fmod(x, y);
+    double n, r;
+    if (!divide_with_rest(x, y, &n, &r)) r = fmod(x, y);
     if (r == 0) return copysign(0.0, y);
     return (r < 0) != (y < 0) && r == r && y == y ? r + y : r;
   }
