@@ -67,6 +67,14 @@ int fold(Reduction p, Reduction const& dense, uint64_t stream, uint64_t dst, uin
     while (p.team > 1 && p.team / 2 * folds_per_thread >= p.folds) p.team /= 2;
     // Each team of a block should have enough terms for the loads in flight.
     while (p.team < threads && p.team * folds_per_thread < p.folds && threads / p.team * 8 > p.per_group) p.team *= 2;
+    if constexpr (!ordered<P>) {
+      // If there are few blocks, more teams of a block share its terms, as long as a team reads whole sectors of 32 bytes.
+      auto const blocks = [&] { return ((p.folds - 1) / (p.team * folds_per_thread) + 1) * p.groups; };
+      while (p.team > 1 && p.team / 2 * folds_per_thread * static_cast<int64_t>(sizeof(T)) >= 32 && blocks() < 128 &&
+             threads / p.team * 8 < p.per_group) {
+        p.team /= 2;
+      }
+    }
   } else {
     // At most 16 vectors per thread, or 32 if merging is expensive, and at least 128 contiguous bytes per team.
     constexpr int max_vectors = locates_later<P, T> ? 32 : 16;
