@@ -9,3 +9,6 @@ const StackSources = 64
 func (*Library) Stack(device int, stream, dst uint64, bytes int, sources []uint64) error {
 	return Built()
 }
+
+// Triangle returns ErrNotBuilt.
+func (*Library) Triangle(device int, stream uint64, t *Triangle) error { return Built() }

@@ -122,6 +122,7 @@ func load(path string) (*Library, error) {
 		{"gpk_attention_kernel", &e.attentionKernel},
 		{"gpk_attention", &e.attention},
 		{"gpk_stack", &e.stack},
+		{"gpk_triangle", &e.triangle},
 		{"gpk_embed_norm", &e.embedNorm},
 		{"gpk_pool", &e.pool},
 		{"gpk_norm_residual", &e.normResidual},

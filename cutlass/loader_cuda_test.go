@@ -224,6 +224,9 @@ func TestEntries(t *testing.T) {
 			return lib.Normal(code, stream, dtype.Float16, 4, 5, 6, 7, 8, 9)
 		}, []int64{3, 4, 5, 6, 7, 8, 9}},
 		{"gpk_stack", func(code int) error { return lib.Stack(code, stream, 1, 2, []uint64{3, 4, 5}) }, []int64{1, 2, 3, 3, 5}},
+		{"gpk_triangle", func(code int) error {
+			return lib.Triangle(code, stream, &Triangle{1, 2, 3, 4, 5, 6, -7, true})
+		}, []int64{1, 2, 3, 4, 5, 6, -7, 1}},
 		{"gpk_spin", func(code int) error { return lib.Spin(code, stream, 77) }, []int64{77}},
 		{"gpk_rope", func(code int) error {
 			return lib.RoPE(code, stream, &RoPE{dtype.Float16, 1, 2, 3, [4]int{4, 5, 6, 7}, [4]int{8, 9, 10, 11}, 12, 13, 14, 15, 16, 17, true, false, []float64{18.5, 19.5}})

@@ -62,6 +62,24 @@ func Eye(s *device.Stream, dst device.View, one Scalar) error {
 	return Fill(s, dst, one)
 }
 
+// Triangle copies the lower or the upper triangle of each matrix in the last two axes of x to dst on a GPU, and writes 0 to the
+// other elements. The lower triangle has the columns up to row + diagonal, the upper one those from row + diagonal on. The
+// views are dense and have one shape.
+func Triangle(s *device.Stream, dst, x device.View, diagonal int, upper bool) error {
+	if dst.Layout.Size() == 0 {
+		return nil
+	}
+	shape := dst.Layout.Shape
+	rows, cols := shape[len(shape)-2], shape[len(shape)-1]
+	t := cutlass.Triangle{
+		Bytes: dst.DType.Size(), X: address(x), Dst: address(dst), Batch: dst.Layout.Size() / rows / cols, Rows: rows, Cols: cols, Diagonal: diagonal, Upper: upper,
+	}
+	dev := s.Device()
+	return dev.Launch(s, []*device.Buffer{x.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
+		return dev.Library().Triangle(ordinal, stream, &t)
+	})
+}
+
 // Concat writes views to dst, one after the other along an axis. The axis of dst is as long
 // as those of the views together.
 func Concat(s *device.Stream, dst device.View, axis int, views []device.View) error {

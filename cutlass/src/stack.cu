@@ -1,4 +1,4 @@
-// stack.cu: the entry point of gpk_stack.h.
+// stack.cu: the entry points of gpk_stack.h.
 #include "gpk_stack.h"
 #include "ops.cuh"
 
@@ -53,10 +53,63 @@ int start(Stack p, int64_t bytes, int count, uint64_t stream) {
   return e;
 }
 
+struct Triangle {
+  char const* x;
+  char* dst;
+  int64_t vectors, rows, per_row, diagonal;  // vectors of all matrices, and of a row
+  bool upper;
+};
+
+// Each thread writes vectors of V elements, which belong to one row. Vectors without an element of the triangle are not
+// read.
+template <class T, int V>
+__global__ void __launch_bounds__(threads) triangle(__grid_constant__ Triangle const p) {
+  begin();
+  int64_t const step = int64_t{gridDim.x} * threads;
+  for (int64_t i = int64_t{blockIdx.x} * threads + threadIdx.x; i < p.vectors; i += step) {
+    int64_t const line = i / p.per_row, first = (i - line * p.per_row) * V;
+    int64_t const edge = line % p.rows + p.diagonal;  // the column of the diagonal in this row
+    Vec<T, V> v = {};
+    if (p.upper ? first + V - 1 >= edge : first <= edge) v = reinterpret_cast<Vec<T, V> const*>(p.x)[i];
+#pragma unroll
+    for (int e = 0; e < V; ++e) {
+      if (p.upper ? first + e < edge : first + e > edge) v.v[e] = T{};
+    }
+    reinterpret_cast<Vec<T, V>*>(p.dst)[i] = v;
+  }
+}
+
+template <int Bytes>
+int copy_triangle(Triangle p, int64_t cols, uint64_t stream) {
+  using T = typename Blob<Bytes>::type;
+  constexpr int V = 16 / Bytes;
+  bool const vectors = cols % V == 0 && (reinterpret_cast<uintptr_t>(p.x) | reinterpret_cast<uintptr_t>(p.dst)) % 16 == 0;
+  p.per_row = vectors ? cols / V : cols;
+  p.vectors = p.vectors * p.per_row;
+  int64_t const blocks = (p.vectors - 1) / threads + 1, most = 1 << 16;
+  return launch(vectors ? triangle<T, V> : triangle<T, 1>, static_cast<unsigned>(blocks < most ? blocks : most), threads, stream, p);
+}
+
 }  // namespace
 }  // namespace gpk
 
 using namespace gpk;
+
+int gpk_triangle(int device, uint64_t stream, int bytes, uint64_t x, uint64_t dst, int64_t batch, int64_t rows,
+                 int64_t cols, int64_t diagonal, int upper) {
+  if (batch < 0 || rows < 0 || cols < 0) return GPK_ERR_ARGUMENT;
+  if (batch == 0 || rows == 0 || cols == 0) return GPK_OK;
+  Triangle const p = {reinterpret_cast<char const*>(x), reinterpret_cast<char*>(dst), batch * rows, rows, 0, diagonal, upper != 0};
+  if (int const code = set_device(device)) return code;
+  switch (bytes) {
+    case 1: return copy_triangle<1>(p, cols, stream);
+    case 2: return copy_triangle<2>(p, cols, stream);
+    case 4: return copy_triangle<4>(p, cols, stream);
+    case 8: return copy_triangle<8>(p, cols, stream);
+    case 16: return copy_triangle<16>(p, cols, stream);
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
 
 int gpk_stack(int device, uint64_t stream, uint64_t dst, int64_t bytes, int count, const uint64_t* sources) {
   if (bytes < 0 || count < 0 || count > GPK_STACK_SOURCES) return GPK_ERR_ARGUMENT;

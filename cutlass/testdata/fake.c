@@ -174,6 +174,11 @@ int gpk_stack(int device, uint64_t stream, uint64_t dst, int64_t bytes, int coun
   return device;
 }
 
+int gpk_triangle(int device, uint64_t stream, int bytes, uint64_t x, uint64_t dst, int64_t batch, int64_t rows, int64_t cols, int64_t diagonal, int upper) {
+  RECORD(bytes, x, dst, batch, rows, cols, diagonal, upper);
+  return device;
+}
+
 int gpk_embed_norm(gpk_embed_norm_args const* a) {
   uint64_t const stream = a->stream;
   RECORD(a->size == sizeof *a, a->table[0], a->ids[0], a->rows[0], a->pitch[0], a->table[1], a->ids[1], a->rows[1], a->pitch[1], a->table[2],

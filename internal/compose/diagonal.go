@@ -109,6 +109,11 @@ func triangle[A Operand](o Operation[A], a A, k []int, holds expr.Op) A {
 	shape := a.Shape()
 	rows, cols := shape[len(shape)-2], shape[len(shape)-1]
 	at = max(-rows, min(at, cols)) // diagonals outside the matrix have the same effect as the outermost ones
+	if onGPU(a) {
+		return o.Result(a.DType(), shape, "one pass", []A{dense(o, a)}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error { return ops.Triangle(s, dst, reads[0], at, holds == expr.Le) })
+		})
+	}
 	row := o.Elementwise(expr.Add, unsqueeze(o, counted(o, rows), 1), at)
 	mask := o.Elementwise(holds, row, counted(o, cols))
 	var zero any = 0
