@@ -6,21 +6,27 @@ import (
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/compose"
 )
 
 // testNeighbours compares Diff, Cross, Diagonal, Unstack and NextAfter with loops over explicit
 // indices. It also checks the signs of angles, and the counts of elements of views.
 func testNeighbours(t *testing.T, s *suite) {
-	for _, dt := range allTypes {
-		s.diagonals(t, dt)
-		if dt != gpk.Bool {
-			s.differences(t, dt)
-			s.crossed(t, dt)
-		}
-		if dt.IsFloat() {
-			s.nextNumbers(t, dt)
+	defer compose.Composed(compose.Composed(false))
+	for i := range 2 {
+		compose.Composed(i == 1)
+		for _, dt := range allTypes {
+			s.diagonals(t, dt)
+			if dt != gpk.Bool {
+				s.differences(t, dt)
+				s.crossed(t, dt)
+			}
+			if dt.IsFloat() {
+				s.nextNumbers(t, dt)
+			}
 		}
 	}
+	compose.Composed(false)
 	anglesAtUnderflow(t)
 	s.countedViews(t)
 	x := gpk.Ones(gpk.Float32, 3, 3)

@@ -69,9 +69,20 @@ func Cross[A Operand](o Operation[A], a, b A, axis int) A {
 		}
 		return join(o, layout.Concat, d-a.NDim(), []A{part(0), part(1), part(2)})
 	}
-	after := func(x A, axis, k int) A {
-		return take(o, x, o.Elementwise(expr.Remainder, o.Elementwise(expr.Add, counted(o, 3), k), 3), axis, nil)
+	// Components 0 and 1 are one chain: i+1 is 1 and 2, and i+2 modulo 3 is 2 and 0, a view with the stride -2.
+	difference := func(a1, b2, a2, b1 A) A {
+		return o.Elementwise(expr.Sub, o.Elementwise(expr.Mul, a1, b2), o.Elementwise(expr.Mul, a2, b1))
 	}
-	left := o.Elementwise(expr.Mul, after(a, d, 1), after(b, e, 2))
-	return o.Elementwise(expr.Sub, left, o.Elementwise(expr.Mul, after(a, d, 2), after(b, e, 1)))
+	twoAndZero := func(x A, axis int) A {
+		return o.View(x, func(l layout.Layout) (layout.Layout, error) {
+			l, err := l.Slice(axis, 0, 3, 2)
+			if err != nil {
+				return l, err
+			}
+			return l.Flip([]int{axis})
+		})
+	}
+	first := difference(slice(o, a, d, 1, 3), twoAndZero(b, e), twoAndZero(a, d), slice(o, b, e, 1, 3))
+	last := difference(slice(o, a, d, 0, 1), slice(o, b, e, 1, 2), slice(o, a, d, 1, 2), slice(o, b, e, 0, 1))
+	return join(o, layout.Concat, d-a.NDim(), []A{first, last})
 }
