@@ -33,7 +33,8 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	_, batch, m, n := shapeOf(a)
 	double := a.DType().Real() == gpk.Float64
 	kinds := svdKinds(max(m, n), min(m, n), batch, op.has(Complete), checked && double)
-	if s.leaves(a, kinds[0] == cusolver.GesvdjBatched) {
+	leaves := s.leaves(a, kinds[0] == cusolver.GesvdjBatched)
+	if leaves && !(vectors && s.isTall(op, a)) {
 		return s.blocked.svd(op, a, vectors)
 	}
 	x, by, err := s.normalized(a, allElements)
@@ -48,6 +49,9 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 		case !errors.Is(err, ErrNoConvergence):
 			return nil, nil, nil, err
 		}
+	}
+	if leaves {
+		return s.blocked.svd(op, a, vectors)
 	}
 	var kind cusolver.Kind
 	for _, kind = range kinds {
@@ -181,7 +185,7 @@ func divided(a, values, keep *gpk.Array) *gpk.Array {
 }
 
 func (s solver) pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, error) {
-	if s.leaves(a, false) {
+	if s.leaves(a, false) && !s.isTall(op, a) {
 		return s.blocked.pinv(op, a, rcond)
 	}
 	u, values, vh, err := s.svdBy(op, a, true, false)
@@ -192,7 +196,7 @@ func (s solver) pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, er
 }
 
 func (s solver) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond float64) (leastSquares, error) {
-	if s.leaves(a, false) || b.Size() == 0 {
+	if s.leaves(a, false) && !s.isTall(op, a) || b.Size() == 0 {
 		return s.blocked.leastSquares(op, a, b, lead, rcond)
 	}
 	if err := s.finiteSide(b); err != nil {

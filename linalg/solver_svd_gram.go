@@ -15,6 +15,21 @@ func (s solver) leavesGramSVD(op *operation, a *gpk.Array, kind cusolver.Kind) b
 	return a.DType().Real() != gpk.Float32 || kind == cusolver.GesvdjBatched || op.has(Complete) && m != n
 }
 
+// A matrix is tall from this number of elements on, and with this number of times more rows than columns or the reverse.
+const (
+	tallElements = 1 << 17
+	tallRatio    = 16
+)
+
+// isTall reports whether gramSVD decomposes one matrix that leaves would leave to the CPU. Its products take much less time
+// on the GPU than the copy of the matrix and the decomposition on the CPU. The eigenvalues of the small A^H A are computed
+// on the CPU.
+func (s solver) isTall(op *operation, a *gpk.Array) bool {
+	_, batch, m, n := shapeOf(a)
+	tall := batch == 1 && a.Size() >= tallElements && max(m, n) >= tallRatio*min(m, n)
+	return tall && !s.leavesGramSVD(op, a, cusolver.Gesvd)
+}
+
 // gramSVD returns the singular value decomposition of matrices of single precision by the eigenvalues of A^H A in
 // double precision:
 //
@@ -43,7 +58,11 @@ func (s solver) gramSVD(op *operation, a *gpk.Array) (u, values, vh *gpk.Array, 
 	left := times(x, v)
 	u = op.Cast(left.Div(left.AbsSquare().Sum(-2, gpk.KeepDims).Sqrt().Cast(high)), dt)
 	v = op.Cast(v, dt)
-	op.Step(fmt.Sprintf("by the eigenvalues of A^H A in %v by %s on %v, then", high, cusolver.Version(), op.dev))
+	by := fmt.Sprintf("%s on %v", cusolver.Version(), op.dev)
+	if s.leaves(gram, false) {
+		by = fmt.Sprintf("the CPU, and by products on %v", op.dev)
+	}
+	op.Step(fmt.Sprintf("by the eigenvalues of A^H A in %v by %s, then", high, by))
 	values = op.Cast(squares.Flip(-1).Maximum(0).Sqrt(), dt.Real())
 	if m < n {
 		return v, values, adjoint(u), s.checkSVD(a, v, values, adjoint(u), 4)
