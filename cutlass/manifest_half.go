@@ -139,9 +139,14 @@ func longFamilies() []family {
 		math    string
 		side    int // of the larger tile
 	}{
-		{dtype.Float32, dtype.Float32, "fp32", 8}, {dtype.Float32, dtype.Float32, "tf32", 8}, {dtype.Float64, dtype.Float64, "fp64", 8},
-		{dtype.Float16, dtype.Float32, "fp16", 8}, {dtype.BFloat16, dtype.Float32, "bf16", 8},
-		{dtype.Complex64, dtype.Complex64, "c64", 4}, {dtype.Complex64, dtype.Complex64, "tf32", 4}, {dtype.Complex128, dtype.Complex128, "c128", 4},
+		{dtype.Float32, dtype.Float32, "fp32", 8},
+		{dtype.Float32, dtype.Float32, "tf32", 8},
+		{dtype.Float64, dtype.Float64, "fp64", 8},
+		{dtype.Float16, dtype.Float32, "fp16", 8},
+		{dtype.BFloat16, dtype.Float32, "bf16", 8},
+		{dtype.Complex64, dtype.Complex64, "c64", 4},
+		{dtype.Complex64, dtype.Complex64, "tf32", 4},
+		{dtype.Complex128, dtype.Complex128, "c128", 4},
 	} {
 		for _, side := range []int{1, f.side} {
 			fs = append(fs, family{0, Kernel{

@@ -201,8 +201,3 @@ func withFirstZeroAndNaN[A Operand](o Operation[A], x, values A) A {
 	}
 	return values
 }
-
-// ordered returns the elements in ascending order along one axis.
-func ordered[A Operand](o Operation[A], a A) A {
-	return sorted(o, reshape(o, a, a.Size()), 0, false)
-}
