@@ -113,7 +113,10 @@ func Nonzero[A Operand](o Operation[A], a A) []A {
 	index := o.Cast(at, dtype.Float64)
 	var before A
 	for d, stride := range layout.Dense(shape).Strides {
-		rows := o.Cast(o.Elementwise(expr.Floor, o.Elementwise(expr.Div, index, max(stride, 1))), dtype.Int64)
+		rows := at
+		if stride > 1 {
+			rows = o.Cast(o.Elementwise(expr.Floor, o.Elementwise(expr.Div, index, stride)), dtype.Int64)
+		}
 		if out[d] = rows; d > 0 {
 			out[d] = o.Elementwise(expr.Sub, rows, o.Elementwise(expr.Mul, before, shape[d]))
 		}
