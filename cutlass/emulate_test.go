@@ -21,6 +21,15 @@ func TestEmulated(t *testing.T) {
 	}
 }
 
+// TestEmulatedNumbers compares the functions of single numbers with those of the C library.
+func TestEmulatedNumbers(t *testing.T) {
+	program := emulated(t, "numbers", "-ffp-contract=off")
+	seed := rand.Uint64()
+	if out, err := exec.Command(program, fmt.Sprint(seed)).CombinedOutput(); err != nil {
+		t.Errorf("%v, seed %d\n%s", err, seed, out)
+	}
+}
+
 // emulated compiles testdata/emulate/NAME.cpp and returns the program's path.
 func emulated(t *testing.T, name string, flags ...string) string {
 	t.Helper()

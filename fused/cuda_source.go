@@ -36,10 +36,10 @@ var cppTypes = func() (names [len(dtype.All) + 1]string) {
 // has a reduction and whether it calls functions.cuh. They are the headers of the
 // precompiled operations. The compiler sees no other headers.
 var preambles = [2][2]func() string{
-	{preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "chain.cuh"), preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "functions.cuh", "chain.cuh")},
+	{preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "chain.cuh"), preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "division.cuh", "functions.cuh", "chain.cuh")},
 	{
 		preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "reduce_sum.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold_sum.cuh", "fold.cuh"),
-		preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "functions.cuh", "reduce_sum.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold_sum.cuh", "fold.cuh"),
+		preambleOf("element.cuh", "arithmetic.cuh", "smooth.cuh", "ops_math.cuh", "division.cuh", "functions.cuh", "reduce_sum.cuh", "reduce.cuh", "lines.cuh", "chain.cuh", "fold_sum.cuh", "fold.cuh"),
 	},
 }
 

@@ -1,6 +1,8 @@
 // next_after.cuh: the neighbour of a floating-point number in the direction of another.
 #pragma once
+#ifndef GPK_EMULATED  // testdata/emulate compiles it for the host
 #include "element.cuh"
+#endif
 
 namespace gpk {
 
