@@ -233,7 +233,7 @@ func fallbackOf(p Problem, main cutlass.Kernel, c device.Capabilities, kernels [
 
 // guardable reports whether a kernel accepts a guard.
 func guardable(k cutlass.Kernel) bool {
-	return k.Schedule != "plain" || k.AbsSquare || k.ConjA || k.ConjB
+	return k.Schedule != "long" && k.Schedule != "plain" || k.AbsSquare || k.ConjA || k.ConjB
 }
 
 // The cost of making the planes, in cycles of the model.
