@@ -107,6 +107,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Batches", testBatches},
 		{"Frames", testFrames},
 		{"LongK", testLongK},
+		{"LongProducts", testLongProducts},
 		{"LastRows", testLastRows},
 		{"StreamK", testStreamK},
 		{"ShortK", testShortK},
