@@ -183,9 +183,12 @@ func (s *suite) longProduct(t *testing.T, v longVariety, k, turn int) (divided i
 // poisoned is the tensor of poison.
 func poisoned(dt gpk.DType, shape ...int) tensor {
 	x := tensor{dt: dt, shape: shape}
-	if exact(dt) {
+	switch {
+	case dt == gpk.Bool:
+		x.ints = slices.Repeat([]int64{1}, size(shape))
+	case exact(dt):
 		x.ints = slices.Repeat([]int64{77}, size(shape))
-	} else {
+	default:
 		x.values = slices.Repeat([]complex128{complex(math.NaN(), 0)}, size(shape))
 	}
 	return x

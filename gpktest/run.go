@@ -73,6 +73,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Masked", testMasked},
 		{"Members", testMembers},
 		{"Running", testRunning},
+		{"Scans", testScans},
 		{"Borders", testBorders},
 		{"Ranked", testRanked},
 		{"KeepDims", testKeepDims},

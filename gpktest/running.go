@@ -7,15 +7,12 @@ import (
 
 	gpk "github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/expr"
-	"github.com/gpk-go/gpk/internal/compose"
 	"github.com/gpk-go/gpk/ops"
 )
 
-// testRunning compares CumMax and CumMin with loops. On the CPU, every second round uses the composed operations of a GPU.
+// testRunning compares CumMax and CumMin with loops.
 func testRunning(t *testing.T, s *suite) {
-	defer compose.Composed(compose.Composed(false))
-	for i := range rounds(40, 6) {
-		compose.Composed(i%2 == 1)
+	for range rounds(40, 6) {
 		for _, dt := range ops.Lookup(expr.Maximum).Types {
 			shape := s.someShape(1)
 			if s.rng.IntN(3) == 0 { // lines of several blocks, and many lines side by side
