@@ -76,6 +76,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Scans", testScans},
 		{"Borders", testBorders},
 		{"Ranked", testRanked},
+		{"Counts", testCounts},
 		{"KeepDims", testKeepDims},
 		{"Statistics", testStatistics},
 		{"Einsum", testEinsum},
