@@ -247,7 +247,7 @@ func TestEntries(t *testing.T) {
 			return lib.Search(code, stream, &Search{dtype.Complex64, 1, 2, 3, 4, 5, true})
 		}, []int64{1, 10, 1, 2, 3, 4, 5, 1}},
 		{"gpk_count", func(code int) error { return lib.Count(code, stream, &Count{1, 2, 3, 4}) }, []int64{1, 1, 2, 3, 4}},
-		{"gpk_last", func(code int) error { return lib.Last(code, stream, &Count{1, 2, 3, 4}) }, []int64{1, 1, 2, 3, 4}},
+		{"gpk_last", func(code int) error { return lib.Last(code, stream, &Count{1, 2, 3, 4}) }, []int64{1, 1, 2, 3, 4, -1}},
 	}...) {
 		c.check(t, record)
 		var e *Error

@@ -247,6 +247,6 @@ int gpk_count(gpk_count_args const* a) {
 
 int gpk_last(gpk_count_args const* a) {
   uint64_t const stream = a->stream;
-  RECORD(a->size == sizeof *a, a->x, a->dst, a->n, a->count);
+  RECORD(a->size == sizeof *a, a->x, a->dst, a->n, a->count, -1);  /* -1: gpk_count has the same arguments */
   return a->device;
 }
