@@ -88,6 +88,7 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Indefinite", testIndefinite},
 		{"Triangular", testTriangular},
 		{"Pivots", testPivots},
+		{"SmallPivots", testSmallPivots},
 		{"Fourier", testFourier},
 		{"FourierForms", testFourierForms},
 		{"FourierGraph", testFourierGraph},
