@@ -39,7 +39,7 @@ func testLongProducts(t *testing.T, s *suite) {
 			for j, k := range s.depths() {
 				divided += s.longProduct(t, v, k, i+j)
 			}
-			s.longVectors(t, v)
+			divided += s.longVectors(t, v)
 			s.longBatch(t, v)
 			if v.in.IsFloat() {
 				s.longChain(t, v)
@@ -194,8 +194,9 @@ func poisoned(dt gpk.DType, shape ...int) tensor {
 	return x
 }
 
-// longVectors checks dot products, and products of a matrix and a vector on either side.
-func (s *suite) longVectors(t *testing.T, v longVariety) {
+// longVectors checks dot products, and products of a matrix and a vector on either side. It returns the number of those
+// whose k is divided.
+func (s *suite) longVectors(t *testing.T, v longVariety) (divided int) {
 	t.Helper()
 	for _, c := range []struct {
 		name                 string
@@ -229,6 +230,7 @@ func (s *suite) longVectors(t *testing.T, v longVariety) {
 		}
 		what := fmt.Sprintf("%s, %s %dx%dx%d", v.name, c.name, m, k, n)
 		product := p.x.MatMul(p.y, v.opts...)
+		divided += bool01(isDivided(product))
 		s.checkItem(t, what, product, p, s.longBound(v.variety, product, k))
 		equal(t, what+", the second time", evaluate(t, p.x.MatMul(p.y, v.opts...)), read(t, product))
 		if c.left && c.right && len(v.opts) == 0 {
@@ -240,6 +242,7 @@ func (s *suite) longVectors(t *testing.T, v longVariety) {
 			s.checkItem(t, what+" by VecDot", dot, q, s.longBound(v.variety, dot, k))
 		}
 	}
+	return divided
 }
 
 // longBatch checks a product of two pairs.
