@@ -27,7 +27,16 @@ const (
 	minLongPart  = 2048 // the shortest part
 	maxLongParts = 128
 	fewTiles     = 8 // multiprocessors for each tile, at least
+	fewLongTiles = 2 // likewise, for a kernel that is made for a long k
 )
+
+// fewTilesOf returns the number of multiprocessors that a tile of the kernel needs, so that fitLong divides k.
+func fewTilesOf(k cutlass.Kernel) int {
+	if k.Schedule == "long" {
+		return fewLongTiles
+	}
+	return fewTiles
+}
 
 // inParts is the suffix of a kernel's name if the kernel computes parts of k, although it
 // could compute the product without dividing k.
@@ -78,7 +87,7 @@ func fitLong(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, boo
 	sms, sum := multiProcessors(c), partType(p)
 	tiles := alignUp(ceilDiv(p.M, k.Tile[0]), k.Cluster[0]) * alignUp(ceilDiv(p.N, k.Tile[1]), k.Cluster[1])
 	switch {
-	case p.K < longK, fewTiles*tiles > sms, p.Batch != 1, p.AbsSquare, p.Symmetric, !p.A.IsFloat() && !p.A.IsComplex():
+	case p.K < longK, fewTilesOf(k)*tiles > sms, p.Batch != 1, p.AbsSquare, p.Symmetric, !p.A.IsFloat() && !p.A.IsComplex():
 		return candidate{}, false
 	case formOf(k) != 0, k.Schedule == "streamk", k.Out != sum, p.AlignC < p.Out.Size():
 		return candidate{}, false
