@@ -26,15 +26,11 @@ func halfFamilies() []family {
 	for _, h := range halves {
 		wide := wgmma{tile: [3]int{128, 256, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"}
 		tall := wgmma{tile: [3]int{256, 128, 64}, cluster: [3]int{1, 1}, schedule: "cooperative"}
-		// For 512 rows of a linear layer, whose weight has k contiguous: 14,336 or 28,672 features are 1.94 or 3.88 waves of
-		// these tiles, and as many waves of the wide ones.
-		linear := wgmma{tile: [3]int{128, 224, 64}, cluster: [3]int{2, 1}, schedule: "cooperative"}
 		even := wgmma{tile: [3]int{128, 128, 64}, cluster: [3]int{2, 1}, schedule: "pingpong"}
 		prefix := "sm90_" + tokens[h].name + "_"
 		unit := prefix + dims(wide.tile[:])
 		fs = append(fs, family{90, wide.kernel(unit, h, h.Short()), []dtype.DType{dtype.Float32}, allMajors},
-			largeFamily(unit, h, h.Short(), tall, allMajors),
-			family{90, linear.kernel(unit, h, h.Short()), []dtype.DType{h}, kMajors})
+			largeFamily(unit, h, h.Short(), tall, allMajors))
 		unit = prefix + dims(even.tile[:])
 		fs = append(fs, family{90, even.kernel(unit, h, h.Short()), []dtype.DType{h, dtype.Float32}, allMajors})
 	}

@@ -11,7 +11,7 @@ import (
 
 // The limits that the manifest keeps, so that a cold build stays short.
 const (
-	maxKernelsPerUnit = 9
+	maxKernelsPerUnit = 8
 	maxUnitsSM90      = 24
 )
 

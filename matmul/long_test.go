@@ -16,7 +16,7 @@ func longProblem(rng *rand.Rand, a, out dtype.DType, k int) Problem {
 	aligned := func() int { return a.Size() << rng.IntN(2) }
 	return Problem{
 		M: 1 + rng.IntN(12), N: 1 + rng.IntN(12), K: k, A: a, B: a, Out: out, LayoutA: Layout(rng.IntN(2)), LayoutB: Layout(rng.IntN(2)),
-		AlignA: aligned(), AlignB: aligned(), AlignC: out.Size(),
+		AlignA: aligned(), AlignB: aligned(), AlignC: 1 + (out.Size()-1)*rng.IntN(2), // 1: a strided destination
 	}
 }
 

@@ -89,7 +89,7 @@ func fitLong(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, boo
 	switch {
 	case p.K < longK, fewTilesOf(k)*tiles > sms, p.Batch != 1, p.AbsSquare, p.Symmetric, !p.A.IsFloat() && !p.A.IsComplex():
 		return candidate{}, false
-	case formOf(k) != 0, k.Schedule == "streamk", k.Out != sum, p.AlignC < p.Out.Size():
+	case formOf(k) != 0, k.Schedule == "streamk", k.Out != sum:
 		return candidate{}, false
 	}
 	q := p
@@ -113,6 +113,11 @@ func fitLong(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, boo
 	if sum != dtype.Float32 && !p.Epilogue.IsZero() {
 		cand.separateEpilogue = true
 		cand.addStep(ApplyEpilogue, "D", epilogueString(p.Epilogue), 0, p.M*p.N, p.Out.Size())
+	}
+	if cand.copyOut = sum == dtype.Float32 && p.AlignC < p.Out.Size(); cand.copyOut { // sumParts copies the others itself
+		pitch := tempPitch(p, k)
+		cand.workspace += int64(p.M) * int64(pitch) * int64(p.Out.Size())
+		cand.addStep(CopyOut, "D", fmt.Sprintf("from pitch %d", pitch), 0, p.M*pitch, p.Out.Size())
 	}
 	return cand, true
 }
