@@ -126,9 +126,7 @@ int gpk_line(int device, uint64_t stream, int op, int x_type, int dst_type, int 
       if constexpr (__is_same(decltype(v), uint64_t)) {
         return GPK_ERR_UNSUPPORTED;
       } else {
-        Scan s{p};
-        set_packed<Sums<decltype(v)>, decltype(v)>(&s);
-        return launch(scan_lines<Sums<decltype(v)>, decltype(v)>, static_cast<unsigned>(p.lines), threads, stream, s);
+        return scan_whole_lines<Sums<decltype(v)>, decltype(v)>(Scan{p}, stream);
       }
     });
   }

@@ -49,8 +49,8 @@ int64_t chunks_of(int64_t n) { return (n + scan_chunk - 1) / scan_chunk; }
 
 template <class P, class T>
 int scan(gpk_cum_sum_args const& a, Scan s) {
+  if (s.totals == nullptr) return scan_whole_lines<P, T>(s, a.stream);
   set_packed<P, T>(&s);
-  if (s.totals == nullptr) return launch(scan_lines<P, T>, static_cast<unsigned>(s.lines.lines), threads, a.stream, s);
   unsigned const grid = static_cast<unsigned>(s.lines.lines * s.chunks);
   s.only_total = true;
   int code = launch(scan_lines<P, T>, grid, threads, a.stream, s);

@@ -109,18 +109,63 @@ __device__ A shuffle_up(A v, int distance) {
   }
 }
 
+// Reads the run of a line's elements that begins at `first`. Elements from `end` on are `zero`.
+template <class P, class T>
+__device__ __forceinline__ void read_run(typename P::A (&v)[scan_run], Scan const& s, T const* x, int64_t first, int64_t end) {
+  if (s.packed_x && first + scan_run <= end) {
+    Run<T> const run = *reinterpret_cast<Run<T> const*>(x + first);
+#pragma unroll
+    for (int e = 0; e < scan_run; ++e) v[e] = P::of(run.of[e]);
+  } else {
+    auto const zero = P::start(nullptr, 0);
+#pragma unroll
+    for (int e = 0; e < scan_run; ++e) v[e] = first + e < end ? P::of(x[(first + e) * s.lines.x_step]) : zero;
+  }
+}
+
+// Writes the results of a run: prefix and left are the sums to the left of it.
+template <class P, class A>
+__device__ __forceinline__ void write_run(Scan const& s, typename P::R* dst, int64_t first, int64_t end, A prefix, A left, A const (&v)[scan_run]) {
+  using R = typename P::R;
+  if (s.packed_dst && first + scan_run <= end) {
+    Run<R> run;
+#pragma unroll
+    for (int e = 0; e < scan_run; ++e) run.of[e] = P::result(P::merge(prefix, P::merge(left, v[e])), 0);
+    *reinterpret_cast<Run<R>*>(dst + first) = run;
+  } else {
+#pragma unroll
+    for (int e = 0; e < scan_run; ++e) {
+      if (first + e < end) dst[(first + e) * s.lines.dst_step] = P::result(P::merge(prefix, P::merge(left, v[e])), 0);
+    }
+  }
+}
+
+// Replaces the elements of a thread's run by their sums, and returns the sum of the runs of the warp's threads up to
+// this one.
+template <class P, class A>
+__device__ __forceinline__ A add_run(A (&v)[scan_run], int lane) {
+#pragma unroll
+  for (int e = 1; e < scan_run; ++e) v[e] = P::merge(v[e - 1], v[e]);
+  A total = v[scan_run - 1];
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    A const below = shuffle_up(total, d);
+    if (lane >= d) total = P::merge(below, total);
+  }
+  return total;
+}
+
 // Cumulative results of P. A block computes a line or a chunk. A thread adds `scan_run` neighbours at a time.
 template <class P, class T>
 __global__ void __launch_bounds__(threads) scan_lines(__grid_constant__ Scan const s) {
   begin();
   using A = typename P::A;
-  using R = typename P::R;
   __shared__ __align__(16) char bytes[warps * sizeof(A)];
   A* const warp_totals = reinterpret_cast<A*>(bytes);
   Lines const& p = s.lines;
   int64_t const line = s.totals == nullptr ? blockIdx.x : blockIdx.x / s.chunks;
   T const* const x = reinterpret_cast<T const*>(p.x) + p.x_at(line);
-  R* const dst = reinterpret_cast<R*>(p.dst) + p.dst_at(line);
+  auto* const dst = reinterpret_cast<typename P::R*>(p.dst) + p.dst_at(line);
   int const warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   A const zero = P::start(nullptr, 0);
   A* const total_of = s.totals == nullptr ? nullptr : reinterpret_cast<A*>(s.totals) + blockIdx.x;
@@ -136,45 +181,46 @@ __global__ void __launch_bounds__(threads) scan_lines(__grid_constant__ Scan con
       carry = zero;
     }
     int64_t const first = base + threadIdx.x * scan_run;
-    bool const whole = first + scan_run <= end;
     A v[scan_run];
-    if (s.packed_x && whole) {
-      Run<T> const run = *reinterpret_cast<Run<T> const*>(x + first);
-#pragma unroll
-      for (int e = 0; e < scan_run; ++e) v[e] = P::of(run.of[e]);
-    } else {
-#pragma unroll
-      for (int e = 0; e < scan_run; ++e) v[e] = first + e < end ? P::of(x[(first + e) * p.x_step]) : zero;
-    }
-#pragma unroll
-    for (int e = 1; e < scan_run; ++e) v[e] = P::merge(v[e - 1], v[e]);
-    A total = v[scan_run - 1];
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-      A const below = shuffle_up(total, d);
-      if (lane >= d) total = P::merge(below, total);
-    }
+    read_run<P>(v, s, x, first, end);
+    A const total = add_run<P>(v, lane);
     if (lane == 31) warp_totals[warp] = total;
     __syncthreads();
     A left = carry;
     for (int w = 0; w < warp; ++w) left = P::merge(left, warp_totals[w]);
     A const below = shuffle_up(total, 1);
     if (lane > 0) left = P::merge(left, below);
-    if (!s.only_total && s.packed_dst && whole) {
-      Run<R> run;
-#pragma unroll
-      for (int e = 0; e < scan_run; ++e) run.of[e] = P::result(P::merge(prefix, P::merge(left, v[e])), 0);
-      *reinterpret_cast<Run<R>*>(dst + first) = run;
-    } else if (!s.only_total) {
-#pragma unroll
-      for (int e = 0; e < scan_run; ++e) {
-        if (first + e < end) dst[(first + e) * p.dst_step] = P::result(P::merge(prefix, P::merge(left, v[e])), 0);
-      }
-    }
+    if (!s.only_total) write_run<P>(s, dst, first, end, prefix, left, v);
     for (int w = 0; w < warps; ++w) carry = P::merge(carry, warp_totals[w]);
     __syncthreads();
   }
   if (s.only_total && threadIdx.x == 0) *total_of = carry;
+}
+
+constexpr int64_t short_line = 32 * scan_run;
+
+// scan_lines for lines of at most short_line elements. A warp computes a line, with the same additions.
+template <class P, class T>
+__global__ void __launch_bounds__(threads) scan_short_lines(__grid_constant__ Scan const s) {
+  begin();
+  using A = typename P::A;
+  Lines const& p = s.lines;
+  int const lane = threadIdx.x % 32;
+  int64_t const line = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32;
+  if (line >= p.lines) return;
+  A v[scan_run];
+  read_run<P>(v, s, reinterpret_cast<T const*>(p.x) + p.x_at(line), lane * scan_run, p.n);
+  A const below = shuffle_up(add_run<P>(v, lane), 1), zero = P::start(nullptr, 0);
+  write_run<P>(s, reinterpret_cast<typename P::R*>(p.dst) + p.dst_at(line), lane * scan_run, p.n, P::merge(zero, zero),
+               lane > 0 ? P::merge(zero, below) : zero, v);
+}
+
+// Starts the scan of lines without totals.
+template <class P, class T>
+int scan_whole_lines(Scan s, uint64_t stream) {
+  set_packed<P, T>(&s);
+  if (s.lines.n > short_line) return launch(scan_lines<P, T>, static_cast<unsigned>(s.lines.lines), threads, stream, s);
+  return launch(scan_short_lines<P, T>, static_cast<unsigned>((s.lines.lines - 1) / warps + 1), threads, stream, s);
 }
 
 }  // namespace
