@@ -311,6 +311,12 @@ func (f *folding) otherRows(op expr.Op, v int) {
 		f.team *= 2
 	}
 	f.grid = ceil(f.folds*f.groups, kernelThreads/f.team)
+	if op != expr.Prod && op != expr.Var { // the order of the terms does not affect the result
+		for f.team < 32 && f.team*v < f.perGroup && f.grid < foldBusy/8 {
+			f.team *= 2
+			f.grid = ceil(f.folds*f.groups, kernelThreads/f.team)
+		}
+	}
 	f.variant.traversal, f.variant.width = traverseFold, uint8(v)
 }
 
