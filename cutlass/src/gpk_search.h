@@ -1,7 +1,7 @@
 /* gpk_search.h: the part of libgpk.so's C ABI that searches in sorted lists, counts integers and finds the last of equal
- * ones. It is a separate header
- * so that a change here recompiles only one unit. Codes are those of gpk.h. The first member of a structure is its size,
- * which is its version: members are appended, and the entry point rejects an unknown size. All arrays are dense. */
+ * ones. It is a separate header so that a change here recompiles only one unit. Codes are those of gpk.h. The first member
+ * of a structure is its size, which is its version: members are appended, and the entry point rejects an unknown size. All
+ * arrays are dense. */
 #ifndef GPK_SEARCH_H
 #define GPK_SEARCH_H
 #include "gpk_gemm.h"
