@@ -44,6 +44,10 @@ func TestMessages(t *testing.T) {
 		"captured Nonzero":  {captured(func(x *gpk.Array) *gpk.Array { return x.Nonzero()[0] }), []string{"messages_test.go:", "Nonzero([4 4] float32)", "Capture"}},
 		"captured Unique":   {captured(func(x *gpk.Array) *gpk.Array { return x.Unique() }), []string{"messages_test.go:", "Unique([4 4] float32)", "Capture"}},
 		"an earlier line":   {linalg.Solve(outside.Add(1), ones(3, 3)).Err(), []string{outsideAt, "Take(", "index 9"}},
+		"IsIn of complex":   {gpk.Zeros(gpk.Complex64, 3).IsIn(gpk.Zeros(gpk.Complex64, 3)).Err(), []string{here(), "IsIn is not implemented for complex64"}},
+		"CumMin of complex": {gpk.Zeros(gpk.Complex64, 3).CumMin(0).Err(), []string{here(), "CumMin is not implemented for complex64"}},
+		"Unique of complex": {gpk.Zeros(gpk.Complex64, 3).Unique().Err(), []string{here(), "Unique is not implemented for complex64"}},
+		"sums of Bool":      {gpk.Ones(gpk.Bool, 2).ScatterAdd(gpk.FromSlice([]int{0}), gpk.Ones(gpk.Bool), 0).Err(), []string{here(), "ScatterAdd is not implemented for bool", "Cast(gpk.Int64)"}},
 		"an error in Chunk": {ones(2, 3).MatMul(ones(2, 3)).Chunk(2, 1)[1].Err(), []string{here(), "MatMul"}},
 	} {
 		text := fmt.Sprint(c.err)

@@ -36,6 +36,9 @@ func (a *Array) op(name string, others ...*Array) *Operation {
 	return &Operation{call: call{name, here()}, operands: slices.Concat([]*Array{a}, others)}
 }
 
+// Name returns the name of the operation.
+func (o *Operation) Name() string { return o.name }
+
 // Check returns the first error that an operand carries. Operands on two devices are ErrDevice.
 func (o *Operation) Check() error {
 	err := o.first(o.operands...)

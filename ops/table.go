@@ -198,13 +198,16 @@ func Lookup(op expr.Op) *Row {
 
 // Check returns the result type of the operation for operands of type d, or an error that
 // wraps dtype.ErrDType if it is not implemented for d.
-func (r *Row) Check(d dtype.DType) (dtype.DType, error) {
+func (r *Row) Check(d dtype.DType) (dtype.DType, error) { return r.CheckFor(r.Op.String(), d) }
+
+// CheckFor is Check for an operation with another name that needs this one. The error states that name.
+func (r *Row) CheckFor(name string, d dtype.DType) (dtype.DType, error) {
 	for _, t := range r.Types {
 		if t == d {
 			return r.Result(d), nil
 		}
 	}
-	return dtype.Invalid, fmt.Errorf("%w: %v is not implemented for %v%s", dtype.ErrDType, r.Op, d, r.castAdvice(d))
+	return dtype.Invalid, fmt.Errorf("%w: %s is not implemented for %v%s", dtype.ErrDType, name, d, r.castAdvice(d))
 }
 
 // castAdvice returns the end of an error message: a Cast from type d to a type that the

@@ -43,7 +43,7 @@ func BottomK[A Operand](o Operation[A], a A, k, axis int) (values, indices A) {
 // ranked checks an operation that orders the elements along an axis.
 func ranked[A Operand](o Operation[A], a A, axis int) (d, n int, err error) {
 	if d, n, err = along(o, a, axis); err == nil {
-		err = supports(expr.TopK, a.DType())
+		err = supports(o, expr.TopK, a.DType())
 	}
 	return d, n, err
 }

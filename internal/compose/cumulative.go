@@ -47,7 +47,7 @@ func CumMin[A Operand](o Operation[A], a A, axis int) A { return cumExtreme(o, e
 func cumExtreme[A Operand](o Operation[A], code expr.Op, a A, axis int) A {
 	d, _, err := along(o, a, axis)
 	if err == nil {
-		err = supports(code, a.DType())
+		err = supports(o, code, a.DType())
 	}
 	switch {
 	case err != nil:

@@ -13,7 +13,7 @@ import (
 func Diff[A Operand](o Operation[A], a A, n, axis int) A {
 	d, length, err := along(o, a, axis)
 	if err == nil {
-		err = supports(expr.Sub, a.DType())
+		err = supports(o, expr.Sub, a.DType())
 	}
 	if err == nil && n < 0 {
 		err = layout.Errorf("differences of the negative order %d", n)

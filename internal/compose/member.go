@@ -15,7 +15,7 @@ import (
 func IsIn[A Operand](o Operation[A], a, values A) A {
 	err := o.Check()
 	if err == nil {
-		err = supports(expr.Sort, a.DType())
+		err = supports(o, expr.Sort, a.DType())
 	}
 	if err == nil {
 		err = o.SameType(a, values)

@@ -79,7 +79,7 @@ func padBy[A Operand](o Operation[A], a A, widths [][2]int, mode layout.PadMode)
 func Sort[A Operand](o Operation[A], a A, axis int, descending bool) A {
 	err := o.Check()
 	if err == nil {
-		err = supports(expr.Sort, a.DType())
+		err = supports(o, expr.Sort, a.DType())
 	}
 	if err == nil {
 		axis, err = layout.Axis(axis, a.NDim())

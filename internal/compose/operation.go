@@ -25,6 +25,8 @@ type Operand interface {
 // Operation is a call of a function of this package, and performs its steps. Errors of the steps name the
 // function, and the line of the program that called it. array.Operation implements it.
 type Operation[A any] interface {
+	// Name returns the name of the function.
+	Name() string
 	// Check returns the first error that an operand carries.
 	Check() error
 	// SameType returns an error if arrays differ in type.
@@ -130,9 +132,10 @@ func counted[A any](o Operation[A], n int) A {
 	})
 }
 
-// supports returns an error for a type that an operation of the table does not support.
-func supports(code expr.Op, dt dtype.DType) error {
-	_, err := ops.Lookup(code).Check(dt)
+// supports returns an error for a type that an operation of the table does not support. The error names o, which needs
+// that operation.
+func supports[A any](o Operation[A], code expr.Op, dt dtype.DType) error {
+	_, err := ops.Lookup(code).CheckFor(o.Name(), dt)
 	return err
 }
 

@@ -26,7 +26,7 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 	d, n, err := along(o, a, axis)
 	var shape []int
 	if err == nil {
-		shape, err = scatterShape(a, indices, values, d)
+		shape, err = scatterShape(o, a, indices, values, d)
 	}
 	if err == nil && n == 0 && indices.Size() > 0 {
 		err = outsideOf(axis, n)
@@ -76,8 +76,8 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 
 // scatterShape checks the types of ScatterAdd's operands, and returns the shape to which the
 // values are broadcast.
-func scatterShape[A Operand](a, indices, values A, d int) ([]int, error) {
-	if err := supports(expr.Add, a.DType()); err != nil {
+func scatterShape[A Operand](o Operation[A], a, indices, values A, d int) ([]int, error) {
+	if err := supports(o, expr.Add, a.DType()); err != nil {
 		return nil, err
 	}
 	if err := indexType(indices); err != nil {

@@ -22,7 +22,7 @@ func SearchSorted[A Operand](o Operation[A], a, values A, right bool) A {
 		err = layout.Errorf("a search in an array of shape %v; want one axis", a.Shape())
 	}
 	if err == nil {
-		err = supports(expr.Sort, a.DType())
+		err = supports(o, expr.Sort, a.DType())
 	}
 	if err == nil && a.DType() != values.DType() {
 		err = fmt.Errorf("%w: values of %v in an array of %v; Cast one", dtype.ErrDType, values.DType(), a.DType())

@@ -17,7 +17,7 @@ import (
 //
 //gpk:row In order along an axis | the same | real types, bool | the different elements of an array in ascending order; NaN is one of them; waits for their number
 func Unique[A Operand](o Operation[A], a A) A {
-	if err := o.Check(); err == nil && a.Size() > 0 && hasKernels(a) && supports(expr.Sort, a.DType()) == nil {
+	if err := o.Check(); err == nil && a.Size() > 0 && hasKernels(a) && supports(o, expr.Sort, a.DType()) == nil {
 		return uniqueHere(o, a)
 	}
 	u, err := uniqueOf(o, a, false)
@@ -132,7 +132,7 @@ type distinct[A Operand] struct {
 // largest elements of the flipped array, flipped, is ascending, and of equal elements the first is first.
 func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], err error) {
 	if err = o.Check(); err == nil {
-		err = supports(expr.Sort, a.DType())
+		err = supports(o, expr.Sort, a.DType())
 	}
 	if err != nil {
 		return u, err

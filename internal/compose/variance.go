@@ -37,7 +37,7 @@ func Std[A Operand](o Operation[A], a A, axes ...int) A {
 func varianceOf[A Operand](o Operation[A], a A, axes []int) (folded, error) {
 	f, err := foldOf(o, a, axes, true)
 	if err == nil {
-		err = supports(expr.Var, a.DType())
+		err = supports(o, expr.Var, a.DType())
 	}
 	return f, err
 }
