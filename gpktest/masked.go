@@ -26,14 +26,17 @@ func testMasked(t *testing.T, s *suite) {
 		got  *gpk.Array
 		want error
 	}{
-		"RepeatEach by floats":     {x.RepeatEach(gpk.Ones(gpk.Float32, 3), 0), gpk.ErrDType},
-		"RepeatEach, other length": {x.RepeatEach(gpk.Ones(gpk.Int64, 4), 0), gpk.ErrShape},
-		"RepeatEach, two axes":     {x.RepeatEach(gpk.Ones(gpk.Int64, 3, 1), 0), gpk.ErrShape},
-		"RepeatEach along no axis": {x.RepeatEach(gpk.Ones(gpk.Int64, 3), 2), gpk.ErrShape},
-		"RepeatEach -1 times":      {x.RepeatEach(gpk.FromSlice([]int{1, -1, 3}), 0), gpk.ErrShape},
-		"RepeatEach, the sum 0":    {x.RepeatEach(gpk.FromSlice([]int{1, -2, 1}), 0), gpk.ErrShape},
-		"RepeatEach without end":   {x.RepeatEach(gpk.FromSlice([]int64{1 << 62, 1 << 62, 1}), 0), gpk.ErrShape},
-		"RepeatEach of nil":        {x.RepeatEach(nil, 0), gpk.ErrShape},
+		"RepeatEach by floats":      {x.RepeatEach(gpk.Ones(gpk.Float32, 3), 0), gpk.ErrDType},
+		"RepeatEach, other length":  {x.RepeatEach(gpk.Ones(gpk.Int64, 4), 0), gpk.ErrShape},
+		"RepeatEach, two axes":      {x.RepeatEach(gpk.Ones(gpk.Int64, 3, 1), 0), gpk.ErrShape},
+		"RepeatEach along no axis":  {x.RepeatEach(gpk.Ones(gpk.Int64, 3), 2), gpk.ErrShape},
+		"RepeatEach -1 times":       {x.RepeatEach(gpk.FromSlice([]int{1, -1, 3}), 0), gpk.ErrShape},
+		"RepeatEach, the sum 0":     {x.RepeatEach(gpk.FromSlice([]int{1, -2, 1}), 0), gpk.ErrShape},
+		"RepeatEach without end":    {x.RepeatEach(gpk.FromSlice([]int64{1 << 62, 1 << 62, 1}), 0), gpk.ErrShape},
+		"RepeatEach none -1 times":  {gpk.Zeros(gpk.Float32, 0, 4).RepeatEach(gpk.FromSlice([]int{-1}), 0), gpk.ErrShape},
+		"RepeatEach none, lengths":  {gpk.Zeros(gpk.Float32, 0, 4).RepeatEach(gpk.FromSlice([]int{1, 1}), 0), gpk.ErrShape},
+		"RepeatEach none by floats": {gpk.Zeros(gpk.Float32, 0, 4).RepeatEach(gpk.Ones(gpk.Float32, 0), 0), gpk.ErrDType},
+		"RepeatEach of nil":         {x.RepeatEach(nil, 0), gpk.ErrShape},
 	} {
 		s.refusedAs(t, what, "RepeatEach", []*gpk.Array{c.got}, c.want)
 	}

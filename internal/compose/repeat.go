@@ -25,9 +25,11 @@ func RepeatEach[A Operand](o Operation[A], a, counts A, axis int) A {
 		return o.Failed(err)
 	}
 	shape := a.Shape()
-	if n == 0 {
+	empty := n == 0
+	if empty && counts.Size() == 0 {
 		return o.Cast(a, a.DType())
 	}
+	n = max(n, 1) // along an empty axis the one count for all is checked
 	counts = narrow(o, counts, dtype.Int64)
 	counts = o.View(counts, func(l layout.Layout) (layout.Layout, error) { return l.BroadcastTo([]int{n}) })
 	ends := cumulated(o, counts)
@@ -42,7 +44,7 @@ func RepeatEach[A Operand](o Operation[A], a, counts A, axis int) A {
 		err = layout.Errorf("a count is negative")
 	case sum[0] == -2:
 		err = layout.Errorf("a count is above %d", most)
-	default:
+	case !empty:
 		shape[d] = int(sum[0])
 		_, err = layout.Size(shape)
 	}
