@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/dist"
 )
 
@@ -21,6 +22,12 @@ type ColumnParallel struct {
 // NewColumnParallel returns the rank's part of a layer. It is ErrShape if the number of ranks does not
 // divide the out features.
 func NewColumnParallel(c *dist.Comm, l *Linear) (*ColumnParallel, error) {
+	part, err := columnParallel(c, l)
+	return part, array.NewOperation("nn.NewColumnParallel", nil).Wrap(err)
+}
+
+// columnParallel is NewColumnParallel without the name and the line in its errors.
+func columnParallel(c *dist.Comm, l *Linear) (*ColumnParallel, error) {
 	if err := checkParallel(c, l != nil); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/dist"
 )
 
@@ -17,6 +18,12 @@ type ParallelMLP struct {
 // NewParallelMLP returns the rank's part of a layer. It is ErrShape if the number of ranks does not divide
 // the hidden features.
 func NewParallelMLP(c *dist.Comm, m *MLP) (*ParallelMLP, error) {
+	part, err := parallelMLP(c, m)
+	return part, array.NewOperation("nn.NewParallelMLP", nil).Wrap(err)
+}
+
+// parallelMLP is NewParallelMLP without the name and the line in its errors.
+func parallelMLP(c *dist.Comm, m *MLP) (*ParallelMLP, error) {
 	if err := checkParallel(c, m != nil); err != nil {
 		return nil, err
 	}
@@ -40,6 +47,12 @@ type ParallelGatedMLP struct {
 // NewParallelGatedMLP returns the rank's part of a layer. It is ErrShape if the number of ranks does not
 // divide the hidden features.
 func NewParallelGatedMLP(c *dist.Comm, m *GatedMLP) (*ParallelGatedMLP, error) {
+	part, err := parallelGatedMLP(c, m)
+	return part, array.NewOperation("nn.NewParallelGatedMLP", nil).Wrap(err)
+}
+
+// parallelGatedMLP is NewParallelGatedMLP without the name and the line in its errors.
+func parallelGatedMLP(c *dist.Comm, m *GatedMLP) (*ParallelGatedMLP, error) {
 	if err := checkParallel(c, m != nil); err != nil {
 		return nil, err
 	}
@@ -66,6 +79,12 @@ type ParallelAttention struct {
 // NewParallelAttention returns the rank's part of a layer. It is ErrShape if the number of ranks does not
 // divide Heads and KVHeads.
 func NewParallelAttention(c *dist.Comm, m *MultiHeadAttention) (*ParallelAttention, error) {
+	part, err := parallelAttention(c, m)
+	return part, array.NewOperation("nn.NewParallelAttention", nil).Wrap(err)
+}
+
+// parallelAttention is NewParallelAttention without the name and the line in its errors.
+func parallelAttention(c *dist.Comm, m *MultiHeadAttention) (*ParallelAttention, error) {
 	if err := checkParallel(c, m != nil); err != nil {
 		return nil, err
 	}
@@ -105,7 +124,7 @@ type cutting struct {
 }
 
 func (k *cutting) columns(name string, l *Linear) *Linear {
-	part, err := NewColumnParallel(k.c, l)
+	part, err := columnParallel(k.c, l)
 	if err != nil {
 		k.fail(name, err)
 		return nil
@@ -114,7 +133,7 @@ func (k *cutting) columns(name string, l *Linear) *Linear {
 }
 
 func (k *cutting) rows(name string, l *Linear) *RowParallel {
-	part, err := NewRowParallel(k.c, l)
+	part, err := rowParallel(k.c, l)
 	if err != nil {
 		k.fail(name, err)
 		return nil

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dist"
 )
@@ -35,6 +36,12 @@ const (
 // NewRowParallel returns the rank's part of a layer. It is ErrShape if the number of ranks does not
 // divide the in features.
 func NewRowParallel(c *dist.Comm, l *Linear) (*RowParallel, error) {
+	part, err := rowParallel(c, l)
+	return part, array.NewOperation("nn.NewRowParallel", nil).Wrap(err)
+}
+
+// rowParallel is NewRowParallel without the name and the line in its errors.
+func rowParallel(c *dist.Comm, l *Linear) (*RowParallel, error) {
 	if err := checkParallel(c, l != nil); err != nil {
 		return nil, err
 	}

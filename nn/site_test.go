@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/gpk-go/gpk"
@@ -86,7 +87,7 @@ func line() string {
 // next returns the line after at.
 func next(at string) string {
 	var n int
-	file := at[:len("nn/site_test.go:")]
+	file := at[:strings.LastIndex(at, ":")+1]
 	if _, err := fmt.Sscan(at[len(file):], &n); err != nil {
 		panic(err)
 	}

@@ -3,6 +3,7 @@ package bert_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -243,7 +244,12 @@ func TestBadFolders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		_, _, line, _ := runtime.Caller(0)
 		e, err := bert.Load(dir)
+		var oe *gpk.OpError
+		if want := fmt.Sprintf("bert/bert_test.go:%d", line+1); !errors.As(err, &oe) || oe.Site != want {
+			t.Errorf("%s: %v does not name the line of the call, %s", c.file, err, want)
+		}
 		if e != nil || err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s %.60q: %v, want %v that says %q", c.file, c.text, err, c.is, c.says)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/array"
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/interop/safetensors"
 	"github.com/gpk-go/gpk/matmul"
@@ -57,6 +58,12 @@ func WithDevice(d *device.Device) Option { return func(o *options) { o.dev = d }
 // in 1_Pooling, and optionally Normalize. A setting that is not implemented is gpk.ErrUnsupported.
 // Errors name the file and the field.
 func Load(dir string, opts ...Option) (*Encoder, error) {
+	e, err := load(dir, opts)
+	return e, array.NewOperation("bert.Load", nil).Wrap(err)
+}
+
+// load is Load without the name and the line in its errors.
+func load(dir string, opts []Option) (*Encoder, error) {
 	var o options
 	for _, f := range opts {
 		f(&o)
