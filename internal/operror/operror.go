@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gpk-go/gpk/dtype"
+	"github.com/gpk-go/gpk/internal/callsite"
 )
 
 // OpError says which operation failed, on which operands, and where the program called it.
@@ -66,6 +67,17 @@ func (e *OpError) Unwrap() error {
 func With(e *OpError, shape []int, dt dtype.DType) *OpError {
 	e.Shapes, e.DTypes = append(e.Shapes, slices.Clone(shape)), append(e.DTypes, dt)
 	return e
+}
+
+// Outside returns err as an error of a function of the package with the given import path, at the line outside that
+// package that called it. nil stays nil.
+func Outside(path, function string, err error) error {
+	if err == nil {
+		return nil
+	}
+	own := []string{path, "github.com/gpk-go/gpk/internal/operror"}
+	name := path[strings.LastIndex(path, "/")+1:] + "." + function
+	return &OpError{Op: name, Site: callsite.Search(own...).Outside(own...), Err: err}
 }
 
 // Named reports whether an error already names its operation.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/internal/operror"
 )
 
 // defaultItems is the default of Options.MaxItems.
@@ -89,6 +90,11 @@ func (b *Batcher[In, Out]) usable(ctx context.Context) error {
 	return nil
 }
 
+// called returns err as an error of a method of Batcher, at the line that called this package.
+func called(method string, err error) error {
+	return operror.Outside("github.com/gpk-go/gpk/serve/batch", method, err)
+}
+
 // Do computes in as part of a batch, waits, and returns its output.
 //
 // If ctx ends first, Do returns its error at once. If the item's batch has not started, the
@@ -101,18 +107,21 @@ func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 		err = ctx.Err()
 	}
 	if err != nil {
-		return none, fmt.Errorf("batch: Do: %w", err)
+		return none, called("Do", err)
 	}
 	it := &item[In, Out]{in: in, settled: make(chan struct{})}
 	if err := b.enqueue(it); err != nil {
-		return none, err
+		return none, called("Do", err)
 	}
 	select {
 	case <-it.settled:
 	case <-ctx.Done():
 		if when := b.leave(it); when != "" {
-			return none, fmt.Errorf("batch: Do: the caller left %s: %w", when, ctx.Err())
+			return none, called("Do", fmt.Errorf("the caller left %s: %w", when, ctx.Err()))
 		}
+	}
+	if errors.Is(it.err, errDropped) {
+		return none, called("Do", it.err)
 	}
 	return it.out, it.err
 }
@@ -123,10 +132,10 @@ func (b *Batcher[In, Out]) enqueue(it *item[In, Out]) error {
 	defer b.mu.Unlock()
 	switch {
 	case b.closed:
-		return fmt.Errorf("batch: Do: %w", ErrClosed)
+		return ErrClosed
 	case b.o.MaxQueue > 0 && b.queue.Len() >= b.o.MaxQueue:
 		b.counted.Rejected++
-		return fmt.Errorf("batch: Do: %w: %d items wait, MaxQueue is %d", ErrQueueFull, b.queue.Len(), b.o.MaxQueue)
+		return fmt.Errorf("%w: %d items wait, MaxQueue is %d", ErrQueueFull, b.queue.Len(), b.o.MaxQueue)
 	}
 	b.counted.Accepted++
 	it.at = time.Now()
@@ -303,7 +312,7 @@ func (b *Batcher[In, Out]) settle(items []*item[In, Out], outs []Out, err error)
 // for that batch too.
 func (b *Batcher[In, Out]) Close(ctx context.Context) error {
 	if err := b.usable(ctx); err != nil {
-		return fmt.Errorf("batch: Close: %w", err)
+		return called("Close", err)
 	}
 	b.mu.Lock()
 	b.closed = true
@@ -334,7 +343,7 @@ func (b *Batcher[In, Out]) drop(cause error) error {
 	for b.queue.Len() > 0 {
 		it := b.queue.Remove(b.queue.Front()).(*item[In, Out])
 		it.place = nil
-		it.err = fmt.Errorf("batch: Do: %w: Close gave up before the item's batch started", ErrClosed)
+		it.err = errDropped
 		close(it.settled)
 	}
 	b.wakeUp()

@@ -19,6 +19,9 @@ var (
 	ErrOutputs = errors.New("wrong number of outputs")
 )
 
+// errDropped is the error of an item that Close has removed from the queue.
+var errDropped = fmt.Errorf("%w: Close gave up before the item's batch started", ErrClosed)
+
 // Errors is the error of a Batcher's function if some items failed and others did not.
 // Element i is the error of item i, or nil if the item has an output. It has one element
 // for each item, and so have the outputs. Any other error is the error of all items.

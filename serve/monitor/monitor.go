@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/gpk-go/gpk/device"
+	"github.com/gpk-go/gpk/expr"
+	"github.com/gpk-go/gpk/internal/operror"
 )
 
 // Options are the options of a Monitor. The zero value selects the defaults.
@@ -207,16 +209,22 @@ func (m *Monitor) CanAllocate(bytes int64, margin float64) bool {
 	return bytes <= room && extra <= float64(room-bytes)
 }
 
+// called returns err as an error of a method of Monitor, at the line that called this package.
+func called(method string, err error) error {
+	return operror.Outside("github.com/gpk-go/gpk/serve/monitor", method, err)
+}
+
 // Start takes a snapshot now and then one every Options.Interval, in a goroutine that runs
 // until ctx ends or Close is called. If that goroutine is already running, Start does nothing.
+// A nil ctx is gpk.ErrUnsupported.
 func (m *Monitor) Start(ctx context.Context) error {
 	if ctx == nil {
-		return errors.New("monitor.Start: a nil context")
+		return called("Start", fmt.Errorf("%w: a nil context", expr.ErrUnsupported))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return ErrClosed
+		return called("Start", ErrClosed)
 	}
 	if m.done != nil {
 		select {

@@ -3,6 +3,7 @@ package monitor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gpk-go/gpk"
 	"github.com/gpk-go/gpk/device"
 )
 
@@ -297,7 +299,13 @@ func TestStart(t *testing.T) {
 		if n := len(m.History(-1)); n != 3 {
 			t.Errorf("%d snapshots after Close, want 3", n)
 		}
-		if err := m.Start(t.Context()); !errors.Is(err, ErrClosed) {
+		_, _, line, _ := runtime.Caller(0)
+		err := m.Start(t.Context())
+		var oe *gpk.OpError
+		if want := fmt.Sprint("monitor/monitor_test.go:", line+1); !errors.As(err, &oe) || oe.Op != "monitor.Start" || oe.Site != want {
+			t.Errorf("%v does not name the call at %s", err, want)
+		}
+		if !errors.Is(err, ErrClosed) {
 			t.Errorf("Start after Close: %v", err)
 		}
 	})
@@ -319,7 +327,7 @@ func TestStartContext(t *testing.T) {
 				t.Errorf("%d snapshots, want %d", n, i+1)
 			}
 		}
-		if err := m.Start(nil); err == nil { //nolint:staticcheck // the test's subject
+		if err := m.Start(nil); !errors.Is(err, gpk.ErrUnsupported) { //nolint:staticcheck // the test's subject
 			t.Error("a nil context is accepted")
 		}
 	})
