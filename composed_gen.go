@@ -317,6 +317,17 @@ func ScatterAdd(a, indices, values *Array, axis int) *Array {
 	return a.ScatterAdd(indices, values, axis)
 }
 
+// ScatterMax returns a copy of a with the largest of each element and the values at its index along an axis, NumPy's
+// maximum.at. NaN is the largest, as in Maximum. Indices and values are as for ScatterAdd. Types: real, Bool.
+func ScatterMax(a, indices, values *Array, axis int) *Array {
+	return a.ScatterMax(indices, values, axis)
+}
+
+// ScatterMin is ScatterMax for the smallest, NumPy's minimum.at. NaN is the smallest too.
+func ScatterMin(a, indices, values *Array, axis int) *Array {
+	return a.ScatterMin(indices, values, axis)
+}
+
 // SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
 // breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
 // ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not

@@ -54,7 +54,7 @@ import (
 //   - Copies: [Array.Contiguous], [Array.Clone], [Array.Repeat], [Array.Pad],
 //     [Array.Cast], [Array.To], [Array.Flatten], [Array.Tile], [Array.Roll], [Array.RollAxes], [Array.Tril],
 //     [Array.Triu], [Array.Take], [Array.TakeAlongAxis], [Array.PutAlongAxis], [Array.ScatterAdd],
-//     [Array.IndexSelect]
+//     [Array.ScatterMax], [Array.ScatterMin], [Array.IndexSelect]
 //   - Of a length that the elements decide, for which they wait: [Array.Nonzero],
 //     [Array.MaskedSelect], [Array.Unique], [Array.UniqueAll], [Array.BinCount],
 //     [Array.RepeatEach]

@@ -17,6 +17,7 @@ func testDropped(t *testing.T, s *suite) {
 		"Take":          func() []*gpk.Array { return []*gpk.Array{gpk.Take(x, ids, 0)} },
 		"TakeAlongAxis": func() []*gpk.Array { return []*gpk.Array{x.TakeAlongAxis(ids, 0)} },
 		"IndexSelect":   func() []*gpk.Array { return []*gpk.Array{table.IndexSelect(ids, 0)} },
+		"ScatterMax":    func() []*gpk.Array { return []*gpk.Array{x.ScatterMax(ids, x, 0)} },
 		"ScatterAdd":    func() []*gpk.Array { return []*gpk.Array{x.ScatterAdd(ids, x, 0)} },
 		"PutAlongAxis":  func() []*gpk.Array { return []*gpk.Array{x.PutAlongAxis(ids, x, 0)} },
 		"UniqueAll": func() []*gpk.Array {

@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/internal/compose"
 )
 
-// testSelect compares IndexSelect, MaskedSelect, Nonzero, PutAlongAxis and ScatterAdd with
+// testSelect compares IndexSelect, MaskedSelect, Nonzero, PutAlongAxis, ScatterAdd, ScatterMax and ScatterMin with
 // loops.
 func testSelect(t *testing.T, s *suite) {
 	// On the CPU, every second round uses the composed operations of a GPU.
@@ -21,6 +21,9 @@ func testSelect(t *testing.T, s *suite) {
 			s.selected(t, dt)
 			s.masking(t, dt)
 			s.putAlong(t, dt)
+			if !dt.IsComplex() {
+				s.scatteredExtremes(t, dt)
+			}
 			if dt != gpk.Bool {
 				s.scattered(t, dt)
 			}
@@ -34,6 +37,11 @@ func testSelect(t *testing.T, s *suite) {
 	for _, on := range []bool{false, true} {
 		compose.Composed(on)
 		s.longMask(t)
+		for _, dt := range allTypes {
+			if !dt.IsComplex() {
+				s.manyExtremes(t, dt)
+			}
+		}
 		s.scatterBounds(t)
 		s.selectErrors(t)
 		s.outsideWrites(t)
@@ -211,6 +219,10 @@ func (s *suite) selectErrors(t *testing.T) {
 		"ScatterAdd along axis 2":       {"ScatterAdd", []*gpk.Array{x.ScatterAdd(ix, x, 2)}, gpk.ErrShape},
 		"ScatterAdd into nothing":       {"ScatterAdd", []*gpk.Array{gpk.Zeros(gpk.Int8, 0).ScatterAdd(ix, gpk.Zeros(gpk.Int8, 2), 0)}, gpk.ErrShape},
 		"ScatterAdd into one number":    {"ScatterAdd", []*gpk.Array{gpk.Zeros(gpk.Int8).ScatterAdd(ix, gpk.Zeros(gpk.Int8, 2), 0)}, gpk.ErrShape},
+		"ScatterMax of complex":         {"ScatterMax", []*gpk.Array{gpk.Ones(gpk.Complex64, 2).ScatterMax(ix, gpk.Ones(gpk.Complex64, 2), 0)}, gpk.ErrDType},
+		"ScatterMin, another type":      {"ScatterMin", []*gpk.Array{x.ScatterMin(ix, gpk.Ones(gpk.Float64, 2, 6), 0)}, gpk.ErrDType},
+		"ScatterMin, another shape":     {"ScatterMin", []*gpk.Array{x.ScatterMin(ix, gpk.Ones(gpk.Float32, 3, 6), 0)}, gpk.ErrShape},
+		"ScatterMax into nothing":       {"ScatterMax", []*gpk.Array{gpk.Zeros(gpk.Int8, 0).ScatterMax(ix, gpk.Zeros(gpk.Int8, 2), 0)}, gpk.ErrShape},
 		"ScatterAdd of nil":             {"ScatterAdd", []*gpk.Array{x.ScatterAdd(nil, x, 0)}, gpk.ErrShape},
 		"TakeAlongAxis of an empty one": {"TakeAlongAxis", []*gpk.Array{gpk.Zeros(gpk.Int8, 0, 2).TakeAlongAxis(gpk.Zeros(gpk.Int64, 1, 2), 0)}, gpk.ErrShape},
 	} {
@@ -230,6 +242,8 @@ func (s *suite) outsideWrites(t *testing.T) {
 		for op, a := range map[string]*gpk.Array{
 			"PutAlongAxis": x.array().PutAlongAxis(ix.array(), 1, 1),
 			"ScatterAdd":   x.array().ScatterAdd(wide.array(), gpk.Ones(gpk.Float32, 4, 12), 1),
+			"ScatterMax":   x.array().ScatterMax(wide.array(), gpk.Ones(gpk.Float32, 4, 12), 1),
+			"ScatterMin":   x.array().ScatterMin(wide.array(), gpk.Ones(gpk.Float32, 4, 12), 1),
 		} {
 			before := s.random(gpk.Float32, 4, 8)
 			whole := before.array()

@@ -128,7 +128,7 @@ var standardRows = map[string]standardCall{
 	"np.maximum.accumulate": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.CumMax(p.Axis) },
 	"np.minimum.accumulate": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.CumMin(p.Axis) },
 	"np.maximum.at": func(a, i, _ *gpk.Array, p *standardArguments) any {
-		return gpk.Where(gpk.OneHot(i, p.N, gpk.Bool).T(), a, math.Inf(-1)).Max(1)
+		return gpk.Full(a.DType(), math.Inf(-1), p.N).ScatterMax(i, a, 0)
 	},
 	"np.add.reduceat": func(a, starts, _ *gpk.Array, p *standardArguments) any {
 		i := starts.SearchSorted(gpk.Arange(gpk.Int64, p.N), true).Sub(1)

@@ -234,6 +234,22 @@ func ScatterAdd(s *device.Stream, dst, indices, values, x device.View, outside e
 	})
 }
 
+// ScatterExtreme copies x, [n, width], to dst, and compares row i of values with the row of dst that index i, Int32 or
+// Int64, names. op is Maximum or Minimum; cpu.ScatterExtreme says what it writes. All views are dense. For an index
+// outside the rows nothing is written, and the error is fail(outside).
+func ScatterExtreme(s *device.Stream, op expr.Op, dst, indices, values, x device.View, outside error, fail func(error) error) error {
+	n, count := x.Layout.Shape[0], indices.Layout.Size()
+	return onHost(s, "ScatterExtreme", []device.View{indices, values, x}, []*device.Buffer{dst.Buffer}, func() error {
+		if cpu.CheckIndices(indices.DType, []int{count}, n, pointer(indices), unitStride) != [2]int64{} {
+			return fail(outside)
+		}
+		return cpu.ScatterExtreme(op, cpu.ScatterCall{
+			DType: dst.DType, Index: indices.DType, N: n, Width: x.Layout.Shape[1], Count: count,
+			Indices: pointer(indices), Values: pointer(values), X: pointer(x), Dst: pointer(dst),
+		})
+	})
+}
+
 // scatterAdd is ScatterAdd on a GPU. judge examines the flags of the kernel.
 func scatterAdd(s *device.Stream, judge func([2]int64) error, dst, indices, values, x device.View, c cutlass.ScatterAdd) error {
 	dev := s.Device()

@@ -23,10 +23,38 @@ import (
 //
 //gpk:row To other places | the same | all but bool | a copy with values added at indices along an axis; equal indices add, in an order of the indices alone
 func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
+	return scattered(o, expr.Add, a, indices, values, axis, sumsAt[A])
+}
+
+// ScatterMax returns a copy of a with the largest of each element and the values at its index along an axis, NumPy's
+// maximum.at. NaN is the largest, as in Maximum. Indices and values are as for ScatterAdd. Types: real, Bool.
+//
+//gpk:row To other places | the same | real types, bool | a copy with the largest of each element and the values at its index along an axis; NaN if one of them is
+func ScatterMax[A Operand](o Operation[A], a, indices, values A, axis int) A {
+	return scattered(o, expr.Maximum, a, indices, values, axis, maximumsAt[A])
+}
+
+// ScatterMin is ScatterMax for the smallest, NumPy's minimum.at. NaN is the smallest too.
+//
+//gpk:row To other places | the same | real types, bool | a copy with the smallest of each element and the values at its index along an axis; NaN if one of them is
+func ScatterMin[A Operand](o Operation[A], a, indices, values A, axis int) A {
+	return scattered(o, expr.Minimum, a, indices, values, axis, minimumsAt[A])
+}
+
+// scatterRows are the operands of a scatter, whose axes are moved so that it is one of rows.
+type scatterRows[A Operand] struct {
+	indices, values, x A // [count] or its shape before, [count, width], [n, width]
+	count, n, width    int
+	outside            error // the cause of the error for an index outside n
+}
+
+// scattered combines values with the elements of a at indices along an axis, by an operation of two operands. rows does
+// so for rows, and returns [n, width].
+func scattered[A Operand](o Operation[A], code expr.Op, a, indices, values A, axis int, rows func(o Operation[A], r scatterRows[A]) A) A {
 	d, n, err := along(o, a, axis)
 	var shape []int
 	if err == nil {
-		shape, err = scatterShape(o, a, indices, values, d)
+		shape, err = scatterShape(o, code, a, indices, values, d)
 	}
 	if err == nil && n == 0 && indices.Size() > 0 {
 		err = outsideOf(axis, n)
@@ -49,35 +77,68 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 			front = append(front, i)
 		}
 	}
-	rest := a.Size() / n
-	v := reshape(o, permute(o, values, append(front, order...)), count, rest)
-	x := o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(first(d, a.NDim())) })
-	across := x.Shape()
-	rows := func(out A) A { // moves the rows back to the axes of a
-		out = reshape(o, out, across...)
-		return o.Cast(o.View(out, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(back(d, a.NDim())) }), a.DType())
-	}
-
-	if a.Device().Kind() != device.CPU && v.Err() == nil && v.Strides()[0] == 0 { // one row for all indices
-		v = slice(o, v, 0, 0, 1)
-	}
-	reads := []A{dense(o, indices), dense(o, wide(o, v)), dense(o, reshape(o, wide(o, x), n, rest))}
-	fail := o.Failure()
-	out := o.Result(reads[2].DType(), []int{n, rest}, "sums in an order of the indices", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
-		return written(s, dst, func(dst device.View) error {
-			return ops.ScatterAdd(s, dst, reads[0], reads[1], reads[2], outsideOf(axis, n), fail)
-		})
-	})
+	r := scatterRows[A]{indices: indices, count: count, n: n, width: a.Size() / n, outside: outsideOf(axis, n)}
+	r.values = reshape(o, permute(o, values, append(front, order...)), count, r.width)
+	r.x = o.View(a, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(first(d, a.NDim())) })
+	across := r.x.Shape()
+	out := reshape(o, rows(o, r), across...)
 	if d == 0 { // the axes are already in order
-		return reshape(o, narrow(o, out, a.DType()), across...)
+		return out
 	}
-	return rows(narrow(o, out, a.DType()))
+	return o.Cast(o.View(out, func(l layout.Layout) (layout.Layout, error) { return l.Transpose(back(d, a.NDim())) }), a.DType())
 }
 
-// scatterShape checks the types of ScatterAdd's operands, and returns the shape to which the
+// sumsAt adds rows at indices.
+func sumsAt[A Operand](o Operation[A], r scatterRows[A]) A {
+	v := r.values
+	if v.Device().Kind() != device.CPU && v.Err() == nil && v.Strides()[0] == 0 { // one row for all indices
+		v = slice(o, v, 0, 0, 1)
+	}
+	reads := []A{dense(o, r.indices), dense(o, wide(o, v)), dense(o, reshape(o, wide(o, r.x), r.n, r.width))}
+	fail := o.Failure()
+	sums := o.Result(reads[2].DType(), []int{r.n, r.width}, "sums in an order of the indices", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return written(s, dst, func(dst device.View) error {
+			return ops.ScatterAdd(s, dst, reads[0], reads[1], reads[2], r.outside, fail)
+		})
+	})
+	return narrow(o, sums, r.x.DType())
+}
+
+func maximumsAt[A Operand](o Operation[A], r scatterRows[A]) A { return extremesAt(o, expr.Maximum, r) }
+
+func minimumsAt[A Operand](o Operation[A], r scatterRows[A]) A { return extremesAt(o, expr.Minimum, r) }
+
+// extremesAt combines rows at indices by Maximum or Minimum. Without a kernel it sorts the rows by index, and combines
+// those of one index at a distance of 2^k, as scan does, so that the last of them holds the extremes.
+func extremesAt[A Operand](o Operation[A], code expr.Op, r scatterRows[A]) A {
+	x := reshape(o, r.x, r.n, r.width)
+	if hasKernels(x) {
+		reads := []A{dense(o, r.indices), dense(o, wide(o, r.values)), dense(o, wide(o, x))}
+		fail := o.Failure()
+		extremes := o.Result(reads[2].DType(), x.Shape(), "extremes at the indices", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error {
+				return ops.ScatterExtreme(s, code, dst, reads[0], reads[1], reads[2], r.outside, fail)
+			})
+		})
+		return narrow(o, extremes, x.DType())
+	}
+	at, bad := normal(o, reshape(o, r.indices, r.count), r.n)
+	w := writersOf(o, o.Elementwise(expr.Where, bad, r.n, at), r.n)
+	v, places := w.take(o, r.values, r.outside), reshape(o, w.places, r.count, 1)
+	for by := 1; by < r.count; by *= 2 {
+		later := slice(o, v, 0, by, r.count)
+		both := o.Elementwise(code, later, slice(o, v, 0, 0, r.count-by))
+		same := o.Elementwise(expr.Eq, slice(o, places, 0, by, r.count), slice(o, places, 0, 0, r.count-by))
+		v = Concat(o, 0, slice(o, v, 0, 0, by), o.Elementwise(expr.Where, same, both, later))
+	}
+	found := o.Elementwise(code, x, take(o, v, w.last, 0, nil))
+	return o.Elementwise(expr.Where, reshape(o, w.hit, r.n, 1), found, x)
+}
+
+// scatterShape checks the types of a scatter's operands, and returns the shape to which the
 // values are broadcast.
-func scatterShape[A Operand](o Operation[A], a, indices, values A, d int) ([]int, error) {
-	if err := supports(o, expr.Add, a.DType()); err != nil {
+func scatterShape[A Operand](o Operation[A], code expr.Op, a, indices, values A, d int) ([]int, error) {
+	if err := supports(o, code, a.DType()); err != nil {
 		return nil, err
 	}
 	if err := indexType(indices); err != nil {

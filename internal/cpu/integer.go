@@ -39,6 +39,7 @@ type integerType interface {
 	cumSum(l lines, xt dtype.DType)
 	cumProd(l lines, xt dtype.DType)
 	cumExtreme(op expr.Op, l lines, xt dtype.DType)
+	scatterExtreme(op expr.Op, c *ScatterCall)
 
 	search(c SearchCall)
 	isIn(c SearchCall)

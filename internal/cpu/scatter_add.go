@@ -8,7 +8,7 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// ScatterCall is one ScatterAdd. All arrays are dense.
+// ScatterCall is one ScatterAdd or ScatterExtreme. All arrays are dense.
 type ScatterCall struct {
 	DType          dtype.DType // of X, Values and Dst
 	Index          dtype.DType // Int32 or Int64

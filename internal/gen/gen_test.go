@@ -93,7 +93,7 @@ func TestStandard(t *testing.T) {
 // untested are the beginnings of code in docs/numpy.md that gpktest/standard_row*_test.go need not have,
 // because other tests call it or NumPy has no counterpart of the same value.
 var untested = []string{
-	"gpk.FromSlice(", "npy.", "dlpack.", "fmt.", "rng.", "a.Take(rng.", "gpk.Into(", "linalg.SVDVals(", "x.ScatterAdd(",
+	"gpk.FromSlice(", "npy.", "dlpack.", "fmt.", "rng.", "a.Take(rng.", "gpk.Into(", "linalg.SVDVals(", "x.ScatterAdd(", "x.ScatterMax(", "x.ScatterMin(",
 	"a.SplitAt(axis", "a.IndexSelect(", "a.SearchSorted(", "a.Cross(", "a.MatMul(b)", "gpk.Concat(axis, a, b)",
 }
 
