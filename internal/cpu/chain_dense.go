@@ -10,13 +10,11 @@ import (
 // denseKernel is the kernel of a step whose operands already have the compute type. A
 // step without one runs the single operation.
 type denseKernel struct {
-	one      func(dst, x unsafe.Pointer, n int)
-	two      *binary
-	size, to int // bytes of an operand's and of the result's elements
+	one func(dst, x unsafe.Pointer, n int)
+	two *binary
 }
 
 func denseKernelOf(s *expr.Step, xt dtype.DType) (d denseKernel) {
-	d.size, d.to = xt.Size(), s.DType.Size()
 	if s.Op == expr.None || xt.IsHalf() {
 		return d
 	}
@@ -45,27 +43,10 @@ func (d *denseKernel) run(dst unsafe.Pointer, in [3]argument, n int) bool {
 		return false
 	case !in[0].one && !in[1].one:
 		d.two.vv(dst, in[0].p, in[1].p, n)
+	case in[0].one:
+		d.two.sv(dst, in[0].p, in[1].p, n)
 	default:
-		d.runScalar(dst, in, n)
+		d.two.vs(dst, in[0].p, in[1].p, n)
 	}
 	return true
-}
-
-// runScalar computes n elements of which one operand is a scalar. Kernels accept a
-// scalar for at most blockLen elements.
-func (d *denseKernel) runScalar(dst unsafe.Pointer, in [3]argument, n int) {
-	var step [2]int
-	for j := range step {
-		if !in[j].one {
-			step[j] = d.size
-		}
-	}
-	for at := 0; at < n; at += blockLen {
-		x, y, m := unsafe.Add(in[0].p, at*step[0]), unsafe.Add(in[1].p, at*step[1]), min(blockLen, n-at)
-		if in[0].one {
-			d.two.sv(unsafe.Add(dst, at*d.to), x, y, m)
-		} else {
-			d.two.vs(unsafe.Add(dst, at*d.to), x, y, m)
-		}
-	}
 }

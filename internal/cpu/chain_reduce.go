@@ -3,11 +3,16 @@ package cpu
 import (
 	"sync"
 	"unsafe"
+
+	"github.com/gpk-go/gpk/expr"
 )
 
-// chainLines is the number of elements of complete lines that a goroutine computes before
-// it folds them.
-const chainLines = 1 << 16
+const (
+	// chainLines is the length of the longest lines that a goroutine computes before it folds them.
+	chainLines = 1 << 16
+	// chainGroup is the number of elements of shorter lines that it computes at once: the fold reads them from the cache.
+	chainGroup = 1 << 14
+)
 
 // Reduce folds the chain's last step along the dimensions whose bit is set in axes into
 // dst, as the function Reduce does. If these are the last dimensions and lines are short,
@@ -39,9 +44,9 @@ func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
 	if strided || length > chainLines {
 		return c.reduceWhole(axes, dst, lines*length)
 	}
-	group := chainLines / length
+	group := max(chainGroup/length, 1)
 	var failed firstError
-	Parallel(lines, max(group, 1), func(lo, hi int) {
+	Parallel(lines, max(chainLines/length, 1), func(lo, hi int) {
 		w := chainWorks.Get().(*chainWork)
 		defer chainWorks.Put(w)
 		scratch := chainScratches.Get().(*chainScratch)
@@ -69,6 +74,14 @@ var chainScratches = sync.Pool{New: func() any { return new(chainScratch) }}
 
 // fill computes the elements lo … hi-1 into memory at p.
 func (c *Chain) fill(w *chainWork, lo, hi int, p unsafe.Pointer) error {
+	if c.isDirect() {
+		var leaves [3]argument
+		for i, a := range c.Program.Steps[0].Args[:2] {
+			leaves[i] = c.leaf(w, int(a.N), lo, hi-lo)
+		}
+		c.kernels[0].run(p, leaves, hi-lo)
+		return nil
+	}
 	size := c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
 	for at, n := lo, 0; at < hi; at += n {
 		n = c.stretch(at, hi)
@@ -79,6 +92,16 @@ func (c *Chain) fill(w *chainWork, lo, hi int, p unsafe.Pointer) error {
 		}
 	}
 	return nil
+}
+
+// isDirect reports whether the chain is one operation on two operands that lie in order, which its kernel reads itself.
+func (c *Chain) isDirect() bool {
+	s := &c.Program.Steps[0]
+	return len(c.Program.Steps) == 1 && c.kernels[0].two != nil && c.isDense(s.Args[0]) && c.isDense(s.Args[1])
+}
+
+func (c *Chain) isDense(a expr.Ref) bool {
+	return a.Kind == expr.ToLeaf && c.Program.Leaves[a.N].Class == expr.Dense
 }
 
 // scratch returns memory for a reduction. Small amounts come from a pool.

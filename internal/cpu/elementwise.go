@@ -84,6 +84,23 @@ func (b *blocks) scatter(s span, p unsafe.Pointer, n int) {
 	stream(s.p[0], p, n*b.dsize)
 }
 
+// directLen is blockLen for kernels that read and write the operands themselves. It is larger, because no block has to hold
+// the elements, and a call of a comparison costs as much as some 300 elements.
+const directLen = 16 * blockLen
+
+// length returns the number of elements of a span to compute at once.
+func (b *blocks) length(s span, operands int) int {
+	if b.stream || b.h.load != nil || b.out.load != nil || s.step[0] != b.dsize {
+		return blockLen
+	}
+	for _, step := range s.step[1 : 1+operands] {
+		if step != 0 && step != b.size {
+			return blockLen
+		}
+	}
+	return directLen
+}
+
 // end finishes a span.
 func (b *blocks) end() {
 	if b.stream {
@@ -93,8 +110,9 @@ func (b *blocks) end() {
 
 // unary computes a span with f.
 func (b *blocks) unary(f func(dst, x unsafe.Pointer, n int), s span, w *work) {
-	for ; s.n > 0; s = s.skip(blockLen) {
-		n := min(s.n, blockLen)
+	most := b.length(s, 1)
+	for ; s.n > 0; s = s.skip(most) {
+		n := min(s.n, most)
 		x, one := b.h.gather(&w.block[1], s.p[1], s.step[1], b.size, n)
 		d, scatter := b.target(w, s)
 		if one {
@@ -112,8 +130,9 @@ func (b *blocks) unary(f func(dst, x unsafe.Pointer, n int), s span, w *work) {
 
 // binary computes a span with k.
 func (b *blocks) binary(k *binary, s span, w *work) {
-	for ; s.n > 0; s = s.skip(blockLen) {
-		n := min(s.n, blockLen)
+	most := b.length(s, 2)
+	for ; s.n > 0; s = s.skip(most) {
+		n := min(s.n, most)
 		x, one := b.h.gather(&w.block[1], s.p[1], s.step[1], b.size, n)
 		y, other := b.h.gather(&w.block[2], s.p[2], s.step[2], b.size, n)
 		d, scatter := b.target(w, s)

@@ -37,11 +37,11 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 	switch t {
 	case dtype.Float32:
 		if k = vectorBinary32(op); k.vv == nil {
-			k = floatBinary[float32](op, spread[float32](pow32s))
+			k = floatBinary[float32](op, spread[float32, float32](pow32s))
 		}
 	case dtype.Float64:
 		if k = vectorBinary64(op); k.vv == nil {
-			k = floatBinary[float64](op, spread[float64](pow64s))
+			k = floatBinary[float64](op, spread[float64, float64](pow64s))
 		}
 	case dtype.Bool:
 		k = boolBinary(op)
@@ -111,9 +111,9 @@ func (ints[T]) ordered(op expr.Op) binary {
 func ordered2[T number](op expr.Op) binary {
 	switch op {
 	case expr.Maximum:
-		return spread[T](maximums[T])
+		return spread[T, T](maximums[T])
 	case expr.Minimum:
-		return spread[T](minimums[T])
+		return spread[T, T](minimums[T])
 	}
 	return binary{}
 }
@@ -157,20 +157,32 @@ func integerPow[T integer](x, y T) T {
 	return p
 }
 
-// spread makes all three forms of an operation from its loop over two vectors, by
-// repeating the scalar.
-func spread[T any](vv func(dst, x, y unsafe.Pointer, n int)) binary {
+// spread makes all three forms of an operation on elements of type T with results of type D from its loop over two
+// vectors, by repeating the scalar.
+func spread[T, D any](vv func(dst, x, y unsafe.Pointer, n int)) binary {
 	return binary{
 		vv: vv,
 		vs: func(dst, x, y unsafe.Pointer, n int) {
 			var b [blockLen]T
-			vv(dst, x, repeated(&b, y, n), n)
+			number := repeated(&b, y, min(n, blockLen))
+			for at := 0; at < n; at += blockLen {
+				vv(elementAt[D](dst, at), elementAt[T](x, at), number, min(blockLen, n-at))
+			}
 		},
 		sv: func(dst, x, y unsafe.Pointer, n int) {
 			var b [blockLen]T
-			vv(dst, repeated(&b, x, n), y, n)
+			number := repeated(&b, x, min(n, blockLen))
+			for at := 0; at < n; at += blockLen {
+				vv(elementAt[D](dst, at), number, elementAt[T](y, at), min(blockLen, n-at))
+			}
 		},
 	}
+}
+
+// elementAt returns the address of element i of a vector at p.
+func elementAt[T any](p unsafe.Pointer, i int) unsafe.Pointer {
+	var zero T
+	return unsafe.Add(p, i*int(unsafe.Sizeof(zero)))
 }
 
 // repeated fills n places of a block with the element at p.

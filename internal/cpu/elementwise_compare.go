@@ -44,13 +44,13 @@ func (ints[T]) compare(op expr.Op) binary { return compare[T](op) }
 func compare[T number](op expr.Op) binary {
 	switch op {
 	case expr.Lt:
-		return spread[T](less[T])
+		return spread[T, bool](less[T])
 	case expr.Le:
-		return spread[T](lessEqual[T])
+		return spread[T, bool](lessEqual[T])
 	case expr.Gt:
-		return spread[T](func(dst, x, y unsafe.Pointer, n int) { less[T](dst, y, x, n) })
+		return spread[T, bool](func(dst, x, y unsafe.Pointer, n int) { less[T](dst, y, x, n) })
 	case expr.Ge:
-		return spread[T](func(dst, x, y unsafe.Pointer, n int) { lessEqual[T](dst, y, x, n) })
+		return spread[T, bool](func(dst, x, y unsafe.Pointer, n int) { lessEqual[T](dst, y, x, n) })
 	}
 	return compareEqual[T](op)
 }
@@ -58,9 +58,9 @@ func compare[T number](op expr.Op) binary {
 func compareEqual[T comparable](op expr.Op) binary {
 	switch op {
 	case expr.Eq:
-		return spread[T](equal[T])
+		return spread[T, bool](equal[T])
 	case expr.Ne:
-		return spread[T](unequal[T])
+		return spread[T, bool](unequal[T])
 	}
 	return binary{}
 }

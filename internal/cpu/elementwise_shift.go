@@ -9,7 +9,7 @@ import (
 // shifts returns the kernels of Shl or Shr. A count of at least the width, or a negative one, gives 0, or the sign for Shr of a
 // signed number.
 func (ints[T]) shifts(op expr.Op) binary {
-	k := spread[T](func(dst, x, y unsafe.Pointer, n int) {
+	k := spread[T, T](func(dst, x, y unsafe.Pointer, n int) {
 		d, a, b := vectors[T](dst, x, y, n)
 		if op == expr.Shl {
 			for i := range d {

@@ -32,9 +32,16 @@ func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int,
 	}
 	size, xsize := t.Size(), xt.Size()
 	each := func(s span, w *work) {
+		if op == expr.Clamp {
+			s = clampByNumbers(t, s)
+		}
 		var filled [maxOperands]bool // a block holds the operand's one element
-		for ; s.n > 0; s = s.skip(blockLen) {
-			n := min(s.n, blockLen)
+		most := blockLen
+		if ct == t && s.step == [maxOperands]int{size, xsize, size, size} {
+			most = directLen
+		}
+		for ; s.n > 0; s = s.skip(most) {
+			n := min(s.n, most)
 			var in [maxOperands]unsafe.Pointer
 			for j := 1; j < len(in); j++ {
 				bytes := size
@@ -113,6 +120,27 @@ func clampOf(t dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) {
 	}
 	return nil
 }
+
+// clampByNumbers computes Clamp of the first elements of a span if the bounds are numbers and the type t of the elements is
+// float32 or float64. It returns the span of the other elements, fewer than 64 or all. clampOf computes the
+// elements of a last incomplete tile in another way, and the bits of a NaN are those of that way.
+func clampByNumbers(t dtype.DType, s span) span {
+	size := t.Size()
+	if !vectorAVX || t != dtype.Float32 && t != dtype.Float64 || s.step != [maxOperands]int{size, size} {
+		return s
+	}
+	maximum, minimum := kernels.binary(expr.Maximum, t), kernels.binary(expr.Minimum, t)
+	for s.n >= tileBytes/4 {
+		n := min(s.n&^(tileBytes/4-1), clampBytes/size)
+		maximum.vs(s.p[0], s.p[1], s.p[2], n)
+		minimum.vs(s.p[0], s.p[0], s.p[3], n)
+		s = s.skip(n)
+	}
+	return s
+}
+
+// clampBytes is the size of the results that clampByNumbers reads again, from the first cache.
+const clampBytes = 16 << 10
 
 func (ints[T]) clamps() func(dst, x, y, z unsafe.Pointer, n int) {
 	if f := vectorClamp(dtype.Of[T]()); f != nil {

@@ -122,7 +122,7 @@ func logAddExpBlock(x, y, s []float64) {
 
 // blockBinary returns a kernel on elements of type T, float32 or float64. f computes a block of float64 and overwrites x with the result.
 func blockBinary[T float32 | float64](f func(x, y, s []float64)) binary {
-	return spread[T](func(dst, x, y unsafe.Pointer, n int) {
+	return spread[T, T](func(dst, x, y unsafe.Pointer, n int) {
 		w := functionScratches.Get().(*functionScratch)
 		defer functionScratches.Put(w)
 		d, a, b := vectors[T](dst, x, y, n)

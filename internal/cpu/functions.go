@@ -111,15 +111,15 @@ func functionBinary(op expr.Op, t dtype.DType) binary {
 	case op == expr.Remainder && t == dtype.Float64:
 		k = blockBinary[float64](remainderBlock)
 	case op == expr.CopySign && t == dtype.Float32:
-		k = spread[uint32](copySigns[uint32])
+		k = spread[uint32, uint32](copySigns[uint32])
 	case op == expr.CopySign && t == dtype.Float64:
-		k = spread[uint64](copySigns[uint64])
+		k = spread[uint64, uint64](copySigns[uint64])
 	case op == expr.Hypot && t == dtype.Float32:
 		k = mapped(hypotF32)
 	case op == expr.Atan2 && t == dtype.Float32:
-		k = spread[float32](atan2_32s)
+		k = spread[float32, float32](atan2_32s)
 	case op == expr.Atan2 && t == dtype.Float64:
-		k = spread[float64](atan2_64s)
+		k = spread[float64, float64](atan2_64s)
 	case fn.real2 != nil && t == dtype.Float32:
 		k = mapped(func(x, y float32) float32 { return float32(fn.real2(float64(x), float64(y))) })
 	case fn.real2 != nil && t == dtype.Float64:

@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	nextAfter32 = withSize(spread[float32](nextAfters[float32, uint32, int32](0x7f800000)), 4)
-	nextAfter64 = withSize(spread[float64](nextAfters[float64, uint64, int64](0x7ff<<52)), 8)
+	nextAfter32 = withSize(spread[float32, float32](nextAfters[float32, uint32, int32](0x7f800000)), 4)
+	nextAfter64 = withSize(spread[float64, float64](nextAfters[float64, uint64, int64](0x7ff<<52)), 8)
 )
 
 func withSize(k binary, size int) *binary {
