@@ -26,6 +26,9 @@ type folding[T, A any] struct {
 	// whole, if not nil, folds foldBlock elements at once, with the bits of row on each block, merged in a tree. The sums in
 	// a must be 0.
 	whole func(a A, x []T) A
+	// four, if not nil, folds two to four adjacent blocks of foldBlock elements at once, each from start on, with the bits of row. Its other
+	// values have no meaning. f.block is foldBlock.
+	four func(x []T) [4]A
 	// begin, if not nil, replaces start for values that depend on the fold.
 	begin func(i int) A
 	store func(i int, a A)
@@ -136,16 +139,7 @@ func (f *folding[T, A]) rows() {
 				}
 				continue
 			}
-			for k := from; k < min(from+foldGroup, f.folded.n); k += foldBlock {
-				x := f.gather(buf, p, k, min(foldBlock, f.folded.n-k))
-				if f.whole != nil && len(x) == foldBlock {
-					stack.pushTree(f.whole(f.first(i/groups), x), bits.TrailingZeros(uint(foldBlock/f.block)))
-					continue
-				}
-				for at := 0; at < len(x); at += f.block {
-					stack.push(f.row(f.first(i/groups), x[at:min(at+f.block, len(x))], k+at))
-				}
-			}
+			f.pushBlocks(&stack, buf, i/groups, p, from, min(from+foldGroup, f.folded.n))
 			if groups == 1 {
 				f.store(i, stack.result())
 			} else {
@@ -163,6 +157,29 @@ func (f *folding[T, A]) rows() {
 			stack.push(a)
 		}
 		f.store(i, stack.result())
+	}
+}
+
+// pushBlocks pushes the values of the blocks of elements lo to hi-1 of fold i, which is at p.
+func (f *folding[T, A]) pushBlocks(stack *branches[A], buf []T, i int, p unsafe.Pointer, lo, hi int) {
+	if f.four != nil && f.contiguous() {
+		for n := 0; hi-lo >= 2*foldBlock; lo += n * foldBlock {
+			n = min((hi-lo)/foldBlock, 4)
+			values := f.four(f.gather(nil, p, lo, n*foldBlock))
+			for _, v := range values[:n] {
+				stack.push(v)
+			}
+		}
+	}
+	for k := lo; k < hi; k += foldBlock {
+		x := f.gather(buf, p, k, min(foldBlock, hi-k))
+		if f.whole != nil && len(x) == foldBlock {
+			stack.pushTree(f.whole(f.first(i), x), bits.TrailingZeros(uint(foldBlock/f.block)))
+			continue
+		}
+		for at := 0; at < len(x); at += f.block {
+			stack.push(f.row(f.first(i), x[at:min(at+f.block, len(x))], k+at))
+		}
 	}
 }
 

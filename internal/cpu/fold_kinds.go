@@ -201,6 +201,11 @@ func truthFold[T comparable](c reduceArgs) {
 // products multiplies in P, which is wider than the elements if there is a wider type: an
 // intermediate product may then leave the range of the elements.
 func products[T any, P float64 | complex128 | int64](c reduceArgs, times func(P, T) P, mul func(a, b P) P, store func(i int, a P)) {
+	newProducts(c, times, mul, store).run()
+}
+
+// newProducts prepares products.
+func newProducts[T any, P float64 | complex128 | int64](c reduceArgs, times func(P, T) P, mul func(a, b P) P, store func(i int, a P)) *folding[T, P] {
 	f := newFold[T, P](c)
 	f.start, f.store, f.merge = 1, store, mul
 	f.row = func(a P, x []T, _ int) P {
@@ -214,7 +219,24 @@ func products[T any, P float64 | complex128 | int64](c reduceArgs, times func(P,
 			a[i] = times(a[i], v)
 		}
 	}
-	f.run()
+	return f
+}
+
+// fourProducts returns the products of two to four adjacent blocks. A processor computes the four at once, because none waits for another.
+func fourProducts[T float32 | float64](x []T) [4]float64 {
+	var block [4]*[foldBlock]T
+	for i := range block { // a missing block is the last one
+		block[i] = (*[foldBlock]T)(x[min(i, len(x)/foldBlock-1)*foldBlock:])
+	}
+	p, q, r, s := block[0], block[1], block[2], block[3]
+	a, b, c, d := 1.0, 1.0, 1.0, 1.0
+	for i := range p {
+		a *= float64(p[i])
+		b *= float64(q[i])
+		c *= float64(r[i])
+		d *= float64(s[i])
+	}
+	return [4]float64{a, b, c, d}
 }
 
 // folds has the reductions of elements that are computed in one Go type.
@@ -299,7 +321,15 @@ func (floatFolds[T]) argExtremes(c reduceArgs) { argExtremes[T](c) }
 func (floatFolds[T]) truth(c reduceArgs) { truthFold[T](c) }
 
 func (floatFolds[T]) products(c reduceArgs) {
-	products(c, func(a float64, v T) float64 { return a * float64(v) }, func(a, b float64) float64 { return a * b }, storeRounded(c.xt, c.dst))
+	f := newProducts(c, func(a float64, v T) float64 { return a * float64(v) }, func(a, b float64) float64 { return a * b }, storeRounded(c.xt, c.dst))
+	f.four = fourProducts[T]
+	f.column = func(a []float64, x []T, _ int) {
+		a = a[:len(x)]
+		for i, v := range x {
+			a[i] *= float64(v)
+		}
+	}
+	f.run()
 }
 
 // complexFolds has the reductions of complex numbers.
