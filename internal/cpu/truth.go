@@ -28,6 +28,13 @@ func words(x []uint8) (w []uint64, rest []uint8) {
 
 // anyTrue reports whether a byte is true.
 func anyTrue(x []uint8) bool {
+	for vectorAVX && len(x) >= truthVector {
+		n := min(len(x)&^(truthVector-1), truthSearch)
+		if countFalse(at0(x), n) != n {
+			return true
+		}
+		x = x[n:]
+	}
 	w, rest := words(x)
 	for _, v := range w {
 		if v != 0 {
@@ -44,6 +51,13 @@ func anyTrue(x []uint8) bool {
 
 // allTrue reports whether all bytes are true.
 func allTrue(x []uint8) bool {
+	for vectorAVX && len(x) >= truthVector {
+		n := min(len(x)&^(truthVector-1), truthSearch)
+		if countFalse(at0(x), n) != 0 {
+			return false
+		}
+		x = x[n:]
+	}
 	w, rest := words(x)
 	for _, v := range w {
 		if truths8(v) != lowBits {
@@ -58,8 +72,10 @@ func allTrue(x []uint8) bool {
 	return true
 }
 
-// truthVector is the number of bytes in a vector of the assembly.
-const truthVector = 32
+const (
+	truthVector = 32   // bytes of a vector of the assembly
+	truthSearch = 1024 // bytes that a search counts before it looks whether it has ended
+)
 
 // trueBytes returns the number of true bytes.
 func trueBytes(x []uint8) (n int64) {

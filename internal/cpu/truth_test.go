@@ -60,3 +60,25 @@ func TestTruths(t *testing.T) {
 		}
 	}
 }
+
+// TestTruthSearch checks anyTrue and allTrue on bytes of any address and length of which none or one differs from the others.
+func TestTruthSearch(t *testing.T) {
+	rng := testrand.New(t)
+	for range 5000 {
+		x := make([]uint8, 1+rng.IntN(3*truthSearch))[rng.IntN(2):]
+		common := uint8(rng.IntN(2))
+		for i := range x {
+			x[i] = common
+		}
+		if len(x) > 0 && rng.IntN(2) > 0 {
+			x[rng.IntN(len(x))] = []uint8{1 + uint8(rng.IntN(255)), 0}[common]
+		}
+		some, all := false, true
+		for _, v := range x {
+			some, all = some || v != 0, all && v != 0
+		}
+		if anyTrue(x) != some || allTrue(x) != all {
+			t.Fatalf("%d bytes, most of them %d: any %v, all %v; want %v, %v", len(x), common, anyTrue(x), allTrue(x), some, all)
+		}
+	}
+}
