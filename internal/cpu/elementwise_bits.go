@@ -3,6 +3,7 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 )
 
@@ -110,7 +111,16 @@ func complements[T integer](dst, x unsafe.Pointer, n int) {
 	bitsOfNumber(expr.Xor, dst, x, ^T(0), n)
 }
 
-// nots computes Not of Bools.
+// notOfBools returns the kernel of Not of Bools: by vectors it is the comparison with 0.
+func notOfBools() func(dst, x unsafe.Pointer, n int) {
+	k, zero := vectorIntegers(expr.Eq, dtype.Bool), new(bool)
+	if k.vs == nil {
+		return nots
+	}
+	return func(dst, x unsafe.Pointer, n int) { k.vs(dst, x, unsafe.Pointer(zero), n) }
+}
+
+// nots computes Not of Bools without vectors.
 func nots(dst, x unsafe.Pointer, n int) {
 	dl, xl, d, a := splitLines[uint8](dst, x, n)
 	for i := range dl {

@@ -23,7 +23,7 @@ func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int
 		f = withUnaryVectors(op, t, float64Unary(op))
 	case dtype.Bool:
 		if op == expr.Not {
-			f = nots
+			f = notOfBools()
 		}
 	case dtype.Complex64:
 		if f = complex64ToReal(op); f != nil {
