@@ -32,14 +32,9 @@ func Ternary(op expr.Op, t dtype.DType, shape []int, x unsafe.Pointer, xs []int,
 	}
 	size, xsize := t.Size(), xt.Size()
 	each := func(s span, w *work) {
-		if op == expr.Clamp {
-			s = clampByNumbers(t, s)
-		}
+		s = clampByNumbers(op, t, s)
 		var filled [maxOperands]bool // a block holds the operand's one element
-		most := blockLen
-		if ct == t && s.step == [maxOperands]int{size, xsize, size, size} {
-			most = directLen
-		}
+		most := h.length(s.step, [maxOperands]int{size, xsize, size, size})
 		for ; s.n > 0; s = s.skip(most) {
 			n := min(s.n, most)
 			var in [maxOperands]unsafe.Pointer
@@ -121,12 +116,20 @@ func clampOf(t dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) {
 	return nil
 }
 
-// clampByNumbers computes Clamp of the first elements of a span if the bounds are numbers and the type t of the elements is
+// length returns the number of elements to compute at once, of operands whose steps between adjacent elements are dense.
+func (h halves) length(step, dense [maxOperands]int) int {
+	if h.load == nil && step == dense {
+		return directLen
+	}
+	return blockLen
+}
+
+// clampByNumbers computes op of the first elements of a span if it is Clamp, the bounds are numbers and the type t of the elements is
 // float32 or float64. It returns the span of the other elements, fewer than 64 or all. clampOf computes the
 // elements of a last incomplete tile in another way, and the bits of a NaN are those of that way.
-func clampByNumbers(t dtype.DType, s span) span {
+func clampByNumbers(op expr.Op, t dtype.DType, s span) span {
 	size := t.Size()
-	if !vectorAVX || t != dtype.Float32 && t != dtype.Float64 || s.step != [maxOperands]int{size, size} {
+	if op != expr.Clamp || !vectorAVX || t != dtype.Float32 && t != dtype.Float64 || s.step != [maxOperands]int{size, size} {
 		return s
 	}
 	maximum, minimum := kernels.binary(expr.Maximum, t), kernels.binary(expr.Minimum, t)
