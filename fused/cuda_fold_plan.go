@@ -241,8 +241,8 @@ func foldResult(op expr.Op, dt dtype.DType, means bool) int {
 	return dt.ComputeType().Size()
 }
 
-// other plans a reduction other than a sum, exactly as fold in reduction.cuh plans it for
-// dense elements.
+// other plans a reduction other than a sum as fold in reduction.cuh plans it for dense elements. If the order of
+// the terms does not affect the result, otherRows may use more blocks.
 func (f *folding) other(c *Call, kept, folded *foldDims) {
 	op, dt := c.Program.Reduction.Op, c.terms()
 	v, result := 16/dt.Size(), foldResult(op, dt, f.variant.fold.means)

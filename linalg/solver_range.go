@@ -52,6 +52,14 @@ func (by powers) undo(op *operation, kind cusolver.Kind, values *gpk.Array) *gpk
 		return values
 	}
 	op.Step(fmt.Sprintf("by %v of %s on %v, then", kind, cusolver.Version(), op.dev))
+	return by.divide(op, values)
+}
+
+// divide divides values by the powers, if there are some.
+func (by powers) divide(op *operation, values *gpk.Array) *gpk.Array {
+	if by.Array == nil {
+		return values
+	}
 	return op.Elementwise(expr.Div, values, by.Array)
 }
 

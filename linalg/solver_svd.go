@@ -44,8 +44,11 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	if vectors && !s.leavesGramSVD(op, a, kinds[0]) {
 		u, values, vh, err = s.gramSVD(op, x)
 		switch {
+		case err == nil && leaves:
+			return u, by.divide(op, values), vh, nil
 		case err == nil:
 			return u, by.undo(op, cusolver.Syevd, values), vh, nil
+		case leaves && errors.Is(err, gpk.ErrOutOfMemory): // the CPU needs no copy in double precision on the GPU
 		case !errors.Is(err, ErrNoConvergence):
 			return nil, nil, nil, err
 		}

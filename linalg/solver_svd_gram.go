@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gpk-go/gpk"
@@ -19,6 +20,10 @@ func (s solver) leavesGramSVD(op *operation, a *gpk.Array, kind cusolver.Kind) b
 const (
 	tallElements = 1 << 17
 	tallRatio    = 16
+
+	// leastSquare is the least square of a singular value of a tall matrix, as a part of the largest: a condition number of
+	// 11,600. checkSVD's bound grows with the larger side, so it would accept columns of U that are far from orthogonal.
+	leastSquare = 1. / (1 << 27)
 )
 
 // isTall reports whether gramSVD decomposes one matrix that leaves would leave to the CPU. Its products take much less time
@@ -38,7 +43,7 @@ func (s solver) isTall(op *operation, a *gpk.Array) bool {
 // Rounding A^H A to double precision changes a singular value s by at most some n 2^-53 |A|^2 / s, and the angle of two
 // columns of U by n 2^-53 |A|^2 over the product of their singular values (Demmel, Applied Numerical Linear Algebra,
 // 1997, section 5.4): less than an ulp of single precision for condition numbers up to 10^4, and less than 4 n eps far
-// beyond that. The error is ErrNoConvergence if an error exceeds 4 n eps. For a wide matrix, gramSVD decomposes A^H.
+// beyond that. The error is ErrNoConvergence if an error exceeds 4 n eps, or for a tall matrix with a larger condition number. For a wide matrix, gramSVD decomposes A^H.
 func (s solver) gramSVD(op *operation, a *gpk.Array) (u, values, vh *gpk.Array, err error) {
 	dt, high := a.DType(), gpk.Float64
 	if dt.IsComplex() {
@@ -53,6 +58,12 @@ func (s solver) gramSVD(op *operation, a *gpk.Array) (u, values, vh *gpk.Array, 
 	squares, v, err := op.engine(gram).eigh(op, gram, true)
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	if max(m, n) >= tallRatio*min(m, n) {
+		least, largest := squares.Slice(-1, 0, 1), squares.Slice(-1, min(m, n)-1, min(m, n))
+		if bad, err := gpk.Item[bool](least.Lt(largest.Mul(leastSquare)).Any()); err != nil || bad {
+			return nil, nil, nil, cmp.Or(err, ErrNoConvergence)
+		}
 	}
 	v = v.Flip(-1) // eigenvalues are in ascending order
 	left := times(x, v)

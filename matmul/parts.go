@@ -11,8 +11,8 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// With few tiles and a long k, multiprocessors are idle. Split-K then divides k into equal
-// parts. A kernel computes them as the matrices of a batch. gpk_gemm_parts adds float32 parts
+// With few tiles and a long k, multiprocessors are idle. Split-K then divides k into
+// parts: equal ones, or with a shorter last one (fitLong). A kernel computes them as the matrices of a batch. gpk_gemm_parts adds float32 parts
 // in order and applies the epilogue, and a reduction adds the others. The number of parts
 // depends only on the problem and the device.
 const (
@@ -99,7 +99,10 @@ func fitLong(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, boo
 		return candidate{}, false
 	}
 	n := min(sms/tiles, cand.k/minLongPart, maxLongParts)
-	unit := max(k.AlignA, k.AlignB) / p.A.Size() * k.MultipleK
+	unit := max(max(k.AlignA, k.AlignB)/p.A.Size(), k.MultipleK) // both are powers of two
+	if k.Schedule == "long" {
+		unit = 16 / p.A.Size() // it reads vectors of 16 bytes if parts begin at their multiples
+	}
 	cand.partK = cand.k / n / unit * unit
 	cand.parts = ceilDiv(cand.k, cand.partK)
 	part := q
@@ -135,7 +138,17 @@ func (c *candidate) addParts(p Problem, pitch int) {
 	c.steps = append(c.steps, Step{
 		Kind: Split, Operand: "k", Detail: fmt.Sprintf("into %d parts, which are added", c.parts), Bytes: partsBytes(p, c.parts, pitch),
 	})
-	c.workspace += int64(c.parts) * int64(p.M) * int64(pitch) * int64(partType(p).Size())
+	c.workspace += partElements(p, c.parts, pitch) * int64(partType(p).Size())
+}
+
+// partElements returns the number of elements of the parts' buffer. Types without gpk_gemm_parts have a copy of D behind
+// the parts; see sumParts.
+func partElements(p Problem, parts, pitch int) int64 {
+	n := int64(parts) * int64(p.M) * int64(pitch)
+	if partType(p) != dtype.Float32 {
+		n += int64(p.M) * int64(p.N)
+	}
+	return n
 }
 
 // partsBytes returns the number of bytes that the addition of the parts reads and writes.
@@ -147,11 +160,7 @@ func partsBytes(p Problem, parts, pitch int) int64 {
 func (l *launch) allocParts(s *device.Stream) (*device.Buffer, error) {
 	size := partType(l.q).Size()
 	l.partPitch = alignedPitch(l.q.N, size, l.c.kernel.AlignOut)
-	elements := int64(l.c.parts) * int64(l.q.M) * int64(l.partPitch)
-	if partType(l.q) != dtype.Float32 {
-		elements += int64(l.q.M) * int64(l.q.N) // see sumParts
-	}
-	buf, err := s.Device().Alloc(elements*int64(size), s)
+	buf, err := s.Device().Alloc(partElements(l.q, l.c.parts, l.partPitch)*int64(size), s)
 	if err != nil {
 		return nil, err
 	}

@@ -267,7 +267,7 @@ type launch struct {
 	act           Activation
 	alpha         float64
 	workspace     uint64
-	partsAt       uint64 // address of the partial sums of k, float32
+	partsAt       uint64 // address of the partial sums of k
 	partPitch     int
 	reads, writes []*device.Buffer
 

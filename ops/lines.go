@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 	"unsafe"
 
@@ -126,12 +127,31 @@ func Scan(s *device.Stream, op cutlass.ScanOp, dst, x device.View, axis int) err
 		}
 	}
 	strides := []int{n * inner, 1, inner}
-	c := cutlass.CumSum{Op: op, Type: x.DType, Shape: []int{lines, inner, n}, XStrides: strides, DstStrides: strides, X: address(x), Dst: address(dst)}
-	need, err := s.Device().Library().CumSumWorkspace(s.Device().Info().Index, &c)
-	if err != nil {
-		return err
+	return scanPieces(lines, inner, math.MaxInt32, func(line, lines, first, width int) error {
+		c := cutlass.CumSum{Op: op, Type: x.DType, Shape: []int{lines, width, n}, XStrides: strides, DstStrides: strides}
+		at := line*n*inner + first
+		c.X, c.Dst = address(x)+uint64(at*x.DType.Size()), address(dst)+uint64(at*dst.DType.Size())
+		need, err := s.Device().Library().CumSumWorkspace(s.Device().Info().Index, &c)
+		if err != nil {
+			return err
+		}
+		return scan(s, dst, x, c, need)
+	})
+}
+
+// scanPieces divides lines x inner lines into pieces of at most `most`, as many as a launch has, and calls f with the first
+// line of a piece and their number, along both dimensions.
+func scanPieces(lines, inner, most int, f func(line, lines, first, width int) error) error {
+	width := min(inner, most)
+	each := max(1, most/width)
+	for line := 0; line < lines; line += each {
+		for first := 0; first < inner; first += width {
+			if err := f(line, min(each, lines-line), first, min(width, inner-first)); err != nil {
+				return err
+			}
+		}
 	}
-	return scan(s, dst, x, c, need)
+	return nil
 }
 
 // pointer returns the host address of a view's first element, nil without a buffer.

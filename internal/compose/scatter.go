@@ -109,7 +109,7 @@ func maximumsAt[A Operand](o Operation[A], r scatterRows[A]) A { return extremes
 func minimumsAt[A Operand](o Operation[A], r scatterRows[A]) A { return extremesAt(o, expr.Minimum, r) }
 
 // extremesAt combines rows at indices by Maximum or Minimum. Without a kernel it sorts the rows by index, and combines
-// those of one index at a distance of 2^k, as scan does, so that the last of them holds the extremes.
+// those of one index at a distance of 2^k, so that the last of them holds the extremes.
 func extremesAt[A Operand](o Operation[A], code expr.Op, r scatterRows[A]) A {
 	x := reshape(o, r.x, r.n, r.width)
 	if hasKernels(x) {

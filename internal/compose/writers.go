@@ -2,6 +2,7 @@ package compose
 
 import "github.com/gpk-go/gpk/expr"
 
+// writers describes which elements are written to each of n positions.
 type writers[A Operand] struct {
 	count  int // number of elements
 	order  A   // the elements sorted by position; those with the same position keep their order

@@ -120,7 +120,7 @@ func (b *Batcher[In, Out]) Do(ctx context.Context, in In) (Out, error) {
 			return none, called("Do", fmt.Errorf("the caller left %s: %w", when, ctx.Err()))
 		}
 	}
-	if errors.Is(it.err, errDropped) {
+	if it.err == errDropped { //nolint:errorlint // not that of another Batcher, which the function has called
 		return none, called("Do", it.err)
 	}
 	return it.out, it.err
