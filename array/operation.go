@@ -1,6 +1,7 @@
 package array
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/gpk-go/gpk/device"
@@ -36,8 +37,8 @@ func (a *Array) op(name string, others ...*Array) *Operation {
 	return &Operation{call: call{name, here()}, operands: slices.Concat([]*Array{a}, others)}
 }
 
-// Name returns the name of the operation.
-func (o *Operation) Name() string { return o.name }
+// Name returns the name of the operation, "" for nil.
+func (o *Operation) Name() string { return cmp.Or(o, &Operation{}).name }
 
 // Check returns the first error that an operand carries. Operands on two devices are ErrDevice.
 func (o *Operation) Check() error {
