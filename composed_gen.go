@@ -318,20 +318,21 @@ func ScatterAdd(a, indices, values *Array, axis int) *Array {
 }
 
 // ScatterMax returns a copy of a with the largest of each element and the values at its index along an axis, NumPy's
-// maximum.at. NaN is the largest, as in Maximum. Indices and values are as for ScatterAdd. Types: real, Bool.
+// maximum.at. A NaN gives NaN, as in Maximum. Indices and values are as for ScatterAdd. Types: real, Bool.
 func ScatterMax(a, indices, values *Array, axis int) *Array {
 	return a.ScatterMax(indices, values, axis)
 }
 
-// ScatterMin is ScatterMax for the smallest, NumPy's minimum.at. NaN is the smallest too.
+// ScatterMin returns a copy of a with the smallest of each element and the values at its index along an axis, NumPy's
+// minimum.at. A NaN gives NaN. Operands and types are as for ScatterMax.
 func ScatterMin(a, indices, values *Array, axis int) *Array {
 	return a.ScatterMin(indices, values, axis)
 }
 
-// SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
-// breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
-// ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
-// checked. Operands of two types are ErrDType. The search is binary.
+// SearchSorted returns for each element of values the index, Int64, at which its insertion keeps a in order: the number
+// of elements of a that are smaller or, with right, not larger. a has one axis and ascends, with NaN last, as from Sort.
+// The order is not checked. Both operands have one type, real or Bool; two types are ErrDType. A search among n elements
+// takes log2 n steps.
 func SearchSorted(a, values *Array, right bool) *Array { return a.SearchSorted(values, right) }
 
 // Sort returns the elements along an axis in ascending order, or with descending in descending order, for real types

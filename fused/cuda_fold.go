@@ -53,6 +53,9 @@ func isLine(op expr.Op) bool {
 	return op == expr.Softmax || op == expr.LogSoftmax || op == expr.LayerNorm || op == expr.RMSNorm
 }
 
+// isOrdered reports whether the order of the terms affects the result of a reduction other than a sum.
+func isOrdered(op expr.Op) bool { return op == expr.Prod || op == expr.Var }
+
 // isSum reports whether a reduction adds its terms in the tree of ops_reduce.cuh.
 func isSum(op expr.Op) bool { return op == expr.Sum || op == expr.Mean }
 

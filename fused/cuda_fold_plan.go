@@ -252,7 +252,7 @@ func (f *folding) other(c *Call, kept, folded *foldDims) {
 	}
 	keptDims, foldedDims := c.dense(kept), c.dense(folded)
 	columns := f.folds > 1 && (f.terms < 8 || keptDims.step < foldedDims.step)
-	f.otherGroups(v, columns && op != expr.Prod && op != expr.Var) // the order of the terms affects the result of Prod and Var
+	f.otherGroups(v, columns && !isOrdered(op))
 	if columns {
 		if !keptDims.vectors(width, true) || !allMultiples(width, foldedDims.strides) {
 			width = 1
@@ -311,7 +311,7 @@ func (f *folding) otherRows(op expr.Op, v int) {
 		f.team *= 2
 	}
 	f.grid = ceil(f.folds*f.groups, kernelThreads/f.team)
-	if op != expr.Prod && op != expr.Var { // the order of the terms does not affect the result
+	if !isOrdered(op) {
 		for f.team < 32 && f.team*v < f.perGroup && f.grid < foldBusy/8 {
 			f.team *= 2
 			f.grid = ceil(f.folds*f.groups, kernelThreads/f.team)

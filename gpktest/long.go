@@ -70,9 +70,9 @@ func (s *suite) longSide(k int) int {
 	return 1 + s.rng.IntN(max(1, min(20, elements/k)))
 }
 
-// longBound returns the variety with the error bound of the product c. A GPU that does not divide k adds all products of an
-// element one after the other. Its tensor cores cut the sum each time, so the error grows with k. Parts are so short that
-// the variety's bound holds.
+// longBound returns the variety with the error bound of the product c. If a GPU does not divide k, it adds all terms of an
+// element to one sum. Tensor cores truncate that sum at each addition, so the error grows with k. Parts of k are short
+// enough for the variety's own bound.
 func (s *suite) longBound(v variety, c *gpk.Array, k int) variety {
 	if s.dev.Kind() != device.CPU && !isDivided(c) {
 		v.bound *= max(1, float64(k)/4096)

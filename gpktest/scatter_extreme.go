@@ -45,7 +45,8 @@ func (s *suite) scatteredExtremes(t *testing.T, dt gpk.DType) {
 	}
 }
 
-// manyExtremes writes many values to few rows and to many, narrow and wide: the CPU divides wide rows among goroutines.
+// manyExtremes scatters several values to each of 1 to 700 rows. The last case has wide rows, whose columns the CPU
+// divides among goroutines.
 func (s *suite) manyExtremes(t *testing.T, dt gpk.DType) {
 	for sign, c := range extremes {
 		for i, rows := range []int{1, 40, 300, 700} {

@@ -43,7 +43,8 @@ func (s solver) isTall(op *operation, a *gpk.Array) bool {
 // Rounding A^H A to double precision changes a singular value s by at most some n 2^-53 |A|^2 / s, and the angle of two
 // columns of U by n 2^-53 |A|^2 over the product of their singular values (Demmel, Applied Numerical Linear Algebra,
 // 1997, section 5.4): less than an ulp of single precision for condition numbers up to 10^4, and less than 4 n eps far
-// beyond that. The error is ErrNoConvergence if an error exceeds 4 n eps, or for a tall matrix with a larger condition number. For a wide matrix, gramSVD decomposes A^H.
+// beyond that. The error is ErrNoConvergence if an error exceeds 4 n eps, or if a tall matrix has a larger
+// condition number than leastSquare allows. For a wide matrix, gramSVD decomposes A^H.
 func (s solver) gramSVD(op *operation, a *gpk.Array) (u, values, vh *gpk.Array, err error) {
 	dt, high := a.DType(), gpk.Float64
 	if dt.IsComplex() {

@@ -95,7 +95,7 @@ func cumSumLong(s *device.Stream, dst, x device.View, c cutlass.CumSum) (bool, e
 	return true, scan(s, dst, x, c, need)
 }
 
-// scan starts a scan on a GPU that needs a workspace of some bytes.
+// scan starts a scan on a GPU. need is the size of its workspace in bytes.
 func scan(s *device.Stream, dst, x device.View, c cutlass.CumSum, need int64) error {
 	dev, writes := s.Device(), []*device.Buffer{dst.Buffer}
 	if need > 0 {
@@ -139,8 +139,8 @@ func Scan(s *device.Stream, op cutlass.ScanOp, dst, x device.View, axis int) err
 	})
 }
 
-// scanPieces divides lines x inner lines into pieces of at most `most`, as many as a launch has, and calls f with the first
-// line of a piece and their number, along both dimensions.
+// scanPieces divides lines x inner lines into pieces of at most `most` lines, the limit of a launch. It calls f with the
+// first index and the length of each piece along both dimensions.
 func scanPieces(lines, inner, most int, f func(line, lines, first, width int) error) error {
 	width := min(inner, most)
 	each := max(1, most/width)

@@ -2,7 +2,7 @@ package ops
 
 import "testing"
 
-// TestScanPieces checks that the pieces have each line once, and no more than a launch has.
+// TestScanPieces checks that each line is in exactly one piece, and that no piece has more lines than the limit.
 func TestScanPieces(t *testing.T) {
 	for _, c := range [][3]int{{1, 1, 1}, {7, 5, 12}, {7, 5, 4}, {7, 5, 5}, {7, 5, 1}, {1, 40, 12}, {40, 1, 12}, {7, 5, 1000}} {
 		lines, inner, most := c[0], c[1], c[2]

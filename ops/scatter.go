@@ -112,7 +112,11 @@ func CumProd(s *device.Stream, dst, x device.View, axis int) error {
 // Minimum, as cpu.CumExtreme does. On a GPU both are dense.
 func CumExtreme(s *device.Stream, op expr.Op, dst, x device.View, axis int) error {
 	if s.Device().Kind() != device.CPU {
-		return Scan(s, map[expr.Op]cutlass.ScanOp{expr.Maximum: cutlass.ScanLargest, expr.Minimum: cutlass.ScanSmallest}[op], dst, x, axis)
+		scan := cutlass.ScanLargest
+		if op == expr.Minimum {
+			scan = cutlass.ScanSmallest
+		}
+		return Scan(s, scan, dst, x, axis)
 	}
 	return onHost(s, "CumExtreme", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		return cpu.CumExtreme(op, x.DType, x.Layout.Shape, axis, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides)

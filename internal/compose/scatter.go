@@ -27,14 +27,15 @@ func ScatterAdd[A Operand](o Operation[A], a, indices, values A, axis int) A {
 }
 
 // ScatterMax returns a copy of a with the largest of each element and the values at its index along an axis, NumPy's
-// maximum.at. NaN is the largest, as in Maximum. Indices and values are as for ScatterAdd. Types: real, Bool.
+// maximum.at. A NaN gives NaN, as in Maximum. Indices and values are as for ScatterAdd. Types: real, Bool.
 //
 //gpk:row To other places | the same | real types, bool | a copy with the largest of each element and the values at its index along an axis; NaN if one of them is
 func ScatterMax[A Operand](o Operation[A], a, indices, values A, axis int) A {
 	return scattered(o, expr.Maximum, a, indices, values, axis, maximumsAt[A])
 }
 
-// ScatterMin is ScatterMax for the smallest, NumPy's minimum.at. NaN is the smallest too.
+// ScatterMin returns a copy of a with the smallest of each element and the values at its index along an axis, NumPy's
+// minimum.at. A NaN gives NaN. Operands and types are as for ScatterMax.
 //
 //gpk:row To other places | the same | real types, bool | a copy with the smallest of each element and the values at its index along an axis; NaN if one of them is
 func ScatterMin[A Operand](o Operation[A], a, indices, values A, axis int) A {
@@ -123,16 +124,21 @@ func extremesAt[A Operand](o Operation[A], code expr.Op, r scatterRows[A]) A {
 		return narrow(o, extremes, x.DType())
 	}
 	at, bad := normal(o, reshape(o, r.indices, r.count), r.n)
-	w := writersOf(o, o.Elementwise(expr.Where, bad, r.n, at), r.n)
-	v, places := w.take(o, r.values, r.outside), reshape(o, w.places, r.count, 1)
+	at = o.Elementwise(expr.Where, bad, r.n, at) // behind all rows
+	order := argsorted(o, at, 0, r.count, false)
+	sorted, rows := take(o, at, order, 0, nil), counted(o, r.n)
+	last := o.Elementwise(expr.Maximum, o.Elementwise(expr.Sub, searched(o, sorted, rows, true), 1), 0) // of each row, if it has one
+	hit := o.Elementwise(expr.Eq, take(o, sorted, last, 0, nil), rows)
+	order = o.Elementwise(expr.Where, o.Elementwise(expr.Ge, sorted, r.n), r.count, order) // take reports these
+	v, places := take(o, r.values, order, 0, r.outside), reshape(o, sorted, r.count, 1)
 	for by := 1; by < r.count; by *= 2 {
 		later := slice(o, v, 0, by, r.count)
 		both := o.Elementwise(code, later, slice(o, v, 0, 0, r.count-by))
 		same := o.Elementwise(expr.Eq, slice(o, places, 0, by, r.count), slice(o, places, 0, 0, r.count-by))
 		v = Concat(o, 0, slice(o, v, 0, 0, by), o.Elementwise(expr.Where, same, both, later))
 	}
-	found := o.Elementwise(code, x, take(o, v, w.last, 0, nil))
-	return o.Elementwise(expr.Where, reshape(o, w.hit, r.n, 1), found, x)
+	found := o.Elementwise(code, x, take(o, v, last, 0, nil))
+	return o.Elementwise(expr.Where, reshape(o, hit, r.n, 1), found, x)
 }
 
 // scatterShape checks the types of a scatter's operands, and returns the shape to which the

@@ -10,10 +10,10 @@ import (
 	"github.com/gpk-go/gpk/ops"
 )
 
-// SearchSorted returns, for each element of values, the index, Int64, at which it can be inserted into a without
-// breaking its order: the number of elements of a below it or, with right, not above it. a has one axis, is in
-// ascending order with NaN last, as from Sort, and has the type of values, a real one or Bool. Its order is not
-// checked. Operands of two types are ErrDType. The search is binary.
+// SearchSorted returns for each element of values the index, Int64, at which its insertion keeps a in order: the number
+// of elements of a that are smaller or, with right, not larger. a has one axis and ascends, with NaN last, as from Sort.
+// The order is not checked. Both operands have one type, real or Bool; two types are ErrDType. A search among n elements
+// takes log2 n steps.
 //
 //gpk:row In order along an axis | int64 | real types, bool | the index in a sorted array at which each value keeps the order, before or behind equal elements
 func SearchSorted[A Operand](o Operation[A], a, values A, right bool) A {

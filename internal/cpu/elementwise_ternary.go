@@ -124,9 +124,9 @@ func (h halves) length(step, dense [maxOperands]int) int {
 	return blockLen
 }
 
-// clampByNumbers computes op of the first elements of a span if it is Clamp, the bounds are numbers and the type t of the elements is
-// float32 or float64. It returns the span of the other elements, fewer than 64 or all. clampOf computes the
-// elements of a last incomplete tile in another way, and the bits of a NaN are those of that way.
+// clampByNumbers computes Clamp of the first elements of a span. It requires that op is Clamp, that both bounds are
+// scalars, and that t is Float32 or Float64; otherwise it computes nothing. It returns the remaining span. Up to 63
+// elements, an incomplete tile, are left to clampOf, which gives their NaNs other bits.
 func clampByNumbers(op expr.Op, t dtype.DType, s span) span {
 	size := t.Size()
 	if op != expr.Clamp || !vectorAVX || t != dtype.Float32 && t != dtype.Float64 || s.step != [maxOperands]int{size, size} {

@@ -7,9 +7,9 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// ScatterExtreme writes X to Dst. Then it replaces each element of row Indices[i] by the larger one of it and the element
-// of row i of Values, for op Maximum, or the smaller one, for Minimum; negative indices count from the end. NaN wins, and
-// 0 is above -0, as in Maximum and Minimum. All indices must be in range. Half types are not supported.
+// ScatterExtreme copies X to Dst. Then, for each i, it writes op of row Indices[i] of Dst and row i of Values to that row
+// of Dst. op is Maximum or Minimum, element by element: a NaN in either operand gives NaN, and 0 is larger than -0.
+// Negative indices count from the end. All indices must be in range. Half types are not supported.
 func ScatterExtreme(op expr.Op, c ScatterCall) error {
 	switch c.DType {
 	case dtype.Float32:
@@ -53,7 +53,8 @@ func scatterExtremes[T number](op expr.Op, c *ScatterCall) {
 	})
 }
 
-// scatterExtremesAt compares some columns of each row of values with those of the row that its index names.
+// scatterExtremesAt computes the columns first to first+width-1 of ScatterExtreme. extremes is op on n adjacent
+// elements.
 func scatterExtremesAt[T number, I int32 | int64](c *ScatterCall, first, width int, extremes func(dst, x, y unsafe.Pointer, n int)) {
 	dst, values := unsafe.Slice((*T)(c.Dst), c.N*c.Width), unsafe.Slice((*T)(c.Values), c.Count*c.Width)
 	for i, v := range unsafe.Slice((*I)(c.Indices), c.Count) {

@@ -62,7 +62,7 @@ func Load(dir string, opts ...Option) (*Encoder, error) {
 	return e, array.NewOperation("bert.Load", nil).Wrap(err)
 }
 
-// load is Load without the name and the line in its errors.
+// load does the work of Load, which adds its name and the caller's line to the error.
 func load(dir string, opts []Option) (*Encoder, error) {
 	var o options
 	for _, f := range opts {

@@ -90,7 +90,7 @@ func (b *Batcher[In, Out]) usable(ctx context.Context) error {
 	return nil
 }
 
-// called returns err as an error of a method of Batcher, at the line that called this package.
+// called wraps err in an OpError with the name of a method of Batcher and the line outside this package that called it.
 func called(method string, err error) error {
 	return operror.Outside("github.com/gpk-go/gpk/serve/batch", method, err)
 }

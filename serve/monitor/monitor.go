@@ -209,7 +209,7 @@ func (m *Monitor) CanAllocate(bytes int64, margin float64) bool {
 	return bytes <= room && extra <= float64(room-bytes)
 }
 
-// called returns err as an error of a method of Monitor, at the line that called this package.
+// called wraps err in an OpError with the name of a method of Monitor and the line outside this package that called it.
 func called(method string, err error) error {
 	return operror.Outside("github.com/gpk-go/gpk/serve/monitor", method, err)
 }
