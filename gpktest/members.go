@@ -22,6 +22,7 @@ func testMembers(t *testing.T, s *suite) {
 		}
 		for _, dt := range realFloats() {
 			s.interpolated(t, dt)
+			s.interpolatedBits(t, dt)
 		}
 	}
 	x, list := gpk.Zeros(gpk.Float32, 3), gpk.Zeros(gpk.Float32, 2)
@@ -106,4 +107,25 @@ func (s *suite) interpolated(t *testing.T, dt gpk.DType) {
 			t.Fatalf("%s: element %d, at %v, is %v, want %v up to %v", what, i, v, real(g), want, bound)
 		}
 	}
+}
+
+// interpolatedBits compares the bits of Interp by a kernel, if the device has one, with those of its composition. Places
+// repeat, and places and values may be infinite.
+func (s *suite) interpolatedBits(t *testing.T, dt gpk.DType) {
+	x, n := s.mixed(dt, 301), 1+s.rng.IntN(40)
+	xp, fp := s.random(dt, n), s.mixed(dt, n)
+	for _, i := range []int{0, n / 2, n - 1} {
+		xp.values[i] = []complex128{complex(math.Inf(-1), 0), xp.values[0], complex(math.Inf(1), 0)}[s.rng.IntN(3)]
+	}
+	slices.SortFunc(xp.values, func(a, b complex128) int { return cmp.Compare(real(a), real(b)) })
+	for i := range x.values {
+		if s.rng.IntN(3) == 0 {
+			x.values[i] = xp.values[s.rng.IntN(n)]
+		}
+	}
+	compute := func(composed bool) tensor {
+		defer compose.Composed(compose.Composed(composed))
+		return evaluate(t, x.array().Interp(xp.array(), fp.array()))
+	}
+	equal(t, name("Interp", dt, n), compute(false), compute(true))
 }

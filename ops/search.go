@@ -42,3 +42,17 @@ func searches(s *device.Stream, name string, run func(dt dtype.DType, c cpu.Sear
 		return nil
 	})
 }
+
+// Interp writes the linear interpolation of the function that has the values y at the ascending places x, as cpu.Interp
+// does. All views are dense, and x is not empty. Only the CPU has a kernel.
+func Interp(s *device.Stream, dst, x, y, values device.View) error {
+	return onHost(s, "Interp", []device.View{x, y, values}, []*device.Buffer{dst.Buffer}, func() error {
+		c := cpu.InterpCall{
+			X: pointer(x), Y: pointer(y), N: x.Layout.Size(), Values: pointer(values), Count: values.Layout.Size(), Dst: pointer(dst),
+		}
+		if c.Count == 0 {
+			return nil
+		}
+		return cpu.Interp(values.DType, c)
+	})
+}

@@ -67,6 +67,12 @@ func Interp[A Operand](o Operation[A], a, xp, fp A) A {
 		return o.Failed(err)
 	}
 	x, xs, ys, n := wide(o, a), wide(o, xp), wide(o, fp), xp.Size()
+	if hasKernels(a) {
+		y := o.Result(x.DType(), x.Shape(), "one pass of binary searches", []A{dense(o, xs), dense(o, ys), dense(o, x)}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error { return ops.Interp(s, dst, reads[0], reads[1], reads[2]) })
+		})
+		return narrow(o, y, a.DType())
+	}
 	ends := [2]A{reshape(o, slice(o, ys, 0, 0, 1)), reshape(o, slice(o, ys, 0, n-1, n))}
 	y := x
 	if n > 1 {

@@ -72,21 +72,17 @@ func (ints[T]) isIn(c SearchCall) {
 // search is Search for T.
 func search[T number](c SearchCall) {
 	list, values, dst := unsafe.Slice((*T)(c.List), c.N), unsafe.Slice((*T)(c.Values), c.Count), unsafe.Slice((*int64)(c.Dst), c.Count)
-	numbers, find := list[:notNaN(list)], lower[T]
+	numbers := list[:notNaN(list)]
+	ofNaN := len(numbers)
 	if c.Right {
-		find = upper[T]
+		ofNaN = len(list)
 	}
 	Parallel(c.Count, searchPart, func(lo, hi int) {
-		var h hunt
+		f := newFinder(numbers, c.Right)
+		f.find(dst[lo:hi], values[lo:hi])
 		for i, v := range values[lo:hi] {
-			switch {
-			case v == v:
-				h.found(find(numbers, v, h.guess()))
-				dst[lo+i] = int64(h.at)
-			case c.Right:
-				dst[lo+i] = int64(len(list))
-			default:
-				dst[lo+i] = int64(len(numbers))
+			if v != v {
+				dst[lo+i] = int64(ofNaN)
 			}
 		}
 	})
@@ -99,33 +95,14 @@ func isIn[T number](c SearchCall) {
 	list, values, dst := unsafe.Slice((*T)(c.List), c.N), unsafe.Slice((*T)(c.Values), c.Count), unsafe.Slice((*bool)(c.Dst), c.Count)
 	numbers := list[:notNaN(list)]
 	Parallel(c.Count, searchPart, func(lo, hi int) {
-		var h hunt
-		for i, v := range values[lo:hi] {
-			h.found(lower(numbers, v, h.guess()))
-			dst[lo+i] = h.at < len(numbers) && numbers[h.at] == v
-		}
+		f := newFinder(numbers, false)
+		f.blocks(values[lo:hi], func(from int, values []T, places []int64) {
+			for i, v := range values {
+				at := int(places[i])
+				dst[lo+from+i] = at < len(numbers) && numbers[at] == v
+			}
+		})
 	})
-}
-
-// hunt is the last result of several searches. Values are often sorted, and then the next result is the same or the one
-// after it. near is how often the hunt still tries that.
-type hunt struct{ at, near int }
-
-// guess returns the last result, or -1 if the next one is unlikely to be near it.
-func (h *hunt) guess() int {
-	if h.near == 0 {
-		return -1
-	}
-	return h.at
-}
-
-func (h *hunt) found(at int) {
-	if at == h.at || at == h.at+1 {
-		h.near = 8
-	} else if h.near > 0 {
-		h.near--
-	}
-	h.at = at
 }
 
 // notNaN returns the number of elements before the NaNs at the end of a sorted list.
@@ -137,39 +114,104 @@ func notNaN[T number](list []T) int {
 	return n
 }
 
-// lower returns the number of elements of a sorted list that are below v. It first tries guess and guess+1, unless guess
-// is -1.
-func lower[T number](list []T, v T, guess int) int {
-	for g := guess; g >= 0 && g <= min(guess+1, len(list)); g++ {
-		if (g == 0 || list[g-1] < v) && (g == len(list) || !(list[g] < v)) {
-			return g
-		}
-	}
-	base, n := 0, len(list)
-	for n > 0 {
-		half := (n + 1) / 2
-		if list[base+half-1] < v {
-			base += half
-		}
-		n -= half
-	}
-	return base
+// finder finds the places of values in a sorted list without NaN: the number of elements below a value or, with right, not
+// above it. Values are often sorted, and then a place is near the last one. near is how often the finder still tries that.
+type finder[T number] struct {
+	list     []T
+	right    int // 1 or 0
+	at, near int // at is the last place
 }
 
-// upper returns the number of elements of a sorted list that are not above v, as lower.
-func upper[T number](list []T, v T, guess int) int {
-	for g := guess; g >= 0 && g <= min(guess+1, len(list)); g++ {
-		if (g == 0 || list[g-1] <= v) && (g == len(list) || !(list[g] <= v)) {
-			return g
+func newFinder[T number](list []T, right bool) finder[T] {
+	f := finder[T]{list: list}
+	if right {
+		f.right = 1
+	}
+	return f
+}
+
+// findBlock is the number of places that blocks holds between a search and their use.
+const findBlock = 256
+
+// blocks calls f for consecutive blocks of values with their places. from is the index of the first value of a block.
+func (f *finder[T]) blocks(values []T, use func(from int, values []T, places []int64)) {
+	var places [findBlock]int64
+	for from := 0; from < len(values); from += findBlock {
+		block := values[from:min(from+findBlock, len(values))]
+		f.find(places[:len(block)], block)
+		use(from, block, places[:len(block)])
+	}
+}
+
+// find sets dst to the places of values. That of NaN is any from 0 to the length of the list.
+func (f *finder[T]) find(dst []int64, values []T) {
+	for i := 0; i < len(values); {
+		if f.near > 0 {
+			if at, ok := f.ahead(values[i]); ok {
+				f.near, f.at = patience, at
+				dst[i] = int64(at)
+				i++
+				continue
+			}
+			f.near--
+		}
+		var four [4]T
+		n := copy(four[:], values[i:])
+		places := f.four(&four)
+		for _, at := range places[:n] {
+			if f.at <= at && at <= f.at+reach {
+				f.near = patience
+			}
+			f.at = at
+			dst[i] = int64(at)
+			i++
 		}
 	}
-	base, n := 0, len(list)
-	for n > 0 {
-		half := (n + 1) / 2
-		if list[base+half-1] <= v {
-			base += half
+}
+
+const (
+	reach    = 8 // a place is near the last one if it is at most so far behind it
+	patience = 8 // attempts to find a place near the last one before others are found by halving only
+)
+
+// ahead returns the place of v if it is near the last one.
+func (f *finder[T]) ahead(v T) (at int, found bool) {
+	at = f.at
+	if at > 0 && counts(f.list[at-1], v, f.right) == 0 {
+		return 0, false
+	}
+	for end := min(at+reach, len(f.list)); at < end; at++ {
+		if counts(f.list[at], v, f.right) == 0 {
+			return at, true
 		}
+	}
+	return at, at == len(f.list)
+}
+
+// four returns the places of four values by binary searches side by side. None waits for another, and no branch depends on
+// the values.
+func (f *finder[T]) four(v *[4]T) [4]int {
+	list, right := unsafe.SliceData(f.list), f.right
+	var a, b, c, d int
+	for n := len(f.list); n > 0; {
+		half := (n + 1) / 2
+		a += half * counts(*offset(list, a+half-1), v[0], right)
+		b += half * counts(*offset(list, b+half-1), v[1], right)
+		c += half * counts(*offset(list, c+half-1), v[2], right)
+		d += half * counts(*offset(list, d+half-1), v[3], right)
 		n -= half
 	}
-	return base
+	return [4]int{a, b, c, d}
+}
+
+// counts returns 1 if x is less than v, or equal to it and right is 1, and otherwise 0.
+func counts[T number](x, v T, right int) int {
+	less, equal := 0, 0
+	if x < v {
+		less = 1
+	}
+	if x == v {
+		equal = 1
+	}
+	return less | equal&right
 }
