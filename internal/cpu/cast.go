@@ -1,11 +1,9 @@
 package cpu
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/gpk-go/gpk/dtype"
-	"github.com/gpk-go/gpk/expr"
 )
 
 // Cast converts element by element: dst = x in type dt. Equal types are copied. A
@@ -111,8 +109,12 @@ func newCast(xt, dt dtype.DType) cast {
 // span converts one span: operand 0 is the destination, 1 the source.
 func (c *cast) span(s span, w *work) {
 	in, out := unsafe.Pointer(&w.block[0]), unsafe.Pointer(&w.block[1])
+	most := blockLen
+	if c.load == nil && c.store == nil && s.step[0] == c.dsize && s.step[1] == c.xsize {
+		most = directLen
+	}
 	for s.n > 0 {
-		n := min(s.n, blockLen)
+		n := min(s.n, most)
 		src, dst := s.p[1], s.p[0]
 		scatter := c.store != nil || s.step[0] != c.dsize
 		if scatter {
@@ -227,11 +229,7 @@ func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Po
 	case dtype.Float64:
 		return toFloat64[S]()
 	case dtype.Bool:
-		unequal := comparison(expr.Ne, dtype.Of[S]()).vs
-		return func(dst, src unsafe.Pointer, n int) {
-			var zero S
-			unequal(dst, src, unsafe.Pointer(&zero), n)
-		}
+		return truthOf[S]()
 	}
 	k := integerOf(to)
 	if unsafe.Sizeof(S(0)) == 4 {
@@ -242,23 +240,39 @@ func floatConverter[S float32 | float64](to dtype.DType) func(dst, src unsafe.Po
 
 // fromFloat32 and fromFloat64 convert to T.
 func (ints[T]) fromFloat32() func(dst, src unsafe.Pointer, n int) {
+	if of := intermediate[T](); of != nil {
+		return through(unsafe.Sizeof(T(0)), 4, of.fromFloat32(), of.to(dtype.Of[T]()))
+	}
 	plain := floatToInt[T, float32]()
 	switch any(T(0)).(type) {
 	case int32:
 		return withVectors(vectorAVX, 4, 4, wider(castAVX512, int32sOf32AVX512, int32sOf32AVX2), plain)
 	case int64:
-		return withVectors(castAVX512, 8, 4, int64sOf32AVX512, plain)
+		if castAVX512 {
+			return withVectors(true, 8, 4, int64sOf32AVX512, plain)
+		}
+		return withVectors(vectorAVX, 8, 4, whileExact[T](4, int64sOf32AVX2, plain), plain)
+	case uint64:
+		return withVectors(vectorAVX, 8, 4, whileExact[T](4, int64sOf32AVX2, plain), plain)
 	}
 	return plain
 }
 
 func (ints[T]) fromFloat64() func(dst, src unsafe.Pointer, n int) {
+	if of := intermediate[T](); of != nil {
+		return through(unsafe.Sizeof(T(0)), 8, of.fromFloat64(), of.to(dtype.Of[T]()))
+	}
 	plain := floatToInt[T, float64]()
 	switch any(T(0)).(type) {
 	case int32:
 		return withVectors(vectorAVX, 4, 8, wider(castAVX512, int32sOf64AVX512, int32sOf64AVX2), plain)
 	case int64:
-		return withVectors(castAVX512, 8, 8, int64sOf64AVX512, plain)
+		if castAVX512 {
+			return withVectors(true, 8, 8, int64sOf64AVX512, plain)
+		}
+		return withVectors(vectorAVX, 8, 8, whileExact[T](8, int64sOf64AVX2, plain), plain)
+	case uint64:
+		return withVectors(vectorAVX, 8, 8, whileExact[T](8, int64sOf64AVX2, plain), plain)
 	}
 	return plain
 }
@@ -277,7 +291,11 @@ func withVectors(available bool, to, from uintptr, vector, plain func(dst, src u
 	if !available {
 		return plain
 	}
-	lanes := 64 / int(max(to, from))
+	return inMultiples(64/int(max(to, from)), to, from, vector, plain)
+}
+
+// inMultiples returns a function that runs vector on a multiple of so many elements, a power of two, and plain on the other elements.
+func inMultiples(lanes int, to, from uintptr, vector, plain func(dst, src unsafe.Pointer, n int)) func(dst, src unsafe.Pointer, n int) {
 	return func(dst, src unsafe.Pointer, n int) {
 		whole := n &^ (lanes - 1)
 		vector(dst, src, whole)
@@ -311,7 +329,7 @@ func (ints[S]) to(t dtype.DType) func(dst, src unsafe.Pointer, n int) {
 	case dtype.Uint64:
 		return intToInt[uint64, S]()
 	case dtype.Bool:
-		return truth[S]
+		return truthOf[S]()
 	}
 	return roundInts[S](t)
 }
@@ -347,43 +365,5 @@ func floatToInt[D integer, S float32 | float64]() func(dst, src unsafe.Pointer, 
 				d[i] = 0
 			}
 		}
-	}
-}
-
-// intToInt saturates at the type's bounds.
-func intToInt[D, S integer]() func(dst, src unsafe.Pointer, n int) {
-	lo, hi := bounds[D]()
-	low, high := bounds[S]()
-	switch {
-	case int64(lo) <= int64(low) && uint64(high) <= uint64(hi): // D holds all of S
-		return convert[D, S]
-	case uint64(high) > math.MaxInt64: // S is uint64
-		return func(dst, src unsafe.Pointer, n int) {
-			d, s := pair[D, S](dst, src, n)
-			for i, v := range s {
-				d[i] = D(min(uint64(v), uint64(hi)))
-			}
-		}
-	case uint64(hi) > math.MaxInt64: // D is uint64
-		return func(dst, src unsafe.Pointer, n int) {
-			d, s := pair[D, S](dst, src, n)
-			for i, v := range s {
-				d[i] = D(max(v, 0))
-			}
-		}
-	}
-	return func(dst, src unsafe.Pointer, n int) {
-		d, s := pair[D, S](dst, src, n)
-		for i, v := range s {
-			d[i] = D(min(max(int64(v), int64(lo)), int64(hi)))
-		}
-	}
-}
-
-// truth is x != 0; NaN is true.
-func truth[S number](dst, src unsafe.Pointer, n int) {
-	d, s := pair[uint8, S](dst, src, n)
-	for i, v := range s {
-		d[i] = bit(v != 0)
 	}
 }

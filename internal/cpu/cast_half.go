@@ -106,8 +106,17 @@ func halvesOf(t dtype.DType) halves {
 	return halves{}
 }
 
-// roundInts returns the conversion of integers to the 16-bit type t.
+// roundInts returns the conversion of integers to the 16-bit type t. With vector code integers are first converted to float32 or
+// float64 where these hold them. For float16, float64 may round them: larger numbers than float64 holds become infinities.
 func roundInts[S integer](t dtype.DType) func(dst, src unsafe.Pointer, n int) {
+	size, h := unsafe.Sizeof(S(0)), halvesOf(t)
+	switch {
+	case !vectorAVX:
+	case size < 4:
+		return through(2, size, toFloat32[S](), h.round)
+	case size == 4 || t == dtype.Float16:
+		return through(2, size, toFloat64[S](), h.round64)
+	}
 	if t == dtype.BFloat16 {
 		return intToBFloat16s[S]
 	}
@@ -182,11 +191,20 @@ func floatsToBFloat16(dst, src unsafe.Pointer, n int) {
 	}
 }
 
+// oddBlock is the number of elements that are rounded to odd at once.
+const oddBlock = 64
+
 func doublesToHalf(dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint16, float64](dst, src, n)
 	if whole := n - n%halfVector; castAVX512 && whole > 0 {
 		roundHalves64AVX512(dst, src, whole)
 		d, s = d[whole:], s[whole:]
+	} else if halfF16C {
+		for ; len(s) >= oddBlock; d, s = d[oddBlock:], s[oddBlock:] {
+			var odd [oddBlock]float32
+			oddFloat32sAVX2(unsafe.Pointer(&odd), at0(s), oddBlock)
+			roundHalvesF16C(at0(d), unsafe.Pointer(&odd), oddBlock)
+		}
 	}
 	for i, v := range s {
 		d[i] = floatToHalf(roundToOdd(v))
@@ -195,6 +213,11 @@ func doublesToHalf(dst, src unsafe.Pointer, n int) {
 
 func doublesToBFloat16(dst, src unsafe.Pointer, n int) {
 	d, s := pair[uint16, float64](dst, src, n)
+	for ; vectorAVX && len(s) >= oddBlock; d, s = d[oddBlock:], s[oddBlock:] {
+		var odd [oddBlock]float32
+		oddFloat32sAVX2(unsafe.Pointer(&odd), at0(s), oddBlock)
+		roundBFloat16s(at0(d), unsafe.Pointer(&odd), oddBlock)
+	}
 	for i, v := range s {
 		d[i] = floatToBFloat16(roundToOdd(v))
 	}

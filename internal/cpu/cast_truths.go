@@ -6,12 +6,10 @@ import (
 	"github.com/gpk-go/gpk/dtype"
 )
 
-// onesFloat32 and the others hold the values of true Bools, and zeros64 those of false ones.
+// onesFloat32 and onesFloat64 hold the values of true Bools, and zeros64 those of false ones.
 var (
 	onesFloat32 = onesOf[float32]()
 	onesFloat64 = onesOf[float64]()
-	onesInt32   = onesOf[int32]()
-	onesInt64   = onesOf[int64]()
 	zeros64     [blockLen]int64
 )
 
@@ -22,21 +20,28 @@ func onesOf[T number]() (ones [blockLen]T) {
 	return ones
 }
 
-// truthConverter returns the conversion of Bools to a real type of 4 or 8 bytes by vector code, of at most blockLen
-// elements. It returns nil for other types, and where the processor has no AVX2.
+// truthConverter returns the conversion of Bools to a real type by vector code, or nil if there is none.
 func truthConverter(to dtype.DType) func(dst, src unsafe.Pointer, n int) {
-	if !vectorAVX {
+	switch {
+	case !vectorAVX:
 		return nil
-	}
-	switch to {
-	case dtype.Float32:
-		return func(dst, src unsafe.Pointer, n int) { choices32(dst, src, at0(onesFloat32[:]), at0(zeros64[:]), n) }
-	case dtype.Float64:
-		return func(dst, src unsafe.Pointer, n int) { choices64(dst, src, at0(onesFloat64[:]), at0(zeros64[:]), n) }
-	case dtype.Int32, dtype.Uint32:
-		return func(dst, src unsafe.Pointer, n int) { choices32(dst, src, at0(onesInt32[:]), at0(zeros64[:]), n) }
-	case dtype.Int64, dtype.Uint64:
-		return func(dst, src unsafe.Pointer, n int) { choices64(dst, src, at0(onesInt64[:]), at0(zeros64[:]), n) }
+	case to == dtype.Float32:
+		return blockwise(4, func(dst, src unsafe.Pointer, n int) { choices32(dst, src, at0(onesFloat32[:]), at0(zeros64[:]), n) })
+	case to == dtype.Float64:
+		return blockwise(8, func(dst, src unsafe.Pointer, n int) { choices64(dst, src, at0(onesFloat64[:]), at0(zeros64[:]), n) })
+	case to.Size() == 1:
+		return truthOf[uint8]()
+	case to.IsInteger():
+		return through(uintptr(to.Size()), 1, truthOf[uint8](), integerOf(dtype.Uint8).to(to))
 	}
 	return nil
+}
+
+// blockwise returns a function that converts at most blockLen bytes at once, to elements of so many bytes.
+func blockwise(to int, f func(dst, src unsafe.Pointer, n int)) func(dst, src unsafe.Pointer, n int) {
+	return func(dst, src unsafe.Pointer, n int) {
+		for at := 0; at < n; at += blockLen {
+			f(unsafe.Add(dst, at*to), unsafe.Add(src, at), min(blockLen, n-at))
+		}
+	}
 }

@@ -42,6 +42,12 @@ func lessEqual32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 func lessEqualInt32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
+func lessUint32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
+func lessEqualUint32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
 func equal64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
@@ -66,6 +72,12 @@ func lessEqual64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 func lessEqualInt64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
+func lessUint64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
+func lessEqualUint64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
+
+//go:noescape
 func magnitudeEqual32(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
 //go:noescape
@@ -77,8 +89,8 @@ func magnitudeEqual64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 //go:noescape
 func magnitudeLess64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
-// vectorCompare returns the kernels of a comparison. They are nil where the processor has no AVX2, for complex numbers and
-// half types, and for the order of unsigned integers of 4 and 8 bytes.
+// vectorCompare returns the kernels of a comparison. They are nil where the processor has no AVX2, and for complex numbers
+// and half types.
 func vectorCompare(op expr.Op, t dtype.DType) binary {
 	switch t {
 	case dtype.Float32:
@@ -90,22 +102,14 @@ func vectorCompare(op expr.Op, t dtype.DType) binary {
 	case dtype.Int64:
 		return comparing[int64](op)
 	case dtype.Uint32:
-		return comparingBits[int32](op)
+		return comparing[uint32](op)
 	case dtype.Uint64:
-		return comparingBits[int64](op)
+		return comparing[uint64](op)
 	}
 	return vectorIntegers(op, t)
 }
 
-// comparingBits returns the kernels of Eq and Ne, which are the same for signed and unsigned integers.
-func comparingBits[T int32 | int64](op expr.Op) binary {
-	if op == expr.Eq || op == expr.Ne {
-		return comparing[T](op)
-	}
-	return binary{}
-}
-
-func comparing[T float32 | float64 | int32 | int64](op expr.Op) binary {
+func comparing[T float32 | float64 | int32 | int64 | uint32 | uint64](op expr.Op) binary {
 	switch {
 	case !vectorAVX:
 		return binary{}
@@ -140,7 +144,7 @@ func splat[T any](v T) (b [compareVector]T) {
 
 // compareAll compares full vectors with the assembly and the rest in Go, because the
 // assembly would read beyond the last element.
-func compareAll[T float32 | float64 | int32 | int64](op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
+func compareAll[T float32 | float64 | int32 | int64 | uint32 | uint64](op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
 	var zero T
 	size := int(unsafe.Sizeof(zero))
 	if m := n &^ (compareVector - 1); m > 0 {
@@ -153,6 +157,10 @@ func compareAll[T float32 | float64 | int32 | int64](op expr.Op, dst, x, y unsaf
 			compareInt32(op, dst, x, y, m, xstep, ystep)
 		case int64:
 			compareInt64(op, dst, x, y, m, xstep, ystep)
+		case uint32:
+			compareUint32(op, dst, x, y, m, xstep, ystep)
+		case uint64:
+			compareUint64(op, dst, x, y, m, xstep, ystep)
 		}
 		if n -= m; n == 0 {
 			return
@@ -222,6 +230,28 @@ func compareInt64(op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
 		lessInt64(dst, x, y, n, xstep, ystep)
 	case expr.Le:
 		lessEqualInt64(dst, x, y, n, xstep, ystep)
+	}
+}
+
+func compareUint32(op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
+	switch op {
+	case expr.Eq, expr.Ne:
+		compareInt32(op, dst, x, y, n, xstep, ystep)
+	case expr.Lt:
+		lessUint32(dst, x, y, n, xstep, ystep)
+	case expr.Le:
+		lessEqualUint32(dst, x, y, n, xstep, ystep)
+	}
+}
+
+func compareUint64(op expr.Op, dst, x, y unsafe.Pointer, n, xstep, ystep int) {
+	switch op {
+	case expr.Eq, expr.Ne:
+		compareInt64(op, dst, x, y, n, xstep, ystep)
+	case expr.Lt:
+		lessUint64(dst, x, y, n, xstep, ystep)
+	case expr.Le:
+		lessEqualUint64(dst, x, y, n, xstep, ystep)
 	}
 }
 

@@ -313,6 +313,104 @@ loop:
 	VZEROUPPER
 	RET
 
+// func lessUint32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·lessUint32(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x07, SI
+	SHLQ         $0x07, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLD    $0x1f, Y3, Y3
+	VPXOR     (DX), Y3, Y2
+	VPXOR     (CX), Y3, Y3
+	VPCMPGTD  Y3, Y2, Y2
+	VPCMPEQD  Y4, Y4, Y4
+	VPSLLD    $0x1f, Y4, Y4
+	VPXOR     32(DX), Y4, Y3
+	VPXOR     32(CX), Y4, Y4
+	VPCMPGTD  Y4, Y3, Y3
+	VPCMPEQD  Y5, Y5, Y5
+	VPSLLD    $0x1f, Y5, Y5
+	VPXOR     64(DX), Y5, Y4
+	VPXOR     64(CX), Y5, Y5
+	VPCMPGTD  Y5, Y4, Y4
+	VPCMPEQD  Y6, Y6, Y6
+	VPSLLD    $0x1f, Y6, Y6
+	VPXOR     96(DX), Y6, Y5
+	VPXOR     96(CX), Y6, Y6
+	VPCMPGTD  Y6, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func lessEqualUint32(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·lessEqualUint32(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x07, SI
+	SHLQ         $0x07, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLD    $0x1f, Y3, Y3
+	VPXOR     (CX), Y3, Y2
+	VPXOR     (DX), Y3, Y3
+	VPCMPGTD  Y3, Y2, Y2
+	VPCMPEQD  Y4, Y4, Y4
+	VPSLLD    $0x1f, Y4, Y4
+	VPXOR     32(CX), Y4, Y3
+	VPXOR     32(DX), Y4, Y4
+	VPCMPGTD  Y4, Y3, Y3
+	VPCMPEQD  Y5, Y5, Y5
+	VPSLLD    $0x1f, Y5, Y5
+	VPXOR     64(CX), Y5, Y4
+	VPXOR     64(DX), Y5, Y5
+	VPCMPGTD  Y5, Y4, Y4
+	VPCMPEQD  Y6, Y6, Y6
+	VPSLLD    $0x1f, Y6, Y6
+	VPXOR     96(CX), Y6, Y5
+	VPXOR     96(DX), Y6, Y6
+	VPCMPGTD  Y6, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPANDN    Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
 // func equal64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
 // Requires: AVX, AVX2
 TEXT ·equal64(SB), NOSPLIT|NOFRAME, $0-48
@@ -721,6 +819,160 @@ loop:
 	VPCMPGTQ  192(DX), Y5, Y5
 	VMOVDQU   224(CX), Y6
 	VPCMPGTQ  224(DX), Y6, Y6
+	VSHUFPS   $0x88, Y6, Y5, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPANDN    Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func lessUint64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·lessUint64(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x08, SI
+	SHLQ         $0x08, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLQ    $0x3f, Y3, Y3
+	VPXOR     (DX), Y3, Y2
+	VPXOR     (CX), Y3, Y3
+	VPCMPGTQ  Y3, Y2, Y2
+	VPCMPEQD  Y4, Y4, Y4
+	VPSLLQ    $0x3f, Y4, Y4
+	VPXOR     32(DX), Y4, Y3
+	VPXOR     32(CX), Y4, Y4
+	VPCMPGTQ  Y4, Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPCMPEQD  Y4, Y4, Y4
+	VPSLLQ    $0x3f, Y4, Y4
+	VPXOR     64(DX), Y4, Y3
+	VPXOR     64(CX), Y4, Y4
+	VPCMPGTQ  Y4, Y3, Y3
+	VPCMPEQD  Y5, Y5, Y5
+	VPSLLQ    $0x3f, Y5, Y5
+	VPXOR     96(DX), Y5, Y4
+	VPXOR     96(CX), Y5, Y5
+	VPCMPGTQ  Y5, Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VPCMPEQD  Y5, Y5, Y5
+	VPSLLQ    $0x3f, Y5, Y5
+	VPXOR     128(DX), Y5, Y4
+	VPXOR     128(CX), Y5, Y5
+	VPCMPGTQ  Y5, Y4, Y4
+	VPCMPEQD  Y6, Y6, Y6
+	VPSLLQ    $0x3f, Y6, Y6
+	VPXOR     160(DX), Y6, Y5
+	VPXOR     160(CX), Y6, Y6
+	VPCMPGTQ  Y6, Y5, Y5
+	VSHUFPS   $0x88, Y5, Y4, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VPCMPEQD  Y6, Y6, Y6
+	VPSLLQ    $0x3f, Y6, Y6
+	VPXOR     192(DX), Y6, Y5
+	VPXOR     192(CX), Y6, Y6
+	VPCMPGTQ  Y6, Y5, Y5
+	VPCMPEQD  Y7, Y7, Y7
+	VPSLLQ    $0x3f, Y7, Y7
+	VPXOR     224(DX), Y7, Y6
+	VPXOR     224(CX), Y7, Y7
+	VPCMPGTQ  Y7, Y6, Y6
+	VSHUFPS   $0x88, Y6, Y5, Y5
+	VPERMQ    $0xd8, Y5, Y5
+	VPACKSSDW Y3, Y2, Y2
+	VPACKSSDW Y5, Y4, Y4
+	VPACKSSWB Y4, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPAND     Y0, Y2, Y2
+	VMOVDQU   Y2, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      SI, CX
+	ADDQ      DI, DX
+	SUBQ      $0x20, BX
+	JGT       loop
+	VZEROUPPER
+	RET
+
+// func lessEqualUint64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int, xstep int, ystep int)
+// Requires: AVX, AVX2
+TEXT ·lessEqualUint64(SB), NOSPLIT|NOFRAME, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         xstep+32(FP), SI
+	MOVQ         ystep+40(FP), DI
+	SHLQ         $0x08, SI
+	SHLQ         $0x08, DI
+	VPBROADCASTQ ones<>+0(SB), Y0
+	VMOVDQU      order<>+0(SB), Y1
+
+loop:
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLQ    $0x3f, Y3, Y3
+	VPXOR     (CX), Y3, Y2
+	VPXOR     (DX), Y3, Y3
+	VPCMPGTQ  Y3, Y2, Y2
+	VPCMPEQD  Y4, Y4, Y4
+	VPSLLQ    $0x3f, Y4, Y4
+	VPXOR     32(CX), Y4, Y3
+	VPXOR     32(DX), Y4, Y4
+	VPCMPGTQ  Y4, Y3, Y3
+	VSHUFPS   $0x88, Y3, Y2, Y2
+	VPERMQ    $0xd8, Y2, Y2
+	VPCMPEQD  Y4, Y4, Y4
+	VPSLLQ    $0x3f, Y4, Y4
+	VPXOR     64(CX), Y4, Y3
+	VPXOR     64(DX), Y4, Y4
+	VPCMPGTQ  Y4, Y3, Y3
+	VPCMPEQD  Y5, Y5, Y5
+	VPSLLQ    $0x3f, Y5, Y5
+	VPXOR     96(CX), Y5, Y4
+	VPXOR     96(DX), Y5, Y5
+	VPCMPGTQ  Y5, Y4, Y4
+	VSHUFPS   $0x88, Y4, Y3, Y3
+	VPERMQ    $0xd8, Y3, Y3
+	VPCMPEQD  Y5, Y5, Y5
+	VPSLLQ    $0x3f, Y5, Y5
+	VPXOR     128(CX), Y5, Y4
+	VPXOR     128(DX), Y5, Y5
+	VPCMPGTQ  Y5, Y4, Y4
+	VPCMPEQD  Y6, Y6, Y6
+	VPSLLQ    $0x3f, Y6, Y6
+	VPXOR     160(CX), Y6, Y5
+	VPXOR     160(DX), Y6, Y6
+	VPCMPGTQ  Y6, Y5, Y5
+	VSHUFPS   $0x88, Y5, Y4, Y4
+	VPERMQ    $0xd8, Y4, Y4
+	VPCMPEQD  Y6, Y6, Y6
+	VPSLLQ    $0x3f, Y6, Y6
+	VPXOR     192(CX), Y6, Y5
+	VPXOR     192(DX), Y6, Y6
+	VPCMPGTQ  Y6, Y5, Y5
+	VPCMPEQD  Y7, Y7, Y7
+	VPSLLQ    $0x3f, Y7, Y7
+	VPXOR     224(CX), Y7, Y6
+	VPXOR     224(DX), Y7, Y7
+	VPCMPGTQ  Y7, Y6, Y6
 	VSHUFPS   $0x88, Y6, Y5, Y5
 	VPERMQ    $0xd8, Y5, Y5
 	VPACKSSDW Y3, Y2, Y2

@@ -7,8 +7,8 @@ import (
 	"github.com/gpk-go/gpk/expr"
 )
 
-// Bitwise operations take elements of any width as lines of four words, because Go's compiler does not use vectors. The elements
-// after the last whole line are computed one by one.
+// Bitwise operations take elements of any width as lines of four words. The elements after the last whole line are computed one by
+// one.
 
 type line [4]uint64
 
@@ -37,6 +37,9 @@ func bitsOfVectors[T integer](op expr.Op, dst, x, y unsafe.Pointer, n int) {
 	dl, xl, d, a := splitLines[T](dst, x, n)
 	_, yl, _, b := splitLines[T](dst, y, n)
 	yl, b = yl[:len(dl)], b[:len(d)]
+	if vectorBits(op, at0(dl), at0(xl), at0(yl), 4*len(dl)) {
+		dl = nil
+	}
 	switch op {
 	case expr.And:
 		for i := range dl {
@@ -68,6 +71,9 @@ func bitsOfVectors[T integer](op expr.Op, dst, x, y unsafe.Pointer, n int) {
 func bitsOfNumber[T integer](op expr.Op, dst, x unsafe.Pointer, y T, n int) {
 	dl, xl, d, a := splitLines[T](dst, x, n)
 	w := repeatedBits(y)
+	if vectorBitsOfNumber(op, at0(dl), at0(xl), w, 4*len(dl)) {
+		dl = nil
+	}
 	switch op {
 	case expr.And:
 		for i := range dl {

@@ -3,14 +3,20 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 )
 
 // shifts returns the kernels of Shl or Shr. A count of at least the width, or a negative one, gives 0, or the sign for Shr of a
 // signed number.
 func (ints[T]) shifts(op expr.Op) binary {
+	vector := vectorShift(op, dtype.Of[T]())
 	k := spread[T, T](func(dst, x, y unsafe.Pointer, n int) {
 		d, a, b := vectors[T](dst, x, y, n)
+		if whole := n &^ 15; vector != nil && whole > 0 {
+			vector(dst, x, y, whole)
+			d, a, b = d[whole:], a[whole:], b[whole:]
+		}
 		if op == expr.Shl {
 			for i := range d {
 				d[i] = a[i] << uint64(b[i])
@@ -31,6 +37,10 @@ func shiftByNumber[T integer](op expr.Op, dst, x unsafe.Pointer, count uint64, n
 	ones := ^T(0)
 	if op == expr.Shl {
 		keep, by := repeatedBits(ones<<count), count&63
+		if vectorAVX {
+			shiftLeftWords(at0(dl), at0(xl), by, keep, 4*len(dl))
+			dl = nil
+		}
 		for i := range dl {
 			d, a := &dl[i], &xl[i]
 			d[0], d[1], d[2], d[3] = a[0]<<by&keep, a[1]<<by&keep, a[2]<<by&keep, a[3]<<by&keep
@@ -42,6 +52,10 @@ func shiftByNumber[T integer](op expr.Op, dst, x unsafe.Pointer, count uint64, n
 	}
 	if ones > 0 { // unsigned
 		keep, by := repeatedBits(ones>>count), count&63
+		if vectorAVX {
+			shiftRightWords(at0(dl), at0(xl), by, keep, 4*len(dl))
+			dl = nil
+		}
 		for i := range dl {
 			d, a := &dl[i], &xl[i]
 			d[0], d[1], d[2], d[3] = a[0]>>by&keep, a[1]>>by&keep, a[2]>>by&keep, a[3]>>by&keep
@@ -65,6 +79,11 @@ func shiftSigned(dst, x []line, width, count uint64) {
 		lowest |= 1 << at
 	}
 	keep := element >> count * lowest
+	if vectorAVX {
+		sign := (element ^ element>>1) >> count * lowest // the bits to which the signs move
+		vectorShiftSigned(width, at0(dst), at0(x), count, keep, sign, 4*len(dst))
+		return
+	}
 	fill := element &^ (element >> count)
 	by, sign := count&63, (width-1)&63
 	for i := range dst {

@@ -278,7 +278,7 @@ func vectorIntegers(op expr.Op, t dtype.DType) binary {
 	case 4:
 		k = integerKernels{add: commuting(addVVInt32, addVSInt32), sub: binary{vv: subVVInt32, vs: subVSInt32, sv: subSVInt32}, mul: commuting(mulVVInt32, mulVSInt32)}
 	case 8:
-		k = integerKernels{add: commuting(addVVInt64, addVSInt64), sub: binary{vv: subVVInt64, vs: subVSInt64, sv: subSVInt64}}
+		k = integerKernels{add: commuting(addVVInt64, addVSInt64), sub: binary{vv: subVVInt64, vs: subVSInt64, sv: subSVInt64}, mul: commuting(mulVVInt64, mulVSInt64)}
 	}
 	switch t {
 	case dtype.Int8:
@@ -301,7 +301,10 @@ func vectorIntegers(op expr.Op, t dtype.DType) binary {
 		k.maximum, k.minimum = commuting(maximumVVInt32, maximumVSInt32), commuting(minimumVVInt32, minimumVSInt32)
 	case dtype.Uint32:
 		k.maximum, k.minimum = commuting(maximumVVUint32, maximumVSUint32), commuting(minimumVVUint32, minimumVSUint32)
-	case dtype.Int64, dtype.Uint64:
+	case dtype.Int64:
+		k.maximum, k.minimum = commuting(maximumVVInt64, maximumVSInt64), commuting(minimumVVInt64, minimumVSInt64)
+	case dtype.Uint64:
+		k.maximum, k.minimum = commuting(maximumVVUint64, maximumVSUint64), commuting(minimumVVUint64, minimumVSUint64)
 	default:
 		return binary{}
 	}
@@ -324,6 +327,10 @@ func vectorClamp(t dtype.DType) func(dst, x, y, z unsafe.Pointer, n int) {
 		return clampInt32
 	case t == dtype.Uint32:
 		return clampUint32
+	case t == dtype.Int64:
+		return clampInt64
+	case t == dtype.Uint64:
+		return clampUint64
 	}
 	return nil
 }
@@ -338,6 +345,8 @@ func vectorAbs(t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 		return absInt16
 	case t == dtype.Int32:
 		return absInt32
+	case t == dtype.Int64:
+		return absInt64
 	}
 	return nil
 }

@@ -6267,6 +6267,295 @@ check1:
 	VZEROUPPER
 	RET
 
+// func mulVVInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·mulVVInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check16
+
+next16:
+	VMOVDQU  (DX)(SI*8), Y0
+	VMOVDQU  (BX)(SI*8), Y1
+	VPSHUFD  $0xb1, Y1, Y2
+	VPMULLD  Y0, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y0, Y1, Y0
+	VPADDQ   Y3, Y0, Y0
+	VMOVDQU  Y0, (AX)(SI*8)
+	VMOVDQU  32(DX)(SI*8), Y0
+	VMOVDQU  32(BX)(SI*8), Y1
+	VPSHUFD  $0xb1, Y1, Y2
+	VPMULLD  Y0, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y0, Y1, Y0
+	VPADDQ   Y3, Y0, Y0
+	VMOVDQU  Y0, 32(AX)(SI*8)
+	VMOVDQU  64(DX)(SI*8), Y0
+	VMOVDQU  64(BX)(SI*8), Y1
+	VPSHUFD  $0xb1, Y1, Y2
+	VPMULLD  Y0, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y0, Y1, Y0
+	VPADDQ   Y3, Y0, Y0
+	VMOVDQU  Y0, 64(AX)(SI*8)
+	VMOVDQU  96(DX)(SI*8), Y0
+	VMOVDQU  96(BX)(SI*8), Y1
+	VPSHUFD  $0xb1, Y1, Y2
+	VPMULLD  Y0, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y0, Y1, Y0
+	VPADDQ   Y3, Y0, Y0
+	VMOVDQU  Y0, 96(AX)(SI*8)
+	ADDQ     $0x10, SI
+	SUBQ     $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU  (DX)(SI*8), Y0
+	VMOVDQU  (BX)(SI*8), Y1
+	VPSHUFD  $0xb1, Y1, Y2
+	VPMULLD  Y0, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y0, Y1, Y0
+	VPADDQ   Y3, Y0, Y0
+	VMOVDQU  Y0, (AX)(SI*8)
+	VMOVDQU  32(DX)(SI*8), Y0
+	VMOVDQU  32(BX)(SI*8), Y1
+	VPSHUFD  $0xb1, Y1, Y2
+	VPMULLD  Y0, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y0, Y1, Y0
+	VPADDQ   Y3, Y0, Y0
+	VMOVDQU  Y0, 32(AX)(SI*8)
+	ADDQ     $0x08, SI
+	SUBQ     $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(SI*8), X0
+	VPBROADCASTQ (BX)(SI*8), X1
+	VPSHUFD      $0xb1, X1, X2
+	VPMULLD      X0, X2, X2
+	VPSRLQ       $0x20, X2, X3
+	VPADDD       X2, X3, X3
+	VPSLLQ       $0x20, X3, X3
+	VPMULUDQ     X0, X1, X0
+	VPADDQ       X3, X0, X0
+	VMOVQ        X0, (AX)(SI*8)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func mulVSInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·mulVSInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTQ (BX), Y0
+	XORQ         BX, BX
+	JMP          check16
+
+next16:
+	VMOVDQU  (DX)(BX*8), Y1
+	VPSHUFD  $0xb1, Y0, Y2
+	VPMULLD  Y1, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y1, Y0, Y1
+	VPADDQ   Y3, Y1, Y1
+	VMOVDQU  Y1, (AX)(BX*8)
+	VMOVDQU  32(DX)(BX*8), Y1
+	VPSHUFD  $0xb1, Y0, Y2
+	VPMULLD  Y1, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y1, Y0, Y1
+	VPADDQ   Y3, Y1, Y1
+	VMOVDQU  Y1, 32(AX)(BX*8)
+	VMOVDQU  64(DX)(BX*8), Y1
+	VPSHUFD  $0xb1, Y0, Y2
+	VPMULLD  Y1, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y1, Y0, Y1
+	VPADDQ   Y3, Y1, Y1
+	VMOVDQU  Y1, 64(AX)(BX*8)
+	VMOVDQU  96(DX)(BX*8), Y1
+	VPSHUFD  $0xb1, Y0, Y2
+	VPMULLD  Y1, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y1, Y0, Y1
+	VPADDQ   Y3, Y1, Y1
+	VMOVDQU  Y1, 96(AX)(BX*8)
+	ADDQ     $0x10, BX
+	SUBQ     $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU  (DX)(BX*8), Y1
+	VPSHUFD  $0xb1, Y0, Y2
+	VPMULLD  Y1, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y1, Y0, Y1
+	VPADDQ   Y3, Y1, Y1
+	VMOVDQU  Y1, (AX)(BX*8)
+	VMOVDQU  32(DX)(BX*8), Y1
+	VPSHUFD  $0xb1, Y0, Y2
+	VPMULLD  Y1, Y2, Y2
+	VPSRLQ   $0x20, Y2, Y3
+	VPADDD   Y2, Y3, Y3
+	VPSLLQ   $0x20, Y3, Y3
+	VPMULUDQ Y1, Y0, Y1
+	VPADDQ   Y3, Y1, Y1
+	VMOVDQU  Y1, 32(AX)(BX*8)
+	ADDQ     $0x08, BX
+	SUBQ     $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(BX*8), X1
+	VPSHUFD      $0xb1, X0, X2
+	VPMULLD      X1, X2, X2
+	VPSRLQ       $0x20, X2, X3
+	VPADDD       X2, X3, X3
+	VPSLLQ       $0x20, X3, X3
+	VPMULUDQ     X1, X0, X1
+	VPADDQ       X3, X1, X1
+	VMOVQ        X1, (AX)(BX*8)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func absInt64(dst unsafe.Pointer, x unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·absInt64(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ n+16(FP), CX
+	MOVQ x+8(FP), DX
+	XORQ BX, BX
+	JMP  check16
+
+next16:
+	VMOVDQU  (DX)(BX*8), Y0
+	VPXOR    Y1, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y1
+	VPXOR    Y0, Y1, Y0
+	VPSUBQ   Y1, Y0, Y1
+	VMOVDQU  Y1, (AX)(BX*8)
+	VMOVDQU  32(DX)(BX*8), Y0
+	VPXOR    Y1, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y1
+	VPXOR    Y0, Y1, Y0
+	VPSUBQ   Y1, Y0, Y1
+	VMOVDQU  Y1, 32(AX)(BX*8)
+	VMOVDQU  64(DX)(BX*8), Y0
+	VPXOR    Y1, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y1
+	VPXOR    Y0, Y1, Y0
+	VPSUBQ   Y1, Y0, Y1
+	VMOVDQU  Y1, 64(AX)(BX*8)
+	VMOVDQU  96(DX)(BX*8), Y0
+	VPXOR    Y1, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y1
+	VPXOR    Y0, Y1, Y0
+	VPSUBQ   Y1, Y0, Y1
+	VMOVDQU  Y1, 96(AX)(BX*8)
+	ADDQ     $0x10, BX
+	SUBQ     $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU  (DX)(BX*8), Y0
+	VPXOR    Y1, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y1
+	VPXOR    Y0, Y1, Y0
+	VPSUBQ   Y1, Y0, Y1
+	VMOVDQU  Y1, (AX)(BX*8)
+	VMOVDQU  32(DX)(BX*8), Y0
+	VPXOR    Y1, Y1, Y1
+	VPCMPGTQ Y0, Y1, Y1
+	VPXOR    Y0, Y1, Y0
+	VPSUBQ   Y1, Y0, Y1
+	VMOVDQU  Y1, 32(AX)(BX*8)
+	ADDQ     $0x08, BX
+	SUBQ     $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(BX*8), X0
+	VPXOR        X1, X1, X1
+	VPCMPGTQ     X0, X1, X1
+	VPXOR        X0, X1, X0
+	VPSUBQ       X1, X0, X1
+	VMOVQ        X1, (AX)(BX*8)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
 // func largestInt64(x unsafe.Pointer, n int) int64
 // Requires: AVX, AVX2
 TEXT ·largestInt64(SB), NOSPLIT|NOFRAME, $0-24
@@ -6388,5 +6677,923 @@ check1:
 	VPCMPGTQ     X1, X0, X2
 	VBLENDVPD    X2, X1, X0, X0
 	VMOVQ        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func maximumVVInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·maximumVVInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check16
+
+next16:
+	VMOVDQU   (DX)(SI*8), Y0
+	VMOVDQU   (BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, (AX)(SI*8)
+	VMOVDQU   32(DX)(SI*8), Y0
+	VMOVDQU   32(BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, 32(AX)(SI*8)
+	VMOVDQU   64(DX)(SI*8), Y0
+	VMOVDQU   64(BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, 64(AX)(SI*8)
+	VMOVDQU   96(DX)(SI*8), Y0
+	VMOVDQU   96(BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(SI*8), Y0
+	VMOVDQU   (BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, (AX)(SI*8)
+	VMOVDQU   32(DX)(SI*8), Y0
+	VMOVDQU   32(BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, 32(AX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(SI*8), X0
+	VPBROADCASTQ (BX)(SI*8), X1
+	VPCMPGTQ     X0, X1, X2
+	VBLENDVPD    X2, X1, X0, X0
+	VMOVQ        X0, (AX)(SI*8)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func maximumVSInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·maximumVSInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTQ (BX), Y0
+	XORQ         BX, BX
+	JMP          check16
+
+next16:
+	VMOVDQU   (DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, (AX)(BX*8)
+	VMOVDQU   32(DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, 32(AX)(BX*8)
+	VMOVDQU   64(DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, 64(AX)(BX*8)
+	VMOVDQU   96(DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, 96(AX)(BX*8)
+	ADDQ      $0x10, BX
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, (AX)(BX*8)
+	VMOVDQU   32(DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, 32(AX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(BX*8), X1
+	VPCMPGTQ     X1, X0, X2
+	VBLENDVPD    X2, X0, X1, X1
+	VMOVQ        X1, (AX)(BX*8)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func minimumVVInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·minimumVVInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check16
+
+next16:
+	VMOVDQU   (DX)(SI*8), Y0
+	VMOVDQU   (BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, (AX)(SI*8)
+	VMOVDQU   32(DX)(SI*8), Y0
+	VMOVDQU   32(BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, 32(AX)(SI*8)
+	VMOVDQU   64(DX)(SI*8), Y0
+	VMOVDQU   64(BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, 64(AX)(SI*8)
+	VMOVDQU   96(DX)(SI*8), Y0
+	VMOVDQU   96(BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(SI*8), Y0
+	VMOVDQU   (BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, (AX)(SI*8)
+	VMOVDQU   32(DX)(SI*8), Y0
+	VMOVDQU   32(BX)(SI*8), Y1
+	VPCMPGTQ  Y0, Y1, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, 32(AX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(SI*8), X0
+	VPBROADCASTQ (BX)(SI*8), X1
+	VPCMPGTQ     X0, X1, X2
+	VBLENDVPD    X2, X0, X1, X0
+	VMOVQ        X0, (AX)(SI*8)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func minimumVSInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·minimumVSInt64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTQ (BX), Y0
+	XORQ         BX, BX
+	JMP          check16
+
+next16:
+	VMOVDQU   (DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, (AX)(BX*8)
+	VMOVDQU   32(DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, 32(AX)(BX*8)
+	VMOVDQU   64(DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, 64(AX)(BX*8)
+	VMOVDQU   96(DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, 96(AX)(BX*8)
+	ADDQ      $0x10, BX
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, (AX)(BX*8)
+	VMOVDQU   32(DX)(BX*8), Y1
+	VPCMPGTQ  Y1, Y0, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, 32(AX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(BX*8), X1
+	VPCMPGTQ     X1, X0, X2
+	VBLENDVPD    X2, X1, X0, X1
+	VMOVQ        X1, (AX)(BX*8)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func clampInt64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, z unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·clampInt64(SB), NOSPLIT|NOFRAME, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ n+32(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	MOVQ z+24(FP), SI
+	XORQ DI, DI
+	JMP  check16
+
+next16:
+	VMOVDQU   (DX)(DI*8), Y0
+	VMOVDQU   (BX)(DI*8), Y1
+	VMOVDQU   (SI)(DI*8), Y2
+	VPCMPGTQ  Y0, Y1, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPGTQ  Y0, Y2, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, (AX)(DI*8)
+	VMOVDQU   32(DX)(DI*8), Y0
+	VMOVDQU   32(BX)(DI*8), Y1
+	VMOVDQU   32(SI)(DI*8), Y2
+	VPCMPGTQ  Y0, Y1, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPGTQ  Y0, Y2, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, 32(AX)(DI*8)
+	VMOVDQU   64(DX)(DI*8), Y0
+	VMOVDQU   64(BX)(DI*8), Y1
+	VMOVDQU   64(SI)(DI*8), Y2
+	VPCMPGTQ  Y0, Y1, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPGTQ  Y0, Y2, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, 64(AX)(DI*8)
+	VMOVDQU   96(DX)(DI*8), Y0
+	VMOVDQU   96(BX)(DI*8), Y1
+	VMOVDQU   96(SI)(DI*8), Y2
+	VPCMPGTQ  Y0, Y1, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPGTQ  Y0, Y2, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, 96(AX)(DI*8)
+	ADDQ      $0x10, DI
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(DI*8), Y0
+	VMOVDQU   (BX)(DI*8), Y1
+	VMOVDQU   (SI)(DI*8), Y2
+	VPCMPGTQ  Y0, Y1, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPGTQ  Y0, Y2, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, (AX)(DI*8)
+	VMOVDQU   32(DX)(DI*8), Y0
+	VMOVDQU   32(BX)(DI*8), Y1
+	VMOVDQU   32(SI)(DI*8), Y2
+	VPCMPGTQ  Y0, Y1, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPGTQ  Y0, Y2, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, 32(AX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(DI*8), X0
+	VPBROADCASTQ (BX)(DI*8), X1
+	VPBROADCASTQ (SI)(DI*8), X2
+	VPCMPGTQ     X0, X1, X3
+	VBLENDVPD    X3, X1, X0, X0
+	VPCMPGTQ     X0, X2, X1
+	VBLENDVPD    X1, X0, X2, X0
+	VMOVQ        X0, (AX)(DI*8)
+	ADDQ         $0x01, DI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func maximumVVUint64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·maximumVVUint64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check16
+
+next16:
+	VMOVDQU   (DX)(SI*8), Y0
+	VMOVDQU   (BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, (AX)(SI*8)
+	VMOVDQU   32(DX)(SI*8), Y0
+	VMOVDQU   32(BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, 32(AX)(SI*8)
+	VMOVDQU   64(DX)(SI*8), Y0
+	VMOVDQU   64(BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, 64(AX)(SI*8)
+	VMOVDQU   96(DX)(SI*8), Y0
+	VMOVDQU   96(BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(SI*8), Y0
+	VMOVDQU   (BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, (AX)(SI*8)
+	VMOVDQU   32(DX)(SI*8), Y0
+	VMOVDQU   32(BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y0
+	VMOVDQU   Y0, 32(AX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(SI*8), X0
+	VPBROADCASTQ (BX)(SI*8), X1
+	VPCMPEQD     X2, X2, X2
+	VPSLLQ       $0x3f, X2, X2
+	VPXOR        X0, X2, X3
+	VPXOR        X1, X2, X2
+	VPCMPGTQ     X3, X2, X2
+	VBLENDVPD    X2, X1, X0, X0
+	VMOVQ        X0, (AX)(SI*8)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func maximumVSUint64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·maximumVSUint64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTQ (BX), Y0
+	XORQ         BX, BX
+	JMP          check16
+
+next16:
+	VMOVDQU   (DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, (AX)(BX*8)
+	VMOVDQU   32(DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, 32(AX)(BX*8)
+	VMOVDQU   64(DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, 64(AX)(BX*8)
+	VMOVDQU   96(DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, 96(AX)(BX*8)
+	ADDQ      $0x10, BX
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, (AX)(BX*8)
+	VMOVDQU   32(DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y1
+	VMOVDQU   Y1, 32(AX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(BX*8), X1
+	VPCMPEQD     X2, X2, X2
+	VPSLLQ       $0x3f, X2, X2
+	VPXOR        X1, X2, X3
+	VPXOR        X0, X2, X2
+	VPCMPGTQ     X3, X2, X2
+	VBLENDVPD    X2, X0, X1, X1
+	VMOVQ        X1, (AX)(BX*8)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func minimumVVUint64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·minimumVVUint64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ n+24(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	XORQ SI, SI
+	JMP  check16
+
+next16:
+	VMOVDQU   (DX)(SI*8), Y0
+	VMOVDQU   (BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, (AX)(SI*8)
+	VMOVDQU   32(DX)(SI*8), Y0
+	VMOVDQU   32(BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, 32(AX)(SI*8)
+	VMOVDQU   64(DX)(SI*8), Y0
+	VMOVDQU   64(BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, 64(AX)(SI*8)
+	VMOVDQU   96(DX)(SI*8), Y0
+	VMOVDQU   96(BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, 96(AX)(SI*8)
+	ADDQ      $0x10, SI
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(SI*8), Y0
+	VMOVDQU   (BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, (AX)(SI*8)
+	VMOVDQU   32(DX)(SI*8), Y0
+	VMOVDQU   32(BX)(SI*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y0, Y2, Y3
+	VPXOR     Y1, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y0, Y1, Y0
+	VMOVDQU   Y0, 32(AX)(SI*8)
+	ADDQ      $0x08, SI
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(SI*8), X0
+	VPBROADCASTQ (BX)(SI*8), X1
+	VPCMPEQD     X2, X2, X2
+	VPSLLQ       $0x3f, X2, X2
+	VPXOR        X0, X2, X3
+	VPXOR        X1, X2, X2
+	VPCMPGTQ     X3, X2, X2
+	VBLENDVPD    X2, X0, X1, X0
+	VMOVQ        X0, (AX)(SI*8)
+	ADDQ         $0x01, SI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func minimumVSUint64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·minimumVSUint64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         n+24(FP), CX
+	MOVQ         x+8(FP), DX
+	MOVQ         y+16(FP), BX
+	VPBROADCASTQ (BX), Y0
+	XORQ         BX, BX
+	JMP          check16
+
+next16:
+	VMOVDQU   (DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, (AX)(BX*8)
+	VMOVDQU   32(DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, 32(AX)(BX*8)
+	VMOVDQU   64(DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, 64(AX)(BX*8)
+	VMOVDQU   96(DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, 96(AX)(BX*8)
+	ADDQ      $0x10, BX
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, (AX)(BX*8)
+	VMOVDQU   32(DX)(BX*8), Y1
+	VPCMPEQD  Y2, Y2, Y2
+	VPSLLQ    $0x3f, Y2, Y2
+	VPXOR     Y1, Y2, Y3
+	VPXOR     Y0, Y2, Y2
+	VPCMPGTQ  Y3, Y2, Y2
+	VBLENDVPD Y2, Y1, Y0, Y1
+	VMOVDQU   Y1, 32(AX)(BX*8)
+	ADDQ      $0x08, BX
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(BX*8), X1
+	VPCMPEQD     X2, X2, X2
+	VPSLLQ       $0x3f, X2, X2
+	VPXOR        X1, X2, X3
+	VPXOR        X0, X2, X2
+	VPCMPGTQ     X3, X2, X2
+	VBLENDVPD    X2, X1, X0, X1
+	VMOVQ        X1, (AX)(BX*8)
+	ADDQ         $0x01, BX
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
+	VZEROUPPER
+	RET
+
+// func clampUint64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, z unsafe.Pointer, n int)
+// Requires: AVX, AVX2
+TEXT ·clampUint64(SB), NOSPLIT|NOFRAME, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ n+32(FP), CX
+	MOVQ x+8(FP), DX
+	MOVQ y+16(FP), BX
+	MOVQ z+24(FP), SI
+	XORQ DI, DI
+	JMP  check16
+
+next16:
+	VMOVDQU   (DX)(DI*8), Y0
+	VMOVDQU   (BX)(DI*8), Y1
+	VMOVDQU   (SI)(DI*8), Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLQ    $0x3f, Y3, Y3
+	VPXOR     Y0, Y3, Y4
+	VPXOR     Y1, Y3, Y3
+	VPCMPGTQ  Y4, Y3, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPEQD  Y1, Y1, Y1
+	VPSLLQ    $0x3f, Y1, Y1
+	VPXOR     Y0, Y1, Y3
+	VPXOR     Y2, Y1, Y1
+	VPCMPGTQ  Y3, Y1, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, (AX)(DI*8)
+	VMOVDQU   32(DX)(DI*8), Y0
+	VMOVDQU   32(BX)(DI*8), Y1
+	VMOVDQU   32(SI)(DI*8), Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLQ    $0x3f, Y3, Y3
+	VPXOR     Y0, Y3, Y4
+	VPXOR     Y1, Y3, Y3
+	VPCMPGTQ  Y4, Y3, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPEQD  Y1, Y1, Y1
+	VPSLLQ    $0x3f, Y1, Y1
+	VPXOR     Y0, Y1, Y3
+	VPXOR     Y2, Y1, Y1
+	VPCMPGTQ  Y3, Y1, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, 32(AX)(DI*8)
+	VMOVDQU   64(DX)(DI*8), Y0
+	VMOVDQU   64(BX)(DI*8), Y1
+	VMOVDQU   64(SI)(DI*8), Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLQ    $0x3f, Y3, Y3
+	VPXOR     Y0, Y3, Y4
+	VPXOR     Y1, Y3, Y3
+	VPCMPGTQ  Y4, Y3, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPEQD  Y1, Y1, Y1
+	VPSLLQ    $0x3f, Y1, Y1
+	VPXOR     Y0, Y1, Y3
+	VPXOR     Y2, Y1, Y1
+	VPCMPGTQ  Y3, Y1, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, 64(AX)(DI*8)
+	VMOVDQU   96(DX)(DI*8), Y0
+	VMOVDQU   96(BX)(DI*8), Y1
+	VMOVDQU   96(SI)(DI*8), Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLQ    $0x3f, Y3, Y3
+	VPXOR     Y0, Y3, Y4
+	VPXOR     Y1, Y3, Y3
+	VPCMPGTQ  Y4, Y3, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPEQD  Y1, Y1, Y1
+	VPSLLQ    $0x3f, Y1, Y1
+	VPXOR     Y0, Y1, Y3
+	VPXOR     Y2, Y1, Y1
+	VPCMPGTQ  Y3, Y1, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, 96(AX)(DI*8)
+	ADDQ      $0x10, DI
+	SUBQ      $0x10, CX
+
+check16:
+	CMPQ CX, $0x10
+	JGE  next16
+	JMP  check8
+
+next8:
+	VMOVDQU   (DX)(DI*8), Y0
+	VMOVDQU   (BX)(DI*8), Y1
+	VMOVDQU   (SI)(DI*8), Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLQ    $0x3f, Y3, Y3
+	VPXOR     Y0, Y3, Y4
+	VPXOR     Y1, Y3, Y3
+	VPCMPGTQ  Y4, Y3, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPEQD  Y1, Y1, Y1
+	VPSLLQ    $0x3f, Y1, Y1
+	VPXOR     Y0, Y1, Y3
+	VPXOR     Y2, Y1, Y1
+	VPCMPGTQ  Y3, Y1, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, (AX)(DI*8)
+	VMOVDQU   32(DX)(DI*8), Y0
+	VMOVDQU   32(BX)(DI*8), Y1
+	VMOVDQU   32(SI)(DI*8), Y2
+	VPCMPEQD  Y3, Y3, Y3
+	VPSLLQ    $0x3f, Y3, Y3
+	VPXOR     Y0, Y3, Y4
+	VPXOR     Y1, Y3, Y3
+	VPCMPGTQ  Y4, Y3, Y3
+	VBLENDVPD Y3, Y1, Y0, Y0
+	VPCMPEQD  Y1, Y1, Y1
+	VPSLLQ    $0x3f, Y1, Y1
+	VPXOR     Y0, Y1, Y3
+	VPXOR     Y2, Y1, Y1
+	VPCMPGTQ  Y3, Y1, Y1
+	VBLENDVPD Y1, Y0, Y2, Y0
+	VMOVDQU   Y0, 32(AX)(DI*8)
+	ADDQ      $0x08, DI
+	SUBQ      $0x08, CX
+
+check8:
+	CMPQ CX, $0x08
+	JGE  next8
+	JMP  check1
+
+next1:
+	VPBROADCASTQ (DX)(DI*8), X0
+	VPBROADCASTQ (BX)(DI*8), X1
+	VPBROADCASTQ (SI)(DI*8), X2
+	VPCMPEQD     X3, X3, X3
+	VPSLLQ       $0x3f, X3, X3
+	VPXOR        X0, X3, X4
+	VPXOR        X1, X3, X3
+	VPCMPGTQ     X4, X3, X3
+	VBLENDVPD    X3, X1, X0, X0
+	VPCMPEQD     X1, X1, X1
+	VPSLLQ       $0x3f, X1, X1
+	VPXOR        X0, X1, X3
+	VPXOR        X2, X1, X1
+	VPCMPGTQ     X3, X1, X1
+	VBLENDVPD    X1, X0, X2, X0
+	VMOVQ        X0, (AX)(DI*8)
+	ADDQ         $0x01, DI
+	SUBQ         $0x01, CX
+
+check1:
+	CMPQ CX, $0x01
+	JGE  next1
 	VZEROUPPER
 	RET

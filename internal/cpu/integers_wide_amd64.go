@@ -74,3 +74,42 @@ func clampUint32(dst, x, y, z unsafe.Pointer, n int)
 
 //go:noescape
 func absInt32(dst, x unsafe.Pointer, n int)
+
+//go:noescape
+func mulVVInt64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func mulVSInt64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func maximumVVInt64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func maximumVSInt64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func minimumVVInt64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func minimumVSInt64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func clampInt64(dst, x, y, z unsafe.Pointer, n int)
+
+//go:noescape
+func maximumVVUint64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func maximumVSUint64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func minimumVVUint64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func minimumVSUint64(dst, x, y unsafe.Pointer, n int)
+
+//go:noescape
+func clampUint64(dst, x, y, z unsafe.Pointer, n int)
+
+//go:noescape
+func absInt64(dst, x unsafe.Pointer, n int)

@@ -8,12 +8,7 @@ import (
 
 // compare writes comparisons of 32 elements at a time, with results 0 and 1 in bytes.
 func compare(c *build.Context) {
-	w := comparisons{Context: c, ones: asm.Constant(c, "ones", 1, operand.U64(0x0101010101010101))}
-	var groups []operand.Constant // of four bytes: their order after packing masks 0 to 3, which puts the lower halves first
-	for _, group := range []uint32{0, 4, 1, 5, 2, 6, 3, 7} {
-		groups = append(groups, operand.U32(group))
-	}
-	w.order = asm.Constant(c, "order", 1, groups...)
+	w := comparisons{Context: c, ones: asm.Constant(c, "ones", 1, operand.U64(0x0101010101010101)), order: packedGroups(c, "order")}
 	for _, f := range asm.Floats {
 		w.write("equal", f, w.floats(f, equal), false)
 		w.write("unequal", f, w.floats(f, unequal), false)
@@ -21,13 +16,24 @@ func compare(c *build.Context) {
 		w.write("lessEqual", f, w.floats(f, lessEqual), false)
 		w.write("equalInt", f, w.equalIntegers(f), false)
 		w.write("unequalInt", f, w.equalIntegers(f), true)
-		w.write("lessInt", f, w.greaterIntegers(f, true), false)
-		w.write("lessEqualInt", f, w.greaterIntegers(f, false), true)
+		w.write("lessInt", f, w.greaterIntegers(f, true, true), false)
+		w.write("lessEqualInt", f, w.greaterIntegers(f, false, true), true)
+		w.write("lessUint", f, w.greaterIntegers(f, true, false), false)
+		w.write("lessEqualUint", f, w.greaterIntegers(f, false, false), true)
 	}
 	for _, f := range asm.Floats {
 		w.write("magnitudeEqual", f, w.magnitudes(f, equal), false)
 		w.write("magnitudeLess", f, w.magnitudes(f, less), false)
 	}
+}
+
+// packedGroups adds the order of groups of four bytes after packing vectors 0 to 3, which puts the lower halves first.
+func packedGroups(c *build.Context, name string) operand.Mem {
+	var groups []operand.Constant
+	for _, group := range []uint32{0, 4, 1, 5, 2, 6, 3, 7} {
+		groups = append(groups, operand.U32(group))
+	}
+	return asm.Constant(c, name, 1, groups...)
 }
 
 type comparisons struct {
@@ -78,20 +84,29 @@ func (w comparisons) equalIntegers(f asm.Float) comparing {
 	}
 }
 
-// greaterIntegers reports where x is greater than y. With swapped it reports where y is greater than x. The integers are
-// signed.
-func (w comparisons) greaterIntegers(f asm.Float, swapped bool) comparing {
+// greaterIntegers reports where x is greater than y. With swapped it reports where y is greater than x. The instruction is for signed
+// integers; unsigned ones have their order after the highest bits of both are inverted.
+func (w comparisons) greaterIntegers(f asm.Float, swapped, signed bool) comparing {
+	greater, shift := w.VPCMPGTD, w.VPSLLD
+	if f.Double {
+		greater, shift = w.VPCMPGTQ, w.VPSLLQ
+	}
 	return func(x, y operand.Mem) vector {
 		if swapped {
 			x, y = y, x
 		}
 		mask := w.YMM()
-		w.VMOVDQU(x, mask)
-		if f.Double {
-			w.VPCMPGTQ(y, mask, mask)
-		} else {
-			w.VPCMPGTD(y, mask, mask)
+		if signed {
+			w.VMOVDQU(x, mask)
+			greater(y, mask, mask)
+			return mask
 		}
+		highest, other := w.YMM(), w.YMM()
+		w.VPCMPEQD(highest, highest, highest)
+		shift(operand.Imm(uint64(8*f.Size-1)), highest, highest)
+		w.VPXOR(x, highest, mask)
+		w.VPXOR(y, highest, other)
+		greater(other, mask, mask)
 		return mask
 	}
 }

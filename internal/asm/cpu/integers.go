@@ -11,7 +11,7 @@ import (
 )
 
 // integers writes element-wise operations on integers, for any number of elements: up to 64 at a time, then 8, then 1. Elements of 4
-// and 8 bytes have comparisons elsewhere, and those of 8 bytes only what AVX2 has an instruction for.
+// and 8 bytes have comparisons elsewhere.
 func integers(c *build.Context) {
 	for _, size := range []int{1, 2, 4, 8} {
 		w := integerLoops{c, strconv.Itoa(8 * size), size}
@@ -22,12 +22,7 @@ func integers(c *build.Context) {
 		w.forms("add", false, 0, lanewise(instructions.add))
 		w.forms("sub", true, 0, lanewise(instructions.sub))
 		if size == 8 {
-			w.reduction("largest", func(operands ...operand.Op) {
-				w.choose(operands[0], operands[1], operands[1], operands[0], operands[2])
-			})
-			w.reduction("smallest", func(operands ...operand.Op) {
-				w.choose(operands[0], operands[1], operands[0], operands[1], operands[2])
-			})
+			w.wide()
 			continue
 		}
 		w.forms("mul", false, 0, instructions.mul)
