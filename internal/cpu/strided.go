@@ -327,7 +327,7 @@ func transposeTileOf[T any](dst, src unsafe.Pointer, pitch, rows, cols int) {
 // steps of dstep bytes. A source step of 0 repeats one element.
 func copySpan(dst unsafe.Pointer, dstep int, src unsafe.Pointer, sstep, size, n int) {
 	if dstep == size && sstep == size {
-		copy(unsafe.Slice((*byte)(dst), n*size), unsafe.Slice((*byte)(src), n*size))
+		copyBytes(dst, src, n*size)
 		return
 	}
 	switch size {

@@ -104,6 +104,11 @@ func minVS64(dst, x, y unsafe.Pointer, n int)
 //go:noescape
 func min64(dst, x, y unsafe.Pointer, n int)
 
+// copy(dst[:n], src[:n]) for a multiple of 128 bytes that do not overlap.
+//
+//go:noescape
+func copyAVX(dst, src unsafe.Pointer, n int)
+
 // copy(dst[:n], src[:n]) with non-temporal stores; dst is aligned to 32 bytes, n is a
 // multiple of 64.
 //
@@ -233,6 +238,23 @@ func vectorBinary64(op expr.Op) binary {
 func streams(bytes int) bool { return vectorAVX && bytes >= streamBytes }
 
 const streamBytes = 16 << 20
+
+// vectorCopy is the number of bytes from which copyBytes uses vector code. Go's copy then takes up to 1.6 times as long where
+// both operands have the same place in large pages, as those of most arrays have.
+const vectorCopy = 32 << 10
+
+// copyBytes copies n bytes between operands that do not overlap.
+func copyBytes(dst, src unsafe.Pointer, n int) {
+	if n >= vectorCopy && vectorAVX {
+		m := n &^ 127
+		copyAVX(dst, src, m)
+		if n -= m; n == 0 {
+			return // a pointer must not point after the last element
+		}
+		dst, src = unsafe.Add(dst, m), unsafe.Add(src, m)
+	}
+	copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
+}
 
 // stream copies n bytes, with non-temporal stores if the alignment allows them.
 func stream(dst, src unsafe.Pointer, n int) {

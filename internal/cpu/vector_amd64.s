@@ -1200,6 +1200,32 @@ check:
 	VZEROUPPER
 	RET
 
+// func copyAVX(dst unsafe.Pointer, src unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·copyAVX(SB), NOSPLIT|NOFRAME, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ src+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORQ BX, BX
+	JMP  check
+
+next:
+	VMOVUPS (CX)(BX*1), Y0
+	VMOVUPS 32(CX)(BX*1), Y1
+	VMOVUPS 64(CX)(BX*1), Y2
+	VMOVUPS 96(CX)(BX*1), Y3
+	VMOVUPS Y0, (AX)(BX*1)
+	VMOVUPS Y1, 32(AX)(BX*1)
+	VMOVUPS Y2, 64(AX)(BX*1)
+	VMOVUPS Y3, 96(AX)(BX*1)
+	ADDQ    $0x80, BX
+
+check:
+	CMPQ BX, DX
+	JLT  next
+	VZEROUPPER
+	RET
+
 // func streamAVX(dst unsafe.Pointer, src unsafe.Pointer, n int)
 // Requires: AVX
 TEXT ·streamAVX(SB), NOSPLIT|NOFRAME, $0-24

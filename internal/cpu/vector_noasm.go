@@ -14,9 +14,11 @@ func vectorBinary64(expr.Op) binary { return binary{} }
 
 func streams(int) bool { return false }
 
-func stream(dst, src unsafe.Pointer, n int) {
+func copyBytes(dst, src unsafe.Pointer, n int) {
 	copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
 }
+
+func stream(dst, src unsafe.Pointer, n int) { copyBytes(dst, src, n) }
 
 func fenceStores() {}
 

@@ -129,8 +129,21 @@ func extremeLoop(c *build.Context, name string, f asm.Float, of extreme, scalar 
 	asm.Return(c)
 }
 
-// stream writes a copy with non-temporal stores, and their fence.
+// stream writes copies, with ordinary and with non-temporal stores, and the fence of the latter.
 func stream(c *build.Context) {
+	asm.Function(c, "copyAVX")
+	from := asm.Load(c, "dst", "src", "n")
+	asm.For(c, from[2], 128, func(i reg.Register) {
+		v := [4]reg.VecVirtual{c.YMM(), c.YMM(), c.YMM(), c.YMM()}
+		for j := range v {
+			c.VMOVUPS(asm.At(from[1], 32*j).Idx(i, 1), v[j])
+		}
+		for j := range v {
+			c.VMOVUPS(v[j], asm.At(from[0], 32*j).Idx(i, 1))
+		}
+	})
+	asm.Return(c)
+
 	asm.Function(c, "streamAVX")
 	p := asm.Load(c, "dst", "src", "n")
 	asm.Up(c, "next", p[2], 64, func(i reg.Register) {
