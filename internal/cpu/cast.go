@@ -159,8 +159,11 @@ func (s span) skip(n int) span {
 
 // loadReal gathers the real parts of complex numbers with components of type R.
 func loadReal[R float32 | float64](dst, src unsafe.Pointer, step, n int) {
-	d := unsafe.Slice((*R)(dst), n)
-	for i := range d {
+	d, done := unsafe.Slice((*R)(dst), n), 0
+	if step == 2*int(unsafe.Sizeof(R(0))) {
+		done = vectorReals[R](dst, src, n)
+	}
+	for i := done; i < n; i++ {
 		d[i] = *(*R)(unsafe.Add(src, i*step))
 	}
 }

@@ -46,8 +46,14 @@ func binaryKernel(op expr.Op, t dtype.DType) binary {
 	case dtype.Bool:
 		k = boolBinary(op)
 	case dtype.Complex64:
+		if k = vectorComplex(op, t); k.vv != nil {
+			break
+		}
 		k = complexBinary(op, mul64, div64, func(x, y complex64) complex64 { return complex64(complexPow(complex128(x), complex128(y))) })
 	case dtype.Complex128:
+		if k = vectorComplex(op, t); k.vv != nil {
+			break
+		}
 		k = complexBinary(op, mul128, div128, complexPow)
 	default:
 		if of := integerOf(t); of != nil {

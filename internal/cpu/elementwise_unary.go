@@ -27,14 +27,14 @@ func unaryKernel(op expr.Op, t dtype.DType) (f func(dst, x unsafe.Pointer, n int
 		}
 	case dtype.Complex64:
 		if f = complex64ToReal(op); f != nil {
-			return f, dtype.Float32
+			return withComplexVectors(op, t, f), dtype.Float32
 		}
-		f = complex64Unary(op)
+		f = withComplexVectors(op, t, complex64Unary(op))
 	case dtype.Complex128:
 		if f = complex128ToReal(op); f != nil {
-			return f, dtype.Float64
+			return withComplexVectors(op, t, f), dtype.Float64
 		}
-		f = complex128Unary(op)
+		f = withComplexVectors(op, t, complex128Unary(op))
 	default:
 		if k := integerOf(t); k != nil {
 			f = k.unary(op)
@@ -48,6 +48,14 @@ func withUnaryVectors(op expr.Op, t dtype.DType, plain func(dst, x unsafe.Pointe
 	loop := vectorUnary(op, t)
 	size := uintptr(t.Size())
 	return withVectors(vectorAVX && loop != nil && plain != nil, size, size, loop, plain)
+}
+
+// withComplexVectors is withUnaryVectors for complex numbers.
+func withComplexVectors(op expr.Op, t dtype.DType, plain func(dst, x unsafe.Pointer, n int)) func(dst, x unsafe.Pointer, n int) {
+	if f := vectorComplexUnary(op, t, plain); f != nil {
+		return f
+	}
+	return plain
 }
 
 func float32Unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {

@@ -16,6 +16,7 @@ var Files = []asm.File{
 	{Name: "transpose_amd64.s", Write: transpose},
 	{Name: "bits_amd64.s", Write: bitOperations},
 	{Name: "compare_amd64.s", Write: compare},
+	{Name: "complex_amd64.s", Write: complexLoops},
 	{Name: "convert_amd64.s", Write: conversions},
 	{Name: "convert_floats_amd64.s", Write: floatConversions},
 	{Name: "convert_wide_amd64.s", Write: wideConversions},

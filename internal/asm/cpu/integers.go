@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/gpk-go/gpk/internal/asm"
@@ -116,7 +117,7 @@ func (w integerLoops) ordered(instructions integerInstructions, signed bool) {
 	w.reduction("smallest", smaller)
 }
 
-// integerLoops writes loops over elements of one size.
+// integerLoops writes loops over elements of one size, of 16 bytes too.
 type integerLoops struct {
 	*build.Context
 	name string // the end of the functions' names
@@ -186,6 +187,7 @@ func (w integerLoops) write(name string, results, number int, operands []string,
 		w.VPCMPEQB(one, one, one)
 		w.VPABSB(one, one)
 	}
+	unit := min(w.size, 8) // bytes that i counts
 	// compute writes the operation on the vectors at a distance of bytes from element i.
 	compute := func(lanes, bytes int) reg.Register {
 		var v []reg.Register
@@ -195,7 +197,7 @@ func (w integerLoops) write(name string, results, number int, operands []string,
 				continue
 			}
 			to := w.part(w.YMM(), lanes)
-			w.load(lanes, asm.At(p, bytes).Idx(i, uint8(w.size)), to)
+			w.load(lanes, asm.At(p, bytes).Idx(i, uint8(unit)), to)
 			v = append(v, to)
 		}
 		d := w.part(w.YMM(), lanes)
@@ -203,12 +205,12 @@ func (w integerLoops) write(name string, results, number int, operands []string,
 		return d
 	}
 	w.XORQ(i, i)
-	for _, lanes := range []int{min(64, 128/w.size), 8, 1} {
+	for _, lanes := range slices.Compact([]int{min(64, 128/w.size), 8, 1}) {
 		next, check := "next"+strconv.Itoa(lanes), "check"+strconv.Itoa(lanes)
 		w.JMP(operand.LabelRef(check))
 		w.Label(next)
 		for bytes := 0; bytes < lanes*w.size; bytes += 32 {
-			d, size, at := compute(lanes, bytes), w.size, bytes
+			d, size, at := compute(lanes, bytes), unit, bytes
 			if results != 0 {
 				if size == 2 {
 					second := d
@@ -228,9 +230,9 @@ func (w integerLoops) write(name string, results, number int, operands []string,
 					w.VPANDN(w.part(one, lanes), d, d)
 				}
 			}
-			w.store(lanes, size, d, asm.At(dst, at).Idx(i, uint8(size)))
+			w.store(lanes*w.size/unit, size, d, asm.At(dst, at).Idx(i, uint8(size)))
 		}
-		w.ADDQ(asm.Number(lanes), i)
+		w.ADDQ(asm.Number(lanes*w.size/unit), i)
 		w.SUBQ(asm.Number(lanes), n)
 		w.Label(check)
 		w.CMPQ(n, asm.Number(lanes))
@@ -296,8 +298,14 @@ func (w integerLoops) broadcast(from operand.Mem, to reg.Register) {
 		w.VPBROADCASTW(from, to)
 	case 4:
 		w.VPBROADCASTD(from, to)
-	default:
+	case 8:
 		w.VPBROADCASTQ(from, to)
+	default:
+		if to.Size() == 32 {
+			w.VBROADCASTI128(from, to)
+		} else {
+			w.VMOVDQU(from, to)
+		}
 	}
 }
 
