@@ -115,12 +115,13 @@ func TestEmulatedScatter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t.Logf("seed %d", seed)
 	for _, skew := range []float64{0, 0.5, 1} {
-		for kind := range 3 {
+		for kind := range 4 {
 			for _, bytes := range []int{4, 8} {
-				if kind > 0 || bytes == 4 {
+				floats := kind == 0 || kind == 3
+				if !floats || bytes == 4 {
 					p := emulatedScatter{kind: kind, bytes: bytes, indexBytes: 4 << rng.IntN(2), splat: rng.IntN(4) == 0, n: 1 + rng.IntN(40), count: 1 + rng.IntN(6000), width: 1 + rng.IntN(4)}
 					t.Run(fmt.Sprintf("kind %d, %d and %d bytes, %d x %d, %d indices, skew %v, splat %v", kind, bytes, p.indexBytes, p.n, p.width, p.count, skew, p.splat), func(t *testing.T) {
-						if kind == 0 {
+						if floats {
 							p.checkFloats(t, program, rng, skew)
 						} else {
 							p.checkWhole(t, program, rng, skew)
@@ -130,7 +131,9 @@ func TestEmulatedScatter(t *testing.T) {
 			}
 		}
 	}
-	t.Run("corners", func(t *testing.T) { checkCorners(t, program) })
+	for _, kind := range []int{0, 3} {
+		t.Run(fmt.Sprintf("corners of kind %d", kind), func(t *testing.T) { checkCorners(t, program, kind) })
+	}
 	t.Run("outside", func(t *testing.T) {
 		p := emulatedScatter{kind: 1, bytes: 8, indexBytes: 8, n: 3, count: 7, width: 2}
 		p.draw(rng, 0, rng.Uint64)
@@ -142,7 +145,7 @@ func TestEmulatedScatter(t *testing.T) {
 }
 
 // checkCorners adds terms whose sums cancel, are halfway between two numbers, or leave the range.
-func checkCorners(t *testing.T, program string) {
+func checkCorners(t *testing.T, program string, kind int) {
 	const tiny, most = math.SmallestNonzeroFloat32, math.MaxFloat32
 	minus, inf := math.Copysign(0, -1), math.Inf(1)
 	rows := [][]float64{
@@ -176,7 +179,7 @@ func checkCorners(t *testing.T, program string) {
 		{1, math.NaN()},
 		{math.NaN(), 1},
 	}
-	p := emulatedScatter{kind: 0, bytes: 4, indexBytes: 8, n: len(rows), width: 1}
+	p := emulatedScatter{kind: kind, bytes: 4, indexBytes: 8, n: len(rows), width: 1}
 	bits := func(v float64) uint64 { return uint64(math.Float32bits(float32(v))) }
 	for i, terms := range rows {
 		p.x = append(p.x, bits(terms[0]))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	gpk "github.com/gpk-go/gpk"
+	"github.com/gpk-go/gpk/device"
 )
 
 // scatterCase draws operands of ScatterAdd along axis d. from calls f with each element of the
@@ -162,4 +163,22 @@ func (s *suite) scatterBound(t *testing.T, dt gpk.DType, rows, count int) {
 		}
 	}
 	equal(t, name("ScatterAdd again", dt), evaluate(t, ax.T().ScatterAdd(ai, av.T(), 1).T()), got)
+}
+
+// scatterLargest adds so many equal numbers to one element that a GPU's exact sums almost overflow their chunks of 16 or 8
+// bits. All 24 bits of the numbers are set, and their lowest bit is the highest one of a chunk; the sums are exact.
+func (s *suite) scatterLargest(t *testing.T) {
+	if s.dev.Kind() == device.CPU { // adds in order, with roundings
+		return
+	}
+	const least = 15 - 149 + 16*8
+	v := math.Ldexp(1<<24-1, least)
+	for _, count := range []int{1 << 24, 1 << 25} {
+		sums := gpk.Zeros(gpk.Float32, 1024).ScatterAdd(gpk.Zeros(gpk.Int32, count), gpk.Full(gpk.Float32, v, 1).BroadcastTo(count), 0)
+		got := read(t, sums)
+		if want := v * float64(count); real(got.values[0]) != want || got.values[1] != 0 {
+			t.Errorf("ScatterAdd of %d times %v: %v and %v, want %v and 0", count, v, got.values[0], got.values[1], want)
+		}
+		sums.Free()
+	}
 }

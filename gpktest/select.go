@@ -43,6 +43,7 @@ func testSelect(t *testing.T, s *suite) {
 			}
 		}
 		s.scatterBounds(t)
+		s.scatterLargest(t)
 		s.selectErrors(t)
 		s.outsideWrites(t)
 	}

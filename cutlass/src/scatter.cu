@@ -255,14 +255,15 @@ int scatter_integers(gpk_scatter_add_args const& a, bool shared) {
                                  : launch(scatter_shared<U, int32_t>, grid, threads, a.stream, p);
 }
 
-// Adds float32 exactly. With base 0 nothing is launched, and *need is the size of the workspace.
+// Adds float32 exactly, in chunks of W bits. With base 0 nothing is launched, and *need is the size of the workspace.
+template <int W>
 int scatter_exact(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
   int64_t const n = a.n * numbers_per_row(a);
   Parts parts;
-  ExactDestination p{};
+  ExactDestination<W> p{};
   p.minus_zero = parts.part<uint32_t>(base, 1);
   p.sums.states = parts.part<uint32_t>(base, n);
-  p.sums.chunks = parts.part<uint64_t>(base, exact::chunks * n);
+  p.sums.chunks = parts.part<uint64_t>(base, exact::chunks<W> * n);
   *need = static_cast<int64_t>(parts.at);
   if (base == 0) return GPK_OK;
   p.sums.minus_zero = p.minus_zero;
@@ -274,16 +275,17 @@ int scatter_exact(gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
     cudaGetLastError();
     return e;
   }
-  int code = launch_for(exact_prepare, n, 1, a.stream, p);
+  int code = launch_for(exact_prepare<W>, n, 1, a.stream, p);
   if (code == GPK_OK) code = launch_direct(direct_of(a, p.sums), a.index_type, a.stream);
-  if (code == GPK_OK) code = launch_for(exact_finish, n, 1, a.stream, p);
+  if (code == GPK_OK) code = launch_for(exact_finish<W>, n, 1, a.stream, p);
   return code;
 }
 
 // Adds valid arguments by a method. With base 0 nothing is launched, and *need is the size of the workspace.
 int add_by(Method method, gpk_scatter_add_args const& a, uint64_t base, int64_t* need) {
   switch (method) {
-    case Method::exact: return scatter_exact(a, base, need);
+    case Method::exact:
+      return a.count <= exact::most_terms<16> ? scatter_exact<16>(a, base, need) : scatter_exact<8>(a, base, need);
     case Method::shared:
     case Method::integers:
       *need = 0;

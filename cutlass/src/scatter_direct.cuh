@@ -70,6 +70,7 @@ struct IntegerSums {
 };
 
 // Sums of float32. Chunk k of sum i is chunks[k * n + i].
+template <int W>
 struct ExactSums {
   using value = uint32_t;
   uint64_t* chunks;
@@ -79,7 +80,7 @@ struct ExactSums {
   bool record;
   __device__ void prepare() { record = *minus_zero != 0; }
   __device__ void add(uint32_t at, uint32_t bits, bool in) const {
-    exact::Term const t = exact::term_of(bits);
+    exact::Term const t = exact::term_of<W>(bits);
     uint32_t const state = record ? t.state : t.state & ~uint32_t{exact::not_minus_zero};
     if (in && state != 0) atomicOr(states + at, state);
     add_at(chunks, t.chunk * n + at, static_cast<uint64_t>(t.value), in && t.value != 0);
@@ -147,26 +148,29 @@ __global__ void __launch_bounds__(threads) scatter_shared(ScatterDirect<IntegerS
 }
 
 // The operand x and the result of exact sums. chunks, states and the word at minus_zero must initially be 0.
+template <int W>
 struct ExactDestination {
-  ExactSums sums;
+  ExactSums<W> sums;
   uint32_t *minus_zero, *dst;
   uint32_t const* x;
 };
 
-__global__ void __launch_bounds__(threads) exact_prepare(ExactDestination p) {
+template <int W>
+__global__ void __launch_bounds__(threads) exact_prepare(ExactDestination<W> p) {
   begin();
   uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < p.sums.n && p.x[i] == 1u << 31) *p.minus_zero = 1;
 }
 
-__global__ void __launch_bounds__(threads) exact_finish(ExactDestination p) {
+template <int W>
+__global__ void __launch_bounds__(threads) exact_finish(ExactDestination<W> p) {
   begin();
   uint32_t const i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= p.sums.n) return;
-  int64_t chunk[exact::chunks];
+  int64_t chunk[exact::chunks<W>];
 #pragma unroll
-  for (int k = 0; k < exact::chunks; ++k) chunk[k] = static_cast<int64_t>(p.sums.chunks[int64_t{k} * p.sums.n + i]);
-  p.dst[i] = exact::plus(p.x[i], chunk, p.sums.states[i]);
+  for (int k = 0; k < exact::chunks<W>; ++k) chunk[k] = static_cast<int64_t>(p.sums.chunks[int64_t{k} * p.sums.n + i]);
+  p.dst[i] = exact::plus<W>(p.x[i], chunk, p.sums.states[i]);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // scatter.cpp: the kernels of scatter_direct.cuh on the host. Reads one problem from its input, words of 64 bits: 0 for
-// float32, 1 for integers, 2 for few integers; bytes of an element; bytes of an index; whether values is one row; rows;
+// float32, 1 for integers, 2 for few integers, 3 for float32 in chunks of 8 bits; bytes of an element; bytes of an index; whether values is one row; rows;
 // indices; width; then x, the indices and the values, each in whole words. Prints the flags and the result.
 #include "cuda.h"
 
@@ -71,19 +71,25 @@ void add_integers(Problem& p, bool shared) {
   Launcher().start<gpk::scatter_shared<U, I>>(dim3(3), gpk::threads, 0, direct(p, sums));
 }
 
-template <class I>
-void run(Problem& p, int64_t kind) {
-  if (kind > 0) return p.bytes == 8 ? add_integers<uint64_t, I>(p, kind == 2) : add_integers<uint32_t, I>(p, kind == 2);
+template <int W, class I>
+void add_exactly(Problem& p) {
   int64_t const n = p.n * p.width;
-  std::vector<uint64_t> chunks(static_cast<size_t>(gpk::exact::chunks * n));
+  std::vector<uint64_t> chunks(static_cast<size_t>(gpk::exact::chunks<W> * n));
   std::vector<uint32_t> states(static_cast<size_t>(n)), out(p.x.size() * 2, 0x7fffffff);
   uint32_t minus_zero = 0;
-  gpk::ExactDestination destination{{chunks.data(), states.data(), &minus_zero, static_cast<uint32_t>(n), false},
-                                    &minus_zero, out.data(), reinterpret_cast<uint32_t const*>(p.x.data())};
-  Launcher().start<gpk::exact_prepare>(grid_of(n, gpk::threads), gpk::threads, 0, destination);
-  add<gpk::ExactSums, I>(p, destination.sums);
-  Launcher().start<gpk::exact_finish>(grid_of(n, gpk::threads), gpk::threads, 0, destination);
+  gpk::ExactDestination<W> destination{{chunks.data(), states.data(), &minus_zero, static_cast<uint32_t>(n), false},
+                                       &minus_zero, out.data(), reinterpret_cast<uint32_t const*>(p.x.data())};
+  Launcher().start<gpk::exact_prepare<W>>(grid_of(n, gpk::threads), gpk::threads, 0, destination);
+  add<gpk::ExactSums<W>, I>(p, destination.sums);
+  Launcher().start<gpk::exact_finish<W>>(grid_of(n, gpk::threads), gpk::threads, 0, destination);
   memcpy(p.x.data(), out.data(), out.size() * sizeof out[0]);
+}
+
+template <class I>
+void run(Problem& p, int64_t kind) {
+  if (kind == 0) return add_exactly<16, I>(p);
+  if (kind == 3) return add_exactly<8, I>(p);
+  p.bytes == 8 ? add_integers<uint64_t, I>(p, kind == 2) : add_integers<uint32_t, I>(p, kind == 2);
 }
 
 }  // namespace
