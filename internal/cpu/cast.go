@@ -96,9 +96,9 @@ func newCast(xt, dt dtype.DType) cast {
 	}
 	switch dt {
 	case dtype.Complex64:
-		c.store = storeReal[float32, complex64]
+		c.store = storeReal[float32]
 	case dtype.Complex128:
-		c.store = storeReal[float64, complex128]
+		c.store = storeReal[float64]
 	}
 	if from != to || c.load == nil && c.store == nil {
 		c.convert = converter(from, to)
@@ -177,9 +177,14 @@ func loadTruth[C complex64 | complex128](dst, src unsafe.Pointer, step, n int) {
 }
 
 // storeReal scatters reals as complex numbers.
-func storeReal[R float32 | float64, C complex64 | complex128](dst unsafe.Pointer, step int, src unsafe.Pointer, n int) {
-	for i, v := range unsafe.Slice((*R)(src), n) {
-		*(*C)(unsafe.Add(dst, i*step)) = C(complex(float64(v), 0))
+func storeReal[R float32 | float64](dst unsafe.Pointer, step int, src unsafe.Pointer, n int) {
+	done := 0
+	if step == 8 && unsafe.Sizeof(R(0)) == 4 && vectorAVX { // an imaginary part of 0 is an extension with zeros
+		done = n &^ (castVector - 1)
+		widenings[1][2][3](dst, src, done)
+	}
+	for i, v := range unsafe.Slice((*R)(src), n)[done:] {
+		*(*[2]R)(unsafe.Add(dst, (done+i)*step)) = [2]R{v}
 	}
 }
 

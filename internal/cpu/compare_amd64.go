@@ -89,8 +89,8 @@ func magnitudeEqual64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 //go:noescape
 func magnitudeLess64(dst, x, y unsafe.Pointer, n, xstep, ystep int)
 
-// vectorCompare returns the kernels of a comparison. They are nil where the processor has no AVX2, and for complex numbers
-// and half types.
+// vectorCompare returns the kernels of a comparison. They are nil where the processor has no AVX2, for half types, and for
+// the order of complex numbers.
 func vectorCompare(op expr.Op, t dtype.DType) binary {
 	switch t {
 	case dtype.Float32:
@@ -105,8 +105,30 @@ func vectorCompare(op expr.Op, t dtype.DType) binary {
 		return comparing[uint32](op)
 	case dtype.Uint64:
 		return comparing[uint64](op)
+	case dtype.Complex64:
+		return comparingParts[complex64](op)
+	case dtype.Complex128:
+		return comparingParts[complex128](op)
 	}
 	return vectorIntegers(op, t)
+}
+
+// comparingParts returns the kernels of Eq and Ne of complex numbers. They compare the parts, and then the two bytes of each number with 0.
+func comparingParts[C complex64 | complex128](op expr.Op) binary {
+	if !vectorAVX || op != expr.Eq && op != expr.Ne {
+		return binary{}
+	}
+	parts, pairs, zero := comparison(expr.Ne, dtype.Of[C]().Real()).vv, comparison(op, dtype.Uint16).vs, new(uint16)
+	return spread[C, bool](func(dst, x, y unsafe.Pointer, n int) {
+		w := works.Get().(*work)
+		defer works.Put(w)
+		b := unsafe.Pointer(&w.block[0])
+		for at := 0; at < n; at += blockLen {
+			m := min(blockLen, n-at)
+			parts(b, elementAt[C](x, at), elementAt[C](y, at), 2*m)
+			pairs(elementAt[bool](dst, at), b, unsafe.Pointer(zero), m)
+		}
+	})
 }
 
 func comparing[T float32 | float64 | int32 | int64 | uint32 | uint64](op expr.Op) binary {

@@ -97,6 +97,9 @@ func ofParts(f func(dst, x, y unsafe.Pointer, n int)) func(dst, x, y unsafe.Poin
 func vectorComplexUnary(op expr.Op, t dtype.DType, plain func(dst, x unsafe.Pointer, n int)) func(dst, x unsafe.Pointer, n int) {
 	switch {
 	case !vectorAVX:
+	case op == expr.Neg:
+		f, _ := unaryKernel(op, t.Real())
+		return func(dst, x unsafe.Pointer, n int) { f(dst, x, 2*n) }
 	case op == expr.Conj && t == dtype.Complex64:
 		return conjComplex64
 	case op == expr.Conj:

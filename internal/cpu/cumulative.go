@@ -23,6 +23,10 @@ func (c cumulation[T, U, S]) run(l lines, xt, dt dtype.DType) {
 	}
 	inner := l.outer.axes[len(l.outer.axes)-1]
 	if inner.n < shortAxis || abs(inner.step[1]) >= abs(l.step) {
+		if l.step == xt.Size() && l.dstep == dt.Size() && !xt.IsHalf() {
+			c.inPlace(l)
+			return
+		}
 		each(l, load, store, c.line)
 		return
 	}
@@ -45,6 +49,16 @@ func (c cumulation[T, U, S]) run(l lines, xt, dt dtype.DType) {
 				c.step(so[:m], in[:m], out[:m])
 				store(unsafe.Add(p[0], k*l.dstep), inner.step[0], at0(out), m)
 			}
+		}
+	})
+}
+
+// inPlace computes dense lines where they are, without copies.
+func (c cumulation[T, U, S]) inPlace(l lines) {
+	Parallel(l.outer.n, max(linesPart/l.n, 1), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			p := l.outer.at(i)
+			c.line(unsafe.Slice((*T)(p[1]), l.n), unsafe.Slice((*U)(p[0]), l.n))
 		}
 	})
 }
@@ -176,20 +190,36 @@ func stepwise[T, U, S any](start S, next func(s *S, v T) U) cumulation[T, U, S] 
 
 // cumSum is CumSum for T. The bits of a sum that wraps do not depend on its sign.
 func (ints[T]) cumSum(l lines, xt dtype.DType) {
-	sums := stepwise(0, func(s *int64, v T) int64 { *s += int64(v); return *s })
-	sums.line = func(in []T, out []int64) {
-		var s int64
-		for i, v := range in {
-			s += int64(v)
-			out[i] = s
-		}
-	}
-	sums.run(l, xt, xt.SumType())
+	cumulation[T, int64, int64]{
+		line: func(in []T, out []int64) {
+			var s int64
+			out = out[:len(in)]
+			for i, v := range in {
+				s += int64(v)
+				out[i] = s
+			}
+		},
+		step: func(so []int64, in []T, out []int64) {
+			so, out = so[:len(in)], out[:len(in)]
+			for i, v := range in {
+				s := so[i] + int64(v)
+				so[i], out[i] = s, s
+			}
+		},
+	}.run(l, xt, xt.SumType())
 }
 
 // cumProd is CumProd for T. The bits of a product that wraps do not depend on its sign.
 func (ints[T]) cumProd(l lines, xt dtype.DType) {
 	factors := stepwise(1, func(p *int64, v T) int64 { *p *= int64(v); return *p })
+	factors.line = func(in []T, out []int64) {
+		p := int64(1)
+		out = out[:len(in)]
+		for i, v := range in {
+			p *= int64(v)
+			out[i] = p
+		}
+	}
 	factors.run(l, xt, xt.SumType())
 }
 

@@ -39,14 +39,15 @@ func (ints[T]) cumExtreme(op expr.Op, l lines, xt dtype.DType) {
 // number of T.
 func cumExtremes[T number](op expr.Op, lo, hi T) cumulation[T, T, T] {
 	// Lines side by side: so holds the extreme of each so far.
-	across := func(extremes func(dst, x, y unsafe.Pointer, n int)) func(so, in, out []T) {
+	across := func(op expr.Op) func(so, in, out []T) {
+		extremes := binaryKernel(op, dtype.Of[T]()).vv
 		return func(so, in, out []T) {
 			extremes(at0(so), at0(so), at0(in), len(in))
 			copy(out, so)
 		}
 	}
 	if op == expr.Minimum {
-		return cumulation[T, T, T]{start: hi, step: across(minimums[T]), line: func(in, out []T) {
+		return cumulation[T, T, T]{start: hi, step: across(expr.Minimum), line: func(in, out []T) {
 			m := hi
 			for i, v := range in {
 				m = min(m, v)
@@ -54,7 +55,7 @@ func cumExtremes[T number](op expr.Op, lo, hi T) cumulation[T, T, T] {
 			}
 		}}
 	}
-	return cumulation[T, T, T]{start: lo, step: across(maximums[T]), line: func(in, out []T) {
+	return cumulation[T, T, T]{start: lo, step: across(expr.Maximum), line: func(in, out []T) {
 		m := lo
 		for i, v := range in {
 			m = max(m, v)

@@ -169,15 +169,17 @@ func spread[T, D any](vv func(dst, x, y unsafe.Pointer, n int)) binary {
 	return binary{
 		vv: vv,
 		vs: func(dst, x, y unsafe.Pointer, n int) {
-			var b [blockLen]T
-			number := repeated(&b, y, min(n, blockLen))
+			w := works.Get().(*work)
+			defer works.Put(w)
+			number := repeated[T](w, y, min(n, blockLen))
 			for at := 0; at < n; at += blockLen {
 				vv(elementAt[D](dst, at), elementAt[T](x, at), number, min(blockLen, n-at))
 			}
 		},
 		sv: func(dst, x, y unsafe.Pointer, n int) {
-			var b [blockLen]T
-			number := repeated(&b, x, min(n, blockLen))
+			w := works.Get().(*work)
+			defer works.Put(w)
+			number := repeated[T](w, x, min(n, blockLen))
 			for at := 0; at < n; at += blockLen {
 				vv(elementAt[D](dst, at), number, elementAt[T](y, at), min(blockLen, n-at))
 			}
@@ -191,13 +193,11 @@ func elementAt[T any](p unsafe.Pointer, i int) unsafe.Pointer {
 	return unsafe.Add(p, i*int(unsafe.Sizeof(zero)))
 }
 
-// repeated fills n places of a block with the element at p.
-func repeated[T any](b *[blockLen]T, p unsafe.Pointer, n int) unsafe.Pointer {
-	v := *(*T)(p)
-	for i := range b[:n] {
-		b[i] = v
-	}
-	return unsafe.Pointer(b)
+// repeated fills n places of scratch memory with the element at p.
+func repeated[T any](w *work, p unsafe.Pointer, n int) unsafe.Pointer {
+	b := unsafe.Pointer(&w.block[0])
+	fill(unsafe.Slice((*T)(b), n), *(*T)(p))
+	return b
 }
 
 // realBinary returns the kernels that exist for every real type.

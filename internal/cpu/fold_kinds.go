@@ -158,54 +158,14 @@ func rowExtreme[T number](op expr.Op) (better func([]T) T, find func([]T, T) int
 	return better, find
 }
 
-// truthFold computes Any or All. An element of type T is true if it is not 0.
-func truthFold[T comparable](c reduceArgs) {
-	if c.xt.Size() == 1 {
-		byteTruths(c)
-		return
-	}
-	f := newFold[T, bool](c)
-	// All searches for a 0, Any for a nonzero element.
-	all := c.op == expr.All
-	f.start, f.running = all, true
-	f.store = storeTo[bool](dtype.Bool, c.dst)
-	f.done = func(a bool) bool { return a != all }
-	var zero T
-	f.merge = func(a, b bool) bool {
-		if all {
-			return a && b
-		}
-		return a || b
-	}
-	f.row = func(a bool, x []T, _ int) bool {
-		if a != all {
-			return a
-		}
-		for _, v := range x {
-			if (v != zero) != all {
-				return !all
-			}
-		}
-		return a
-	}
-	f.column = func(a []bool, x []T, _ int) {
-		for i, v := range x {
-			if (v != zero) != all {
-				a[i] = !all
-			}
-		}
-	}
-	f.run()
-}
-
 // products multiplies in P, which is wider than the elements if there is a wider type: an
 // intermediate product may then leave the range of the elements.
-func products[T any, P float64 | complex128 | int64](c reduceArgs, times func(P, T) P, mul func(a, b P) P, store func(i int, a P)) {
+func products[T number | complex64 | complex128, P float64 | complex128 | int64](c reduceArgs, times func(P, T) P, mul func(a, b P) P, store func(i int, a P)) {
 	newProducts(c, times, mul, store).run()
 }
 
 // newProducts prepares products.
-func newProducts[T any, P float64 | complex128 | int64](c reduceArgs, times func(P, T) P, mul func(a, b P) P, store func(i int, a P)) *folding[T, P] {
+func newProducts[T number | complex64 | complex128, P float64 | complex128 | int64](c reduceArgs, times func(P, T) P, mul func(a, b P) P, store func(i int, a P)) *folding[T, P] {
 	f := newFold[T, P](c)
 	f.start, f.store, f.merge = 1, store, mul
 	f.row = func(a P, x []T, _ int) P {
@@ -214,12 +174,35 @@ func newProducts[T any, P float64 | complex128 | int64](c reduceArgs, times func
 		}
 		return a
 	}
-	f.column = func(a []P, x []T, _ int) {
-		for i, v := range x {
-			a[i] = times(a[i], v)
+	f.column = columnOf[T, P](expr.Mul)
+	return f
+}
+
+// columnOf returns a function that computes op on values and elements, one for each value, by the kernels of P.
+func columnOf[T number | complex64 | complex128, P float64 | complex128 | int64](op expr.Op) func(a []P, x []T, _ int) {
+	from, to := dtype.Of[T](), dtype.Of[P]()
+	both := binaryKernel(op, to).vv
+	if from == dtype.Uint64 { // the bits of results that wrap do not depend on the sign
+		from = dtype.Int64
+	}
+	if from == to {
+		return func(a []P, x []T, _ int) { both(at0(a), at0(a), at0(x), len(x)) }
+	}
+	lanes := 1
+	if from.IsComplex() {
+		lanes = 2
+	}
+	convert := converter(from.Real(), to.Real())
+	return func(a []P, x []T, _ int) {
+		w := works.Get().(*work)
+		defer works.Put(w)
+		b := unsafe.Pointer(&w.block[0])
+		for at := 0; at < len(x); at += blockLen {
+			m := min(blockLen, len(x)-at)
+			convert(b, at0(x[at:]), lanes*m)
+			both(at0(a[at:]), at0(a[at:]), b, m)
 		}
 	}
-	return f
 }
 
 // fourProducts returns the products of two to four adjacent blocks. A processor computes the four at once, because none waits for another.
@@ -306,9 +289,20 @@ func (ints[T]) argExtremes(c reduceArgs) { argExtremes[T](c) }
 
 func (ints[T]) truth(c reduceArgs) { truthFold[T](c) }
 
-// products computes Prod for T. The bits of a product that wraps do not depend on its sign.
+// products computes Prod for T. The bits of a product that wraps do not depend on its sign, or on the order of the factors.
 func (ints[T]) products(c reduceArgs) {
-	products(c, func(a int64, v T) int64 { return a * int64(v) }, func(a, b int64) int64 { return a * b }, storeTo[int64](dtype.Int64, c.dst))
+	f := newProducts(c, func(a int64, v T) int64 { return a * int64(v) }, func(a, b int64) int64 { return a * b }, storeTo[int64](dtype.Int64, c.dst))
+	f.row = func(a int64, x []T, _ int) int64 {
+		b, c, d := int64(1), int64(1), int64(1)
+		for ; len(x) >= 4; x = x[4:] {
+			a, b, c, d = a*int64(x[0]), b*int64(x[1]), c*int64(x[2]), d*int64(x[3])
+		}
+		for _, v := range x {
+			a *= int64(v)
+		}
+		return a * b * (c * d)
+	}
+	f.run()
 }
 
 // floatFolds has the reductions of floating-point numbers that are computed as T.
@@ -323,12 +317,6 @@ func (floatFolds[T]) truth(c reduceArgs) { truthFold[T](c) }
 func (floatFolds[T]) products(c reduceArgs) {
 	f := newProducts(c, func(a float64, v T) float64 { return a * float64(v) }, func(a, b float64) float64 { return a * b }, storeRounded(c.xt, c.dst))
 	f.four = fourProducts[T]
-	f.column = func(a []float64, x []T, _ int) {
-		a = a[:len(x)]
-		for i, v := range x {
-			a[i] *= float64(v)
-		}
-	}
 	f.run()
 }
 

@@ -101,19 +101,10 @@ func reduceSum(c reduceArgs) bool {
 // sum is Sum for T. The order of the additions does not matter, and the bits of a sum that wraps do not depend on its sign.
 func (ints[T]) sum(c reduceArgs) {
 	f := newFold[T, int64](c)
-	if f.inColumns() && f.size == 8 { // a chunk's rows are added without a store for each
-		reduce(c, loadBits[int64], storeBits[int64])
-		return
-	}
 	f.store, f.running = storeTo[int64](dtype.Int64, c.dst), true
 	f.merge = func(a, b int64) int64 { return a + b }
 	f.row = func(a int64, x []T, _ int) int64 { return a + sumOfIntegers(x) }
-	f.column = func(a []int64, x []T, _ int) {
-		a = a[:len(x)]
-		for i, v := range x {
-			a[i] += int64(v)
-		}
-	}
+	f.column = columnOf[T, int64](expr.Add)
 	f.run()
 }
 

@@ -106,34 +106,65 @@ func clearFalse(a, x []uint8) {
 	}
 }
 
-// byteTruths is truthFold for bytes. An intermediate value of Any is the bitwise or of bytes, and one
-// of All is 0 or 1.
-func byteTruths(c reduceArgs) {
-	f := newFold[uint8, uint8](c)
+// truthFold computes Any or All. An element of type T is true if it is not 0; it becomes a byte of 1. An intermediate value of Any is
+// the bitwise or of bytes, and one of All is 1 or 0.
+func truthFold[T number | complex64 | complex128](c reduceArgs) {
+	f := newFold[T, uint8](c)
 	f.running = true
 	f.store = func(i int, a uint8) { *(*bool)(unsafe.Add(c.dst, i)) = a != 0 }
+	fold, column := foldAny, setTrue
+	f.done = func(a uint8) bool { return a != 0 }
+	f.merge = func(a, b uint8) uint8 { return a | b }
 	if c.op == expr.All {
+		fold, column = foldAll, clearFalse
 		f.start = 1
 		f.done = func(a uint8) bool { return a == 0 }
 		f.merge = func(a, b uint8) uint8 { return a & b }
-		f.row = func(a uint8, x []uint8, _ int) uint8 { return a & bit(allTrue(x)) }
-		f.column = func(a, x []uint8, _ int) { clearFalse(a, x) }
-	} else {
-		f.done = func(a uint8) bool { return a != 0 }
-		f.merge = func(a, b uint8) uint8 { return a | b }
-		f.row = func(a uint8, x []uint8, _ int) uint8 { return a | bit(anyTrue(x)) }
-		f.column = func(a, x []uint8, _ int) {
-			w, rest := words(x)
-			to, last := words(a[:len(x)])
-			for i, v := range w {
-				to[i] |= v
-			}
-			for i, v := range rest {
-				last[i] |= v
-			}
+	}
+	if c.xt.Size() == 1 {
+		f.row = func(a uint8, x []T, _ int) uint8 { return fold(a, unsafe.Slice((*uint8)(at0(x)), len(x))) }
+		f.column = func(a []uint8, x []T, _ int) { column(a, unsafe.Slice((*uint8)(at0(x)), len(x))) }
+		f.run()
+		return
+	}
+	unequal, zero := comparison(expr.Ne, dtype.Of[T]()).vs, new(T)
+	// truths writes whether elements are true to a block.
+	truths := func(w *work, x []T) []uint8 {
+		unequal(unsafe.Pointer(&w.block[0]), at0(x), unsafe.Pointer(zero), len(x))
+		return unsafe.Slice((*uint8)(unsafe.Pointer(&w.block[0])), len(x))
+	}
+	f.row = func(a uint8, x []T, _ int) uint8 {
+		w := works.Get().(*work)
+		defer works.Put(w)
+		for at := 0; at < len(x) && !f.done(a); at += blockLen {
+			a = fold(a, truths(w, x[at:min(at+blockLen, len(x))]))
+		}
+		return a
+	}
+	f.column = func(a []uint8, x []T, _ int) {
+		w := works.Get().(*work)
+		defer works.Put(w)
+		for at := 0; at < len(x); at += blockLen {
+			column(a[at:], truths(w, x[at:min(at+blockLen, len(x))]))
 		}
 	}
 	f.run()
+}
+
+func foldAll(a uint8, x []uint8) uint8 { return a & bit(allTrue(x)) }
+
+func foldAny(a uint8, x []uint8) uint8 { return a | bit(anyTrue(x)) }
+
+// setTrue makes a true where x is.
+func setTrue(a, x []uint8) {
+	w, rest := words(x)
+	to, last := words(a[:len(x)])
+	for i, v := range w {
+		to[i] |= v
+	}
+	for i, v := range rest {
+		last[i] |= v
+	}
 }
 
 // truthCounts computes Sum of Bool.
@@ -142,9 +173,15 @@ func truthCounts(c reduceArgs) {
 	f.store, f.running = storeTo[int64](dtype.Int64, c.dst), true
 	f.merge = func(a, b int64) int64 { return a + b }
 	f.row = func(a int64, x []uint8, _ int) int64 { return a + trueBytes(x) }
-	f.column = func(a []int64, x []uint8, _ int) {
-		for i, v := range x {
-			a[i] += int64(bit(v != 0))
+	add := columnOf[uint8, int64](expr.Add)
+	f.column = func(a []int64, x []uint8, k int) {
+		w := works.Get().(*work)
+		defer works.Put(w)
+		b := unsafe.Slice((*uint8)(unsafe.Pointer(&w.block[0])), blockLen)
+		for at := 0; at < len(x); at += blockLen {
+			m := min(blockLen, len(x)-at)
+			loadBool(at0(b), at0(x[at:]), 1, m)
+			add(a[at:], b[:m], k)
 		}
 	}
 	f.run()
