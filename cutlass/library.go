@@ -111,6 +111,7 @@ func (l *Library) KernelIndex(name string) (int, bool) {
 // unloaded. Its methods enqueue work and do not wait. Addresses are device addresses and
 // streams CUstream handles; strides and leading dimensions count elements.
 type Library struct {
+	calls
 	path      string
 	kernelSet string
 	cuda      int

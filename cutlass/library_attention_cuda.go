@@ -3,8 +3,6 @@
 package cutlass
 
 /*
-#cgo noescape gpk_call_attention
-#cgo nocallback gpk_call_attention
 #cgo noescape gpk_call_attention_workspace
 #cgo nocallback gpk_call_attention_workspace
 #cgo noescape gpk_call_attention_kernel
@@ -13,8 +11,6 @@ package cutlass
 #include "entry.h"
 #include "src/gpk_attention.h"
 
-static int gpk_call_attention(uintptr_t f, const gpk_attention_args* args) { return GPK_AS(gpk_attention)(args); }
-
 static int64_t gpk_call_attention_workspace(uintptr_t f, const gpk_attention_args* args) {
 	return GPK_AS(gpk_attention_workspace)(args);
 }
@@ -22,8 +18,6 @@ static int64_t gpk_call_attention_workspace(uintptr_t f, const gpk_attention_arg
 static const char* gpk_call_attention_kernel(uintptr_t f, const gpk_attention_args* args) {
 	return GPK_AS(gpk_attention_kernel)(args);
 }
-
-GPK_QUEUED(attention)
 */
 import "C"
 
@@ -32,11 +26,9 @@ import (
 	"unsafe"
 )
 
-var queuedAttention = uintptr(C.gpk_queued_attention_at())
-
 // attentionEntries are the library's functions for attention.
 type attentionEntries struct {
-	attention, attentionSpace, attentionKernel C.uintptr_t
+	attentionSpace, attentionKernel C.uintptr_t
 }
 
 // arguments returns the problem as the structure for the C entry points.
@@ -62,9 +54,10 @@ func (a *Attention) arguments(device int, stream uint64) C.gpk_attention_args {
 }
 
 // Attention enqueues an attention.
-func (l *Library) Attention(device int, stream uint64, a *Attention) error {
+func (c *calls) Attention(device int, stream uint64, a *Attention) error {
 	args := a.arguments(device, stream)
-	return l.check("gpk_attention", C.gpk_call_attention(l.entries.attention, &args))
+	k := kind{entry: entryAttention, from: int32(a.Type), to: int32(a.MaskType), dims: int32(a.Dim), numbers: int32(a.ValueDim)}
+	return c.call(k, wordsOf(&args))
 }
 
 // AttentionWorkspace returns the bytes of workspace that Attention needs. It ignores
@@ -79,16 +72,4 @@ func (l *Library) AttentionWorkspace(device int, a *Attention) (int64, error) {
 func (l *Library) AttentionKernel(device int, a *Attention) string {
 	args := a.arguments(device, 0)
 	return C.GoString(C.gpk_call_attention_kernel(l.entries.attentionKernel, &args))
-}
-
-// Attention is Library.Attention.
-func (s *Submitted) Attention(device int, stream uint64, a *Attention) error {
-	k := kind{entry: queuedAttention, from: int32(a.Type), to: int32(a.MaskType), dims: int32(a.Dim), numbers: int32(a.ValueDim)}
-	if !s.known(k) {
-		return s.first(k, func() error { return s.lib.Attention(device, stream, a) })
-	}
-	r := s.record(queuedAttention, s.lib.entries.attention)
-	*(*C.gpk_attention_args)(unsafe.Pointer(&r.Args[1])) = a.arguments(device, stream)
-	s.queue.Push()
-	return nil
 }

@@ -3,15 +3,10 @@
 package cutlass
 
 // Attention returns ErrNotBuilt.
-func (*Library) Attention(device int, stream uint64, a *Attention) error { return Built() }
+func (*calls) Attention(device int, stream uint64, a *Attention) error { return Built() }
 
 // AttentionWorkspace returns ErrNotBuilt.
 func (*Library) AttentionWorkspace(device int, a *Attention) (int64, error) { return 0, Built() }
 
 // AttentionKernel returns "": there is no kernel.
 func (*Library) AttentionKernel(device int, a *Attention) string { return "" }
-
-// Attention is Library.Attention.
-func (s *Submitted) Attention(device int, stream uint64, a *Attention) error {
-	return s.lib.Attention(device, stream, a)
-}

@@ -3,39 +3,17 @@
 package cutlass
 
 /*
-#cgo noescape gpk_call_embed_norm
-#cgo nocallback gpk_call_embed_norm
-#cgo noescape gpk_call_pool
-#cgo nocallback gpk_call_pool
-#cgo noescape gpk_call_norm_residual
-#cgo nocallback gpk_call_norm_residual
-
 #cgo noescape gpk_call_rope
 #cgo nocallback gpk_call_rope
 
 #include "entry.h"
 #include "src/gpk_layers.h"
 
-static int gpk_call_embed_norm(uintptr_t f, const gpk_embed_norm_args* args) { return GPK_AS(gpk_embed_norm)(args); }
-static int gpk_call_pool(uintptr_t f, const gpk_pool_args* args) { return GPK_AS(gpk_pool)(args); }
-static int gpk_call_norm_residual(uintptr_t f, const gpk_norm_residual_args* args) { return GPK_AS(gpk_norm_residual)(args); }
-
 static int gpk_call_rope(uintptr_t f, const gpk_rope_args* args, const double* frequencies) { return GPK_AS(gpk_rope)(args, frequencies); }
-
-GPK_QUEUED(embed_norm)
-GPK_QUEUED(pool)
-GPK_QUEUED(norm_residual)
 */
 import "C"
 
 import "unsafe"
-
-// The C functions that a queue calls for layers.
-var (
-	queuedEmbedNorm    = uintptr(C.gpk_queued_embed_norm_at())
-	queuedPool         = uintptr(C.gpk_queued_pool_at())
-	queuedNormResidual = uintptr(C.gpk_queued_norm_residual_at())
-)
 
 // Checks that the header's limits equal those of library_layers.go: a difference overflows
 // a constant here.
@@ -46,7 +24,7 @@ const (
 
 // layerEntries are the library's functions for layers other than attention.
 type layerEntries struct {
-	embedNorm, pool, normResidual, rope C.uintptr_t
+	rope C.uintptr_t
 }
 
 // arguments returns the problem as the structure for the C entry point.
@@ -87,21 +65,23 @@ func (r *NormResidual) arguments(device int, stream uint64) C.gpk_norm_residual_
 }
 
 // EmbedNorm enqueues the norm of sums of rows of tables.
-func (l *Library) EmbedNorm(device int, stream uint64, e *EmbedNorm) error {
+func (c *calls) EmbedNorm(device int, stream uint64, e *EmbedNorm) error {
 	args := e.arguments(device, stream)
-	return l.check("gpk_embed_norm", C.gpk_call_embed_norm(l.entries.embedNorm, &args))
+	// The kind omits the lengths and alignments that the library supports: the caller has
+	// checked them.
+	return c.call(kind{entry: entryEmbedNorm, from: int32(e.Type), dims: int32(e.N)}, wordsOf(&args))
 }
 
 // Pool enqueues the means of the sequences of a ragged batch, or their first rows.
-func (l *Library) Pool(device int, stream uint64, p *Pool) error {
+func (c *calls) Pool(device int, stream uint64, p *Pool) error {
 	args := p.arguments(device, stream)
-	return l.check("gpk_pool", C.gpk_call_pool(l.entries.pool, &args))
+	return c.call(kind{entry: entryPool, from: int32(p.Type)}, wordsOf(&args))
 }
 
 // NormResidual enqueues a sum and its RMSNorm.
-func (l *Library) NormResidual(device int, stream uint64, r *NormResidual) error {
+func (c *calls) NormResidual(device int, stream uint64, r *NormResidual) error {
 	args := r.arguments(device, stream)
-	return l.check("gpk_norm_residual", C.gpk_call_norm_residual(l.entries.normResidual, &args))
+	return c.call(kind{entry: entryNormResidual, from: int32(r.Type), dims: int32(r.N)}, wordsOf(&args))
 }
 
 // RoPE enqueues a rotary position embedding.
@@ -117,42 +97,4 @@ func (l *Library) RoPE(device int, stream uint64, r *RoPE) error {
 		args.x_stride[i], args.out_stride[i] = C.int64_t(r.XStrides[i]), C.int64_t(r.OutStrides[i])
 	}
 	return l.check("gpk_rope", C.gpk_call_rope(l.entries.rope, &args, (*C.double)(unsafe.SliceData(r.Frequencies))))
-}
-
-// EmbedNorm is Library.EmbedNorm.
-func (s *Submitted) EmbedNorm(device int, stream uint64, e *EmbedNorm) error {
-	// The kind omits the lengths and alignments that the library supports: the caller has
-	// checked them.
-	k := kind{entry: queuedEmbedNorm, from: int32(e.Type), dims: int32(e.N)}
-	if !s.known(k) {
-		return s.first(k, func() error { return s.lib.EmbedNorm(device, stream, e) })
-	}
-	r := s.record(queuedEmbedNorm, s.lib.entries.embedNorm)
-	*(*C.gpk_embed_norm_args)(unsafe.Pointer(&r.Args[1])) = e.arguments(device, stream)
-	s.queue.Push()
-	return nil
-}
-
-// Pool is Library.Pool.
-func (s *Submitted) Pool(device int, stream uint64, p *Pool) error {
-	k := kind{entry: queuedPool, from: int32(p.Type)}
-	if !s.known(k) {
-		return s.first(k, func() error { return s.lib.Pool(device, stream, p) })
-	}
-	r := s.record(queuedPool, s.lib.entries.pool)
-	*(*C.gpk_pool_args)(unsafe.Pointer(&r.Args[1])) = p.arguments(device, stream)
-	s.queue.Push()
-	return nil
-}
-
-// NormResidual is Library.NormResidual.
-func (s *Submitted) NormResidual(device int, stream uint64, n *NormResidual) error {
-	k := kind{entry: queuedNormResidual, from: int32(n.Type), dims: int32(n.N)}
-	if !s.known(k) {
-		return s.first(k, func() error { return s.lib.NormResidual(device, stream, n) })
-	}
-	r := s.record(queuedNormResidual, s.lib.entries.normResidual)
-	*(*C.gpk_norm_residual_args)(unsafe.Pointer(&r.Args[1])) = n.arguments(device, stream)
-	s.queue.Push()
-	return nil
 }

@@ -5,8 +5,6 @@ package cutlass
 /*
 #cgo noescape gpk_call_gemm_workspace
 #cgo nocallback gpk_call_gemm_workspace
-#cgo noescape gpk_call_gemm
-#cgo nocallback gpk_call_gemm
 #cgo noescape gpk_call_prepare_workspace
 #cgo nocallback gpk_call_prepare_workspace
 #cgo noescape gpk_call_prepare
@@ -17,17 +15,6 @@ package cutlass
 
 static int64_t gpk_call_gemm_workspace(uintptr_t f, int device, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch) {
 	return GPK_AS(gpk_gemm_workspace)(device, kernel, m, n, k, batch);
-}
-
-static int gpk_call_gemm(uintptr_t f, int device, uint64_t stream, int kernel, int64_t m, int64_t n, int64_t k, int64_t batch,
-                         uint64_t a, int64_t lda, int64_t stride_a, uint64_t b, int64_t ldb, int64_t stride_b,
-                         uint64_t d, int64_t ldd, int64_t stride_d, uint64_t bias, int act,
-                         double alpha_re, double alpha_im, uint64_t scale_a, uint64_t scale_b, uint64_t low_a,
-                         uint64_t low_b, int guard, uint64_t guard_a, uint64_t guard_b, int64_t guard_limit,
-                         uint64_t workspace, int64_t workspace_bytes) {
-	return GPK_AS(gpk_gemm)(device, stream, kernel, m, n, k, batch, a, lda, stride_a, b, ldb, stride_b, d, ldd, stride_d,
-	                        bias, act, alpha_re, alpha_im, scale_a, scale_b, low_a, low_b, guard, guard_a, guard_b,
-	                        guard_limit, workspace, workspace_bytes);
 }
 
 static int64_t gpk_call_prepare_workspace(uintptr_t f, int device, int type, int form, int64_t m, int64_t n, int64_t k, int64_t batch) {
@@ -51,24 +38,13 @@ import "github.com/gpk-go/gpk/dtype"
 
 // productEntries are the addresses of the library's functions that compute products and prepare their operands.
 type productEntries struct {
-	gemmCount, gemmName, gemmWorkspace, gemm, prepareWorkspace, prepare C.uintptr_t
+	gemmCount, gemmName, gemmWorkspace, prepareWorkspace, prepare C.uintptr_t
 }
 
 // GemmWorkspace returns the bytes of workspace that Gemm needs for this problem.
 func (l *Library) GemmWorkspace(device, kernel int, m, n, k, batch int64) (int64, error) {
 	return l.bytes("gpk_gemm_workspace", C.gpk_call_gemm_workspace(l.entries.gemmWorkspace,
 		C.int(device), C.int(kernel), C.int64_t(m), C.int64_t(n), C.int64_t(k), C.int64_t(batch)))
-}
-
-// Gemm enqueues a product by the kernel with that index (KernelIndex).
-func (l *Library) Gemm(device int, stream uint64, kernel int, g Gemm) error {
-	return l.check("gpk_gemm", C.gpk_call_gemm(l.entries.gemm, C.int(device), C.uint64_t(stream), C.int(kernel),
-		C.int64_t(g.M), C.int64_t(g.N), C.int64_t(g.K), C.int64_t(g.Batch),
-		C.uint64_t(g.A), C.int64_t(g.LDA), C.int64_t(g.StrideA), C.uint64_t(g.B), C.int64_t(g.LDB), C.int64_t(g.StrideB),
-		C.uint64_t(g.D), C.int64_t(g.LDD), C.int64_t(g.StrideD), C.uint64_t(g.Bias), C.int(g.Act),
-		C.double(g.AlphaRe), C.double(g.AlphaIm), C.uint64_t(g.ScaleA), C.uint64_t(g.ScaleB), C.uint64_t(g.LowA), C.uint64_t(g.LowB),
-		C.int(g.Guard), C.uint64_t(g.GuardA), C.uint64_t(g.GuardB), C.int64_t(g.GuardLimit),
-		C.uint64_t(g.Workspace), C.int64_t(g.WorkspaceBytes)))
 }
 
 // PrepareWorkspace returns the bytes of workspace that Prepare needs; m and n

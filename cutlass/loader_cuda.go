@@ -60,10 +60,10 @@ func Built() error { return nil }
 // entries are the addresses of the library's functions.
 type entries struct {
 	abiVersion, kernelSet, cudaVersion, errorString, spin C.uintptr_t
+	queued                                                [queuedEntries]C.uintptr_t
 	productEntries
 	opsEntries
 	partEntries
-	padEntries
 	indexEntries
 	randomEntries
 	attentionEntries
@@ -85,11 +85,13 @@ func load(path string) (*Library, error) {
 		return nil, &LibraryError{path, C.GoString(&why[0]), ErrLoad}
 	}
 	lib := &Library{kernels: map[string]int{}}
+	lib.lib = lib
 	e := &lib.entries
-	for _, entry := range []struct {
+	type entry struct {
 		name string
 		at   *C.uintptr_t
-	}{
+	}
+	all := []entry{
 		{"gpk_abi_version", &e.abiVersion}, // first: the others depend on it
 		{"gpk_kernel_set", &e.kernelSet},
 		{"gpk_cuda_version", &e.cudaVersion},
@@ -97,20 +99,11 @@ func load(path string) (*Library, error) {
 		{"gpk_gemm_count", &e.gemmCount},
 		{"gpk_gemm_name", &e.gemmName},
 		{"gpk_gemm_workspace", &e.gemmWorkspace},
-		{"gpk_gemm", &e.gemm},
 		{"gpk_gemm_parts", &e.gemmParts},
-		{"gpk_pad", &e.pad},
 		{"gpk_prepare_workspace", &e.prepareWorkspace},
 		{"gpk_prepare", &e.prepare},
-		{"gpk_unary", &e.unary},
-		{"gpk_binary", &e.binary},
-		{"gpk_ternary", &e.ternary},
-		{"gpk_cast", &e.cast},
-		{"gpk_fill", &e.fill},
 		{"gpk_arange", &e.arange},
 		{"gpk_reduce_workspace", &e.reduceSpace},
-		{"gpk_reduce", &e.reduce},
-		{"gpk_line", &e.line},
 		{"gpk_spin", &e.spin},
 		{"gpk_take", &e.take},
 		{"gpk_sort_workspace", &e.sortSpace},
@@ -120,12 +113,8 @@ func load(path string) (*Library, error) {
 		{"gpk_normal", &e.normal},
 		{"gpk_attention_workspace", &e.attentionSpace},
 		{"gpk_attention_kernel", &e.attentionKernel},
-		{"gpk_attention", &e.attention},
 		{"gpk_stack", &e.stack},
 		{"gpk_triangle", &e.triangle},
-		{"gpk_embed_norm", &e.embedNorm},
-		{"gpk_pool", &e.pool},
-		{"gpk_norm_residual", &e.normResidual},
 		{"gpk_rope", &e.rope},
 		{"gpk_factor", &e.factor},
 		{"gpk_scatter_add_workspace", &e.scatterAddSpace},
@@ -135,7 +124,11 @@ func load(path string) (*Library, error) {
 		{"gpk_search", &e.search},
 		{"gpk_count", &e.count},
 		{"gpk_last", &e.last},
-	} {
+	}
+	for i := entryGemm; i < queuedEntries; i++ {
+		all = append(all, entry{queued[i].name, &e.queued[i]})
+	}
+	for _, entry := range all {
 		name := C.CString(entry.name)
 		*entry.at = C.gpk_dlsym(handle, name)
 		C.free(unsafe.Pointer(name))

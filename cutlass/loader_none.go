@@ -48,9 +48,6 @@ func (*Library) GemmWorkspace(device, kernel int, m, n, k, batch int64) (int64, 
 	return 0, Built()
 }
 
-// Gemm returns ErrNotBuilt.
-func (*Library) Gemm(device int, stream uint64, kernel int, g Gemm) error { return Built() }
-
 // PrepareWorkspace returns ErrNotBuilt.
 func (*Library) PrepareWorkspace(device int, t dtype.DType, form Form, m, n, k, batch int) (int64, error) {
 	return 0, Built()
@@ -58,46 +55,6 @@ func (*Library) PrepareWorkspace(device int, t dtype.DType, form Form, m, n, k, 
 
 // Prepare returns ErrNotBuilt.
 func (*Library) Prepare(device int, stream uint64, t dtype.DType, form Form, k, batch int, a, b Prepared, workspace uint64, workspaceBytes int64) error {
-	return Built()
-}
-
-// Unary returns ErrNotBuilt.
-func (*Library) Unary(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
-	x uint64, xStrides []int, dst uint64, dstStrides []int,
-) error {
-	return Built()
-}
-
-// Binary returns ErrNotBuilt.
-func (*Library) Binary(device int, stream uint64, op expr.Op, typ, dstType dtype.DType, shape []int,
-	x uint64, xStrides []int, y uint64, yStrides []int, lo, hi uint64, dst uint64, dstStrides []int,
-) error {
-	return Built()
-}
-
-// Ternary returns ErrNotBuilt.
-func (*Library) Ternary(device int, stream uint64, op expr.Op, typ dtype.DType, shape []int,
-	x uint64, xStrides []int, y uint64, yStrides []int, z uint64, zStrides []int, yLo, yHi, zLo, zHi uint64, dst uint64, dstStrides []int,
-) error {
-	return Built()
-}
-
-// Line returns ErrNotBuilt.
-func (*Library) Line(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int,
-	x uint64, xStrides []int, dst uint64, dstStrides []int, gamma, beta uint64, eps float64,
-) error {
-	return Built()
-}
-
-// Cast returns ErrNotBuilt.
-func (*Library) Cast(device int, stream uint64, xType, dstType dtype.DType, shape []int,
-	x uint64, xStrides []int, dst uint64, dstStrides []int,
-) error {
-	return Built()
-}
-
-// Fill returns ErrNotBuilt.
-func (*Library) Fill(device int, stream uint64, typ dtype.DType, shape []int, lo, hi uint64, dst uint64, dstStrides []int) error {
 	return Built()
 }
 
@@ -109,13 +66,6 @@ func (*Library) Arange(device int, stream uint64, typ dtype.DType, n int, start,
 // ReduceWorkspace returns ErrNotBuilt.
 func (*Library) ReduceWorkspace(device int, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32) (int64, error) {
 	return 0, Built()
-}
-
-// Reduce returns ErrNotBuilt.
-func (*Library) Reduce(device int, stream uint64, op expr.Op, xType, dstType dtype.DType, shape []int, axes uint32,
-	x uint64, xStrides []int, dst uint64, workspace uint64, workspaceBytes int64,
-) error {
-	return Built()
 }
 
 // Spin returns ErrNotBuilt.
