@@ -123,7 +123,9 @@ func load(path string) (*Library, error) {
 		{"gpk_cum_sum", &e.cumSum},
 		{"gpk_search", &e.search},
 		{"gpk_count", &e.count},
-		{"gpk_last", &e.last},
+		{"gpk_count_trues", &e.countTrues},
+		{"gpk_place_trues", &e.placeTrues},
+		{"gpk_put_along", &e.putAlong},
 	}
 	for i := entryGemm; i < queuedEntries; i++ {
 		all = append(all, entry{queued[i].name, &e.queued[i]})

@@ -247,7 +247,15 @@ func TestEntries(t *testing.T) {
 			return lib.Search(code, stream, &Search{dtype.Complex64, 1, 2, 3, 4, 5, true})
 		}, []int64{1, 10, 1, 2, 3, 4, 5, 1}},
 		{"gpk_count", func(code int) error { return lib.Count(code, stream, &Count{1, 2, 3, 4}) }, []int64{1, 1, 2, 3, 4}},
-		{"gpk_last", func(code int) error { return lib.Last(code, stream, &Count{1, 2, 3, 4}) }, []int64{1, 1, 2, 3, 4, -1}},
+		{"gpk_count_trues", func(code int) error {
+			return lib.CountTrues(code, stream, &Trues{Mask: 1, Offsets: 2, Total: 3, N: 4, Lead: true})
+		}, []int64{1, 1, 2, 3, 4, 1}},
+		{"gpk_place_trues", func(code int) error {
+			return lib.PlaceTrues(code, stream, &Trues{TrueDistinct, dtype.Complex64, 1, 2, 3, 4, 5, 6, 7, 8, []uint64{9, 10}, []int{11, 12}, true})
+		}, []int64{1, 3, 10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 11, 12, 1}},
+		{"gpk_put_along", func(code int) error {
+			return lib.PutAlong(code, stream, &PutAlong{1, dtype.Int64, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, true})
+		}, []int64{1, 1, int64(dtype.Int64), 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1}},
 	}...) {
 		c.check(t, record)
 		var e *Error

@@ -12,22 +12,8 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// Except for ScatterAdd, the functions of this file run on the CPU only. On a GPU, package internal/compose composes
+// The functions of this file that do not mention a GPU run on the CPU only. On a GPU, package internal/compose composes
 // them of other operations.
-
-// Trues writes the indices of the true elements of x to dst. x is Bool with one axis. dst
-// is Int64, and as long as their number.
-func Trues(s *device.Stream, dst, x device.View) error {
-	return onHost(s, "Trues", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
-		n, step := dst.Layout.Size(), dst.Layout.Strides[0]
-		if n == 0 || step < 1 {
-			return nil
-		}
-		to := unsafe.Slice((*int64)(pointer(dst)), (n-1)*step+1)
-		cpu.Trues(x.Layout.Size(), pointer(x), x.Layout.Strides[0], to, step)
-		return nil
-	})
-}
 
 // OneHot writes one row for each element of indices, Int64. A row is zero except for one, which is 1 in dst's type, at
 // the index that the element states. If that index is outside the row, the row is zero. Both views are dense.
@@ -46,32 +32,6 @@ func OneHot(s *device.Stream, dst, indices device.View, one Scalar) error {
 func Repeats(s *device.Stream, dst, counts device.View) error {
 	return onHost(s, "Repeats", []device.View{counts}, []*device.Buffer{dst.Buffer}, func() error {
 		cpu.Repeats(int64s(counts), int64s(dst))
-		return nil
-	})
-}
-
-// Select writes the elements of x at which mask is true to dst. mask is Bool with one axis; x is dense and has as many
-// elements. dst has one axis, as long as the number of true elements.
-func Select(s *device.Stream, dst, mask, x device.View) error {
-	return onHost(s, "Select", []device.View{mask, x}, []*device.Buffer{dst.Buffer}, func() error {
-		if n := dst.Layout.Size(); n > 0 {
-			size := dst.DType.Size()
-			cpu.Select(size, mask.Layout.Size(), pointer(mask), mask.Layout.Strides[0], pointer(x), pointer(dst), n, dst.Layout.Strides[0]*size)
-		}
-		return nil
-	})
-}
-
-// Coordinates writes the indices of the true elements of mask to dst: one dense view for each axis, as long as the
-// number of true elements. mask is Bool and dense.
-func Coordinates(s *device.Stream, dst []device.View, mask device.View, shape []int) error {
-	to := make([][]int64, len(dst))
-	writes := make([]*device.Buffer, len(dst))
-	for i, v := range dst {
-		to[i], writes[i] = int64s(v), v.Buffer
-	}
-	return onHost(s, "Coordinates", []device.View{mask}, writes, func() error {
-		cpu.Coordinates(shape, pointer(mask), to)
 		return nil
 	})
 }
@@ -124,32 +84,13 @@ func CumExtreme(s *device.Stream, op expr.Op, dst, x device.View, axis int) erro
 }
 
 // Unique writes the distinct elements of x, which has one axis, to the first elements of dst, as cpu.Unique does, and
-// their number to count, Int64. dst is dense and has the length of x; its other elements are undefined.
+// their number to count, Int64. dst is dense and has the length of x; its other elements are undefined. A GPU has Distinct.
 func Unique(s *device.Stream, dst, count, x device.View) error {
 	if err := Sort(s, dst, x, 0, false); err != nil {
 		return err
 	}
 	return onHost(s, "Unique", []device.View{x}, []*device.Buffer{dst.Buffer, count.Buffer}, func() error {
 		int64s(count)[0] = int64(cpu.Unique(x.DType, x.Layout.Size(), pointer(x), x.Layout.Strides[0], pointer(dst)))
-		return nil
-	})
-}
-
-// PutAlong copies x to dst, which is dense. Then it writes each element of values to the element of dst whose index
-// along an axis comes from indices, and whose other indices are those of the element of values, as NumPy's
-// put_along_axis. Negative indices count from the end. If indices are equal, the last one counts. indices and values
-// have the shape of dst along all other axes. For an index outside the axis nothing is written, and the error is
-// fail(outside).
-func PutAlong(s *device.Stream, dst, x, indices, values device.View, axis int, outside error, fail func(error) error) error {
-	return onHost(s, "PutAlongAxis", []device.View{x, indices, values}, []*device.Buffer{dst.Buffer}, func() error {
-		shape, n := indices.Layout.Shape, dst.Layout.Shape[axis]
-		if cpu.CheckIndices(indices.DType, shape, n, pointer(indices), indices.Layout.Strides) != [2]int64{} {
-			return fail(outside)
-		}
-		if err := cpu.Cast(x.DType, x.DType, x.Layout.Shape, pointer(x), x.Layout.Strides, pointer(dst), dst.Layout.Strides); err != nil {
-			return err
-		}
-		cpu.PutAlong(dst.DType.Size(), indices.DType, shape, axis, n, pointer(indices), indices.Layout.Strides, pointer(values), values.Layout.Strides, pointer(dst), dst.Layout.Strides)
 		return nil
 	})
 }
@@ -164,40 +105,18 @@ func Histogram(s *device.Stream, dst, x, edges device.View) error {
 	})
 }
 
-// BinCount writes to element i of dst the number of elements of x that equal i. Both are Int64 and dense. Other elements are not counted.
+// BinCount writes to element i of dst the number of elements of x that equal i. Both are Int64 and dense. Other elements
+// are not counted. It runs on a GPU too.
 func BinCount(s *device.Stream, dst, x device.View) error {
-	if s.Device().Kind() != device.CPU {
-		return counted(s, dst, x, (*cutlass.Library).Count)
+	if dev := s.Device(); dev.Kind() != device.CPU {
+		c := cutlass.Count{X: address(x), Dst: address(dst), N: dst.Layout.Size(), Count: x.Layout.Size()}
+		return dev.Launch(s, []*device.Buffer{x.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
+			return dev.Library().Count(ordinal, stream, &c)
+		})
 	}
 	return onHost(s, "BinCount", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
 		cpu.BinCount(int64s(x), int64s(dst))
 		return nil
-	})
-}
-
-// Last writes to element i of dst the index of the last element of x that equals i, or -1. Both are Int64 and dense.
-func Last(s *device.Stream, dst, x device.View) error {
-	if s.Device().Kind() != device.CPU {
-		return counted(s, dst, x, (*cutlass.Library).Last)
-	}
-	return onHost(s, "PutAlongAxis", []device.View{x}, []*device.Buffer{dst.Buffer}, func() error {
-		last := int64s(dst)
-		for i := range last {
-			last[i] = -1
-		}
-		for i, v := range int64s(x) {
-			if uint64(v) < uint64(len(last)) {
-				last[v] = int64(i)
-			}
-		}
-		return nil
-	})
-}
-
-func counted(s *device.Stream, dst, x device.View, call func(*cutlass.Library, int, uint64, *cutlass.Count) error) error {
-	lib, c := s.Device().Library(), cutlass.Count{X: address(x), Dst: address(dst), N: dst.Layout.Size(), Count: x.Layout.Size()}
-	return s.Device().Launch(s, []*device.Buffer{x.Buffer}, []*device.Buffer{dst.Buffer}, func(ordinal int, stream uint64) error {
-		return call(lib, ordinal, stream, &c)
 	})
 }
 
@@ -257,18 +176,37 @@ func ScatterExtreme(s *device.Stream, op expr.Op, dst, indices, values, x device
 // scatterAdd is ScatterAdd on a GPU. judge examines the flags of the kernel.
 func scatterAdd(s *device.Stream, judge func([2]int64) error, dst, indices, values, x device.View, c cutlass.ScatterAdd) error {
 	dev := s.Device()
-	if s.Capturing() {
-		return fmt.Errorf("%w: ScatterAdd in a captured sequence: its indices are checked only when it runs", expr.ErrUnsupported)
-	}
-	lib := dev.Library()
-	need, err := lib.ScatterAddWorkspace(dev.Info().Index, &c)
+	need, err := dev.Library().ScatterAddWorkspace(dev.Info().Index, &c)
 	if err != nil {
 		return nameMissing(err, expr.Add, c.Type, dev)
 	}
+	i := indexed{name: "ScatterAdd", length: c.N, workspace: need, judge: judge}
+	return i.start(s, dst, x, indices, values, func(ordinal int, stream, flags, workspace uint64) error {
+		c.Flags, c.Workspace, c.WorkspaceBytes = flags, workspace, need
+		return dev.Library().ScatterAdd(ordinal, stream, &c)
+	})
+}
+
+// indexed is a call of a GPU's kernel that writes at indices, and records those outside an axis of the given length in
+// two int64, the flags. judge converts the flags to an error.
+type indexed struct {
+	name      string
+	length    int
+	workspace int64 // bytes
+	judge     func([2]int64) error
+}
+
+// start starts the call. The error for an index outside the axis is attached to dst's buffer if that has no contents
+// yet. Otherwise start waits for a check of the indices first, and writes only if all are valid.
+func (c *indexed) start(s *device.Stream, dst, x, indices, values device.View, launch func(ordinal int, stream, flags, workspace uint64) error) error {
+	dev := s.Device()
+	if s.Capturing() {
+		return fmt.Errorf("%w: %s in a captured sequence: its indices are checked only when it runs", expr.ErrUnsupported, c.name)
+	}
 	fresh := deviceapi.Fresh(dst.Buffer)
-	if !fresh { // check the indices first, and write only if all are valid
-		t := &takeCall{x: x, indices: indices, length: c.N}
-		failure, _, err := t.checkOnly().launch(s, judge)
+	if !fresh {
+		t := &takeCall{x: x, indices: indices, length: c.length}
+		failure, _, err := t.checkOnly().launch(s, c.judge)
 		if err == nil {
 			err = failure.Wait()
 		}
@@ -276,27 +214,26 @@ func scatterAdd(s *device.Stream, judge func([2]int64) error, dst, indices, valu
 			return err
 		}
 	}
-	failure, flags, err := dev.NewDeferredError(s, judge)
+	failure, flags, err := dev.NewDeferredError(s, c.judge)
 	if err != nil {
 		return err
 	}
 	writes := []*device.Buffer{dst.Buffer, flags}
-	c.Flags = flags.Addr()
-	if need > 0 {
-		work, err := dev.Alloc(need, s)
+	var workspace uint64
+	if c.workspace > 0 {
+		work, err := dev.Alloc(c.workspace, s)
 		if err != nil {
 			flags.Free()
 			return err
 		}
 		defer work.Free()
-		c.Workspace, c.WorkspaceBytes = work.Addr(), need
-		writes = append(writes, work)
+		workspace, writes = work.Addr(), append(writes, work)
 	}
 	err = dev.Launch(s, []*device.Buffer{indices.Buffer, values.Buffer, x.Buffer}, writes, func(ordinal int, stream uint64) error {
-		if err := lib.Fill(ordinal, stream, dtype.Int64, []int{2}, 0, 0, flags.Addr(), unitStride); err != nil {
+		if err := dev.Library().Fill(ordinal, stream, dtype.Int64, []int{2}, 0, 0, flags.Addr(), unitStride); err != nil {
 			return err
 		}
-		return lib.ScatterAdd(ordinal, stream, &c)
+		return launch(ordinal, stream, flags.Addr(), workspace)
 	})
 	switch {
 	case err != nil:

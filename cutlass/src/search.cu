@@ -1,6 +1,7 @@
-// search.cu: binary searches in sorted lists, counts of integers, and the last of equal ones.
+// search.cu: binary searches in sorted lists, counts of integers, the true elements of masks, and values put at indices.
 #include "gpk_search.h"
-#include "ops.cuh"
+#include "compact.cuh"
+#include "put.cuh"
 
 namespace gpk {
 namespace {
@@ -84,16 +85,6 @@ __global__ void __launch_bounds__(threads) count(__grid_constant__ Count const p
   }
 }
 
-// Finds the last of equal elements. The largest index does not depend on the order of the threads.
-__global__ void __launch_bounds__(threads) last(__grid_constant__ Count const p) {
-  begin();
-  int64_t const step = int64_t(gridDim.x) * threads;
-  for (int64_t i = int64_t(blockIdx.x) * threads + threadIdx.x; i < p.count; i += step) {
-    int64_t const v = p.x[i];
-    if (v >= 0 && v < p.n) atomicMax(reinterpret_cast<long long*>(p.dst) + v, static_cast<long long>(i));
-  }
-}
-
 // The number of blocks for n elements, at most `most`.
 unsigned grid_for(int64_t n, int64_t most) {
   int64_t const blocks = (n + threads - 1) / threads;
@@ -123,30 +114,107 @@ int gpk_search(gpk_search_args const* a) {
   });
 }
 
-// Checks the arguments, and sets all bytes of dst to `byte`. Returns whether a kernel is to follow.
-static bool begin_count(gpk_count_args const* a, int byte, int* code) {
-  *code = GPK_ERR_ARGUMENT;
-  if (a == nullptr || a->size != sizeof *a || a->n < 0 || a->count < 0) return false;
-  *code = GPK_OK;
-  if (a->n == 0 || (*code = set_device(a->device)) != GPK_OK) return false;
-  *code = cudaMemsetAsync(reinterpret_cast<void*>(a->dst), byte, a->n * 8, reinterpret_cast<cudaStream_t>(a->stream));
-  if (*code != cudaSuccess) cudaGetLastError();
-  return *code == cudaSuccess && a->count > 0;
-}
-
-static Count count_of(gpk_count_args const* a) {
-  return {reinterpret_cast<int64_t const*>(a->x), reinterpret_cast<unsigned long long*>(a->dst), a->n, a->count};
-}
-
 int gpk_count(gpk_count_args const* a) {
-  int code;
-  if (!begin_count(a, 0, &code)) return code;
-  return a->n > shared_counts ? launch(count<false>, grid_for(a->count, many_blocks), threads, a->stream, count_of(a))
-                              : launch(count<true>, grid_for(a->count, few_blocks), threads, a->stream, count_of(a));
+  if (a == nullptr || a->size != sizeof *a || a->n < 0 || a->count < 0) return GPK_ERR_ARGUMENT;
+  if (a->n == 0) return GPK_OK;
+  if (int const code = set_device(a->device)) return code;
+  cudaError_t const e = cudaMemsetAsync(reinterpret_cast<void*>(a->dst), 0, a->n * 8, reinterpret_cast<cudaStream_t>(a->stream));
+  if (e != cudaSuccess) cudaGetLastError();
+  if (e != cudaSuccess || a->count == 0) return e;
+  Count const p = {reinterpret_cast<int64_t const*>(a->x), reinterpret_cast<unsigned long long*>(a->dst), a->n, a->count};
+  return a->n > shared_counts ? launch(count<false>, grid_for(a->count, many_blocks), threads, a->stream, p)
+                              : launch(count<true>, grid_for(a->count, few_blocks), threads, a->stream, p);
 }
 
-int gpk_last(gpk_count_args const* a) {
-  int code;
-  if (!begin_count(a, 0xff, &code)) return code;
-  return launch(last, grid_for(a->count, many_blocks), threads, a->stream, count_of(a));
+// Checks the arguments that both calls of a mask have, and makes the device current.
+static int begin_mask(gpk_trues_args const* a, Mask* m) {
+  if (a == nullptr || a->size != sizeof *a || a->n < 0 || a->count < 0 || (a->lead != 0 && a->lead != 1)) return GPK_ERR_ARGUMENT;
+  int64_t const tiles = a->n == 0 ? 1 : (a->n - 1) / GPK_MASK_TILE + 1;
+  if (tiles > INT32_MAX) return GPK_ERR_ARGUMENT;
+  *m = {reinterpret_cast<uint8_t const*>(a->mask), a->n, reinterpret_cast<int64_t*>(a->offsets), reinterpret_cast<int64_t*>(a->total), tiles, a->lead};
+  return set_device(a->device);
+}
+
+int gpk_count_trues(gpk_trues_args const* a) {
+  Mask m;
+  if (int const code = begin_mask(a, &m)) return code;
+  if (int const code = launch(count_trues, static_cast<unsigned>(m.tiles), threads, a->stream, m)) return code;
+  return launch(sum_counts, 1, threads, a->stream, m);
+}
+
+template <class W>
+static int place(gpk_trues_args const& a, Mask const& m, W const& w) {
+  return launch(place_trues<W>, static_cast<unsigned>(m.tiles), threads, a.stream, Placing<W>{m, w});
+}
+
+static int place_coordinates(gpk_trues_args const& a, Mask const& m) {
+  if (a.ndim < 1 || a.ndim > GPK_MAX_DIMS || a.lead != 0) return GPK_ERR_ARGUMENT;
+  WriteCoordinates w = {};
+  w.dims = a.ndim;
+  w.narrow = a.n <= INT32_MAX;
+  for (int d = 0; d < a.ndim; ++d) {
+    int64_t const length = a.shape[a.ndim - 1 - d];
+    if (length < 1) return GPK_ERR_ARGUMENT;
+    w.dst[d] = reinterpret_cast<int64_t*>(a.dst[a.ndim - 1 - d]);
+    w.shape[d] = length;
+    if (w.narrow) w.n[d] = Divider(static_cast<uint32_t>(length));
+  }
+  return place(a, m, w);
+}
+
+// T is an unsigned integer of the type's size.
+template <class T>
+static int place_distinct(gpk_trues_args const& a, Mask const& m, T infinity) {
+  auto* const firsts = reinterpret_cast<long long*>(a.firsts);
+  auto const* const all = reinterpret_cast<T const*>(a.all);
+  cudaError_t const e = cudaMemsetAsync(firsts, 0x7f, 2 * sizeof *firsts, reinterpret_cast<cudaStream_t>(a.stream));
+  if (e != cudaSuccess) {
+    cudaGetLastError();
+    return e;
+  }
+  Firsts<T> const f = {all, a.count, firsts, infinity};
+  if (int const code = launch(find_firsts<T>, grid_for(a.count > 0 ? a.count : 1, many_blocks), threads, a.stream, f)) return code;
+  return place(a, m, WriteDistinct<T>{reinterpret_cast<T const*>(a.x), reinterpret_cast<T*>(a.dst[0]), all, firsts, infinity});
+}
+
+template <class T>
+static int place_elements(gpk_trues_args const& a, Mask const& m) {
+  return place(a, m, WriteElement<T>{reinterpret_cast<T const*>(a.x), reinterpret_cast<T*>(a.dst[0])});
+}
+
+int gpk_place_trues(gpk_trues_args const* a) {
+  Mask m;
+  if (int const code = begin_mask(a, &m)) return code;
+  switch (a->op) {
+    case GPK_TRUE_INDICES: return place(*a, m, WriteIndex{reinterpret_cast<int64_t*>(a->dst[0])});
+    case GPK_TRUE_COORDINATES: return place_coordinates(*a, m);
+    case GPK_TRUE_ELEMENTS:
+      switch (size_of(a->type)) {
+        case 1: return place_elements<Blob<1>::type>(*a, m);
+        case 2: return place_elements<Blob<2>::type>(*a, m);
+        case 4: return place_elements<Blob<4>::type>(*a, m);
+        case 8: return place_elements<Blob<8>::type>(*a, m);
+        case 16: return place_elements<Blob<16>::type>(*a, m);
+      }
+      return GPK_ERR_UNSUPPORTED;
+    case GPK_TRUE_DISTINCT:
+      switch (a->type) {
+        case GPK_F16: return place_distinct<uint16_t>(*a, m, 0xf800);
+        case GPK_BF16: return place_distinct<uint16_t>(*a, m, 0xff00);
+        case GPK_F32: return place_distinct<uint32_t>(*a, m, 0xff000000u);
+        case GPK_F64: return place_distinct<uint64_t>(*a, m, 0xffe0000000000000u);
+      }
+      return GPK_ERR_UNSUPPORTED;
+  }
+  return GPK_ERR_UNSUPPORTED;
+}
+
+int gpk_put_along(gpk_put_along_args const* a) {
+  if (a == nullptr || a->size != sizeof *a || a->outer < 0 || a->n < 0 || a->count < 0 || a->inner < 0) return GPK_ERR_ARGUMENT;
+  if (a->index_type != GPK_I32 && a->index_type != GPK_I64) return GPK_ERR_UNSUPPORTED;
+  int64_t const n = a->outer * a->n * a->inner, all = a->outer * a->count * a->inner;
+  if (n == 0) return GPK_OK;
+  if (all > 0 && a->flags == 0) return GPK_ERR_ARGUMENT;
+  if (int const code = set_device(a->device)) return code;
+  return n < INT32_MAX && all < INT32_MAX ? put_along<uint32_t>(*a, n, all) : put_along<uint64_t>(*a, n, all);
 }

@@ -245,8 +245,22 @@ int gpk_count(gpk_count_args const* a) {
   return a->device;
 }
 
-int gpk_last(gpk_count_args const* a) {
+int gpk_count_trues(gpk_trues_args const* a) {
   uint64_t const stream = a->stream;
-  RECORD(a->size == sizeof *a, a->x, a->dst, a->n, a->count, -1);  /* -1: gpk_count has the same arguments */
+  RECORD(a->size == sizeof *a, a->mask, a->offsets, a->total, a->n, a->lead);
+  return a->device;
+}
+
+int gpk_place_trues(gpk_trues_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->op, a->type, a->mask, a->offsets, a->total, a->x, a->all, a->firsts, a->n, a->count, a->dst[0], a->dst[1], a->ndim,
+         a->shape[0], a->shape[1], a->lead);
+  return a->device;
+}
+
+int gpk_put_along(gpk_put_along_args const* a) {
+  uint64_t const stream = a->stream;
+  RECORD(a->size == sizeof *a, a->bytes, a->index_type, a->x, a->indices, a->values, a->dst, a->workspace, a->flags, a->workspace_bytes, a->outer, a->n,
+         a->count, a->inner, a->splat);
   return a->device;
 }

@@ -19,6 +19,9 @@ func hasKernels[A Operand](a A) bool {
 	return a.Device().Kind() == device.CPU && !composed.Load()
 }
 
+// composedHere reports whether an operand is on the CPU, which composes operations for a test.
+func composedHere[A Operand](a A) bool { return !onGPU(a) && composed.Load() }
+
 // onGPU reports whether an operand is on a GPU.
 func onGPU[A Operand](a A) bool { return a.Device().Kind() != device.CPU }
 

@@ -2,6 +2,7 @@ package compose
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpk-go/gpk/device"
 	"github.com/gpk-go/gpk/dtype"
@@ -52,22 +53,18 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 	case n == 0:
 		return o.Failed(outsideOf(axis, n))
 	}
-	if hasKernels(a) {
-		fail := o.Failure()
-		return o.Result(a.DType(), a.Shape(), "a copy, and writes one by one", []A{a, indices, v}, func(s *device.Stream, dst device.View, reads []device.View) error {
-			return written(s, dst, func(dst device.View) error {
-				return ops.PutAlong(s, dst, reads[0], reads[1], reads[2], d, outsideOf(axis, n), fail)
-			})
-		})
+	if onGPU(a) {
+		a, indices = dense(o, a), dense(o, indices)
+		if slices.ContainsFunc(v.Strides(), func(step int) bool { return step != 0 }) {
+			v = dense(o, v)
+		}
 	}
-	place, bad := placesAlong(o, a.Shape(), indices, d)
-	flat := func(x A, n int) A { return reshape(o, x, n) }
-	last := o.Result(dtype.Int64, []int{a.Size()}, "the last writer of each element", []A{dense(o, flat(place, count))}, func(s *device.Stream, dst device.View, reads []device.View) error {
-		return written(s, dst, func(dst device.View) error { return ops.Last(s, dst, reads[0]) })
+	fail := o.Failure()
+	return o.Result(a.DType(), a.Shape(), "a copy with values at indices", []A{a, indices, v}, func(s *device.Stream, dst device.View, reads []device.View) error {
+		return written(s, dst, func(dst device.View) error {
+			return ops.PutAlong(s, dst, reads[0], reads[1], reads[2], d, outsideOf(axis, n), fail)
+		})
 	})
-	last = guarded(o, last, o.Elementwise(expr.Not, o.Reduce(expr.Any, bad, nil)), outsideOf(axis, n))
-	put := take(o, flat(v, count), o.Elementwise(expr.Maximum, last, 0), 0, nil)
-	return reshape(o, o.Elementwise(expr.Where, o.Elementwise(expr.Ge, last, 0), put, flat(a, a.Size())), a.Shape()...)
 }
 
 // valuesOf returns values as an array. It must be an array of a's type on a's device, or a number that the type
@@ -108,25 +105,4 @@ func normal[A Operand](o Operation[A], indices A, n int) (at, bad A) {
 	bad = o.Elementwise(expr.Or, o.Elementwise(expr.Lt, at, -n), o.Elementwise(expr.Ge, at, n))
 	at = o.Elementwise(expr.Where, o.Elementwise(expr.Lt, at, 0), o.Elementwise(expr.Add, at, n), at)
 	return at, bad
-}
-
-// placesAlong returns, for each index along an axis of a shape, the position of its element in row-major order,
-// and which indices are outside the axis.
-func placesAlong[A Operand](o Operation[A], shape []int, indices A, axis int) (place, bad A) {
-	at, bad := normal(o, indices, shape[axis])
-	dense := layout.Dense(shape)
-	place = o.Elementwise(expr.Mul, at, dense.Strides[axis])
-	for d, m := range shape {
-		if d == axis || m == 1 {
-			continue
-		}
-		along := make([]int, len(shape))
-		for i := range along {
-			along[i] = 1
-		}
-		along[d] = m
-		step := o.Elementwise(expr.Mul, reshape(o, counted(o, m), along...), dense.Strides[d])
-		place = o.Elementwise(expr.Add, place, step)
-	}
-	return place, bad
 }

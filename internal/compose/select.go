@@ -26,7 +26,7 @@ func IndexSelect[A Operand](o Operation[A], a, indices A, axis int) A {
 		err = layout.Errorf("a mask of %d elements for axis %d, which has length %d", indices.Size(), axis, n)
 	}
 	if err == nil && indices.DType() == dtype.Bool {
-		indices, err = places(o, indices)
+		indices, err = placesOf(o, indices)
 	}
 	if err != nil {
 		return o.Failed(err)
@@ -52,10 +52,10 @@ func MaskedSelect[A Operand](o Operation[A], a, mask A) A {
 	var at A
 	if err == nil {
 		flat := reshape(o, mask, mask.Size())
-		if mask.Size() > 0 && len(rest) == 0 && hasKernels(mask) {
+		if mask.Size() > 0 && len(rest) == 0 && !composedHere(mask) {
 			return selected(o, reshape(o, a, a.Size()), flat)
 		}
-		at, err = places(o, flat)
+		at, err = placesOf(o, flat)
 	}
 	if err != nil {
 		return o.Failed(err)
@@ -74,14 +74,14 @@ func maskFor[A Operand](a, mask A) error {
 	return nil
 }
 
-// selected is MaskedSelect on the CPU, for elements and a mask with one axis each.
+// selected is MaskedSelect for elements and a mask with one axis each.
 func selected[A Operand](o Operation[A], a, mask A) A {
-	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
+	t, err := truesOf(o, mask, false)
 	if err != nil {
 		return o.Failed(err)
 	}
-	return o.Result(a.DType(), []int{int(count[0])}, "one pass over a mask", []A{mask, dense(o, a)}, func(s *device.Stream, dst device.View, reads []device.View) error {
-		return ops.Select(s, dst, reads[0], reads[1])
+	return t.write(o, a.DType(), []A{dense(o, a)}, func(s *device.Stream, dst device.View, m ops.Mask, reads []device.View) error {
+		return ops.Select(s, dst, m, reads[0])
 	})
 }
 
@@ -98,10 +98,10 @@ func Nonzero[A Operand](o Operation[A], a A) []A {
 	}
 	var at A
 	if err == nil {
-		if a.Size() > 0 && hasKernels(a) {
+		if a.Size() > 0 && !composedHere(a) && (a.NDim() <= coordinateAxes || !onGPU(a)) {
 			return coordinates(o, dense(o, nonzero(o, a)), a.Shape())
 		}
-		at, err = places(o, reshape(o, nonzero(o, a), a.Size()))
+		at, err = placesOf(o, reshape(o, nonzero(o, a), a.Size()))
 	}
 	if err != nil {
 		return failures(o, err, max(1, a.NDim()))
@@ -125,15 +125,21 @@ func Nonzero[A Operand](o Operation[A], a A) []A {
 	return out
 }
 
-// coordinates is Nonzero for a dense mask on the CPU.
+// coordinateAxes is the largest number of axes for ops.Coordinates on a GPU.
+const coordinateAxes = 8
+
+// coordinates is Nonzero for a dense mask.
 func coordinates[A Operand](o Operation[A], mask A, shape []int) []A {
-	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
+	t, err := truesOf(o, mask, false)
 	if err != nil {
 		return failures(o, err, len(shape))
 	}
-	parts := slices.Repeat([]Part{{dtype.Int64, []int{int(count[0])}}}, len(shape))
-	out, err := o.Several(parts, "one pass over a mask", []A{mask}, func(s *device.Stream, dst, reads []device.View) error {
-		return ops.Coordinates(s, dst, reads[0], shape)
+	parts := slices.Repeat([]Part{{dtype.Int64, []int{t.count}}}, len(shape))
+	out, err := o.Several(parts, onePass, t.reads, func(s *device.Stream, dst, reads []device.View) error {
+		if t.count == 0 {
+			return nil
+		}
+		return ops.Coordinates(s, dst, t.mask(reads), shape)
 	})
 	if err != nil {
 		return failures(o, err, len(shape))
@@ -147,22 +153,4 @@ func nonzero[A Operand](o Operation[A], a A) A {
 		return a
 	}
 	return o.Elementwise(expr.Ne, a, 0)
-}
-
-// places returns the indices at which a Bool array with one axis is true. It waits for their
-// number.
-func places[A Operand](o Operation[A], mask A) (at A, err error) {
-	if mask.Size() == 0 {
-		return filled(o, dtype.Int64, 0, []int{0}), nil
-	}
-	count, err := o.Wait(o.Reduce(expr.Sum, mask, nil))
-	if err != nil {
-		return at, err
-	}
-	if n := int(count[0]); n > 0 && hasKernels(mask) {
-		return o.Result(dtype.Int64, []int{n}, "one pass over a mask", []A{mask}, func(s *device.Stream, dst device.View, reads []device.View) error {
-			return ops.Trues(s, dst, reads[0])
-		}), nil
-	}
-	return largest(o, mask, int(count[0]), 0), nil // true is larger than false
 }

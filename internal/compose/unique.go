@@ -126,6 +126,7 @@ type distinct[A Operand] struct {
 	from                    A            // with the order: for each sorted element, beginning with the last, its index from the end of the array
 	unsorted                *A           // without the order: the elements
 	narrow                  *narrowed[A] // if not nil, sorted holds its distances
+	kinds                   *trues[A]    // on a GPU without the order: instead of starts
 }
 
 // uniqueOf sorts the elements. With withOrder it also computes the original position of each element: the order of the
@@ -168,7 +169,16 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 	if a.DType().IsFloat() { // only NaNs follow a NaN
 		u.differs = o.Elementwise(expr.And, u.differs, o.Elementwise(expr.Eq, before, before))
 	}
-	later, err := places(o, u.differs)
+	if onGPU(a) && u.size > 1 { // one true element more, for the first kind
+		t, err := truesOf(o, u.differs, true)
+		if withOrder && err == nil {
+			u.starts = t.places(o)
+			return u, u.starts.Err()
+		}
+		u.kinds = &t
+		return u, err
+	}
+	later, err := placesOf(o, u.differs)
 	if err != nil {
 		return u, err
 	}
@@ -177,14 +187,35 @@ func uniqueOf[A Operand](o Operation[A], a A, withOrder bool) (u distinct[A], er
 }
 
 func (u distinct[A]) values(o Operation[A]) A {
-	values := take(o, u.sorted, u.starts, 0, nil)
+	var values A
+	if u.kinds != nil {
+		values = u.selected(o)
+	} else {
+		values = take(o, u.sorted, u.starts, 0, nil)
+	}
 	switch {
+	case u.kinds != nil && u.narrow == nil:
+		return values
 	case u.narrow != nil:
 		return u.narrow.integers(o, values)
 	case u.unsorted != nil && values.DType().IsFloat():
 		return withFirstZeroAndNaN(o, *u.unsorted, values)
 	}
 	return values
+}
+
+// selected returns the first of each kind, with the first zero and the first NaN of the unsorted elements.
+func (u distinct[A]) selected(o Operation[A]) A {
+	dt, more := u.sorted.DType(), []A{u.sorted}
+	if dt.IsFloat() {
+		more = append(more, dense(o, *u.unsorted))
+	}
+	return u.kinds.write(o, dt, more, func(s *device.Stream, dst device.View, m ops.Mask, reads []device.View) error {
+		if len(reads) == 1 {
+			return ops.Select(s, dst, m, reads[0])
+		}
+		return ops.Distinct(s, dst, m, reads[0], reads[1])
+	})
 }
 
 // withFirstZeroAndNaN returns values, the distinct elements of x, but with the first zero and the first NaN of x. A
