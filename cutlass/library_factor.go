@@ -38,6 +38,7 @@ const (
 	FactorSolve
 	FactorSolveInverses
 	FactorLU
+	FactorDet
 )
 
 // FactorOperand is a stack of matrices in the device's memory. Strides count elements.

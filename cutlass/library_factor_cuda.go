@@ -23,7 +23,7 @@ const (
 	_ = uint(C.GPK_FACTOR_NONE-FactorNone) + uint(FactorNone-C.GPK_FACTOR_NONE)
 	_ = uint(C.GPK_FACTOR_LU_ROWS-FactorLURows) + uint(FactorLURows-C.GPK_FACTOR_LU_ROWS)
 	_ = uint(C.GPK_FACTOR_LU_BYTES-FactorLUBytes) + uint(FactorLUBytes-C.GPK_FACTOR_LU_BYTES)
-	_ = uint(C.GPK_FACTOR_LU-FactorLU) + uint(FactorLU-C.GPK_FACTOR_LU)
+	_ = uint(C.GPK_FACTOR_DET-FactorDet) + uint(FactorDet-C.GPK_FACTOR_DET)
 )
 
 // factorEntries are the library's functions for factorizations.

@@ -71,6 +71,8 @@ func Run(t *testing.T, dev *device.Device) {
 		{"Index", testIndex},
 		{"Select", testSelect},
 		{"Masked", testMasked},
+		{"Masks", testMasks},
+		{"Distinct", testDistinct},
 		{"Members", testMembers},
 		{"Running", testRunning},
 		{"Scans", testScans},

@@ -187,7 +187,11 @@ func (b blocked) substituteByKernels(op *operation, t, x *gpk.Array, upper, unit
 	if x.Size() == 0 {
 		return nil
 	}
+	return x.CopyFrom(substituted(op, t, x, upper, unit))
+}
+
+// substituted returns t^-1 x, computed by kernels.
+func substituted(op *operation, t, x *gpk.Array, upper, unit bool) *gpk.Array {
 	c := &kernelSolve{upper: upper, unit: unit}
-	y := op.Result(x.DType(), x.Shape(), fmt.Sprintf("substitution by kernels on %v", op.dev), []*gpk.Array{t, x}, c.run)
-	return x.CopyFrom(y)
+	return op.Result(x.DType(), x.Shape(), fmt.Sprintf("substitution by kernels on %v", op.dev), []*gpk.Array{t, x}, c.run)
 }

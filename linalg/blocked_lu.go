@@ -127,12 +127,8 @@ func (b blocked) lu(op *operation, a *gpk.Array) (order, l, u *gpk.Array, err er
 
 // solveWith replaces x by the solutions. x has the leading axes of the result.
 func (b blocked) solveWith(op *operation, f luFactors, own, lead []int, x *gpk.Array) (*gpk.Array, error) {
-	at := func(a *gpk.Array) *gpk.Array { // the matrices at the leading axes of the result
-		s := a.Shape()
-		return over(a.Reshape(append(slices.Clone(own), s[1:]...)...), lead)
-	}
-	packed := at(f.packed)
-	index := at(f.order.Unsqueeze(-1)).BroadcastTo(x.Shape()...)
+	packed := f.at(f.packed, own, lead)
+	index := f.at(f.order.Unsqueeze(-1), own, lead).BroadcastTo(x.Shape()...)
 	x = x.TakeAlongAxis(index, -2).Clone()
 	if err := b.substitute(op, packed, x, false, true); err != nil {
 		return nil, err
@@ -143,6 +139,9 @@ func (b blocked) solveWith(op *operation, f luFactors, own, lead []int, x *gpk.A
 func (b blocked) solve(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, error) {
 	if b.onHost(op, a) {
 		return b.engine.solve(op, a, y, lead)
+	}
+	if y.Size() > 0 && op.hasSmallLU(a) && !op.has(Positive) {
+		return b.solvedSmall(op, a, flat(y), lead, true)
 	}
 	if err := b.finiteSide(y); err != nil {
 		return nil, err
@@ -195,6 +194,9 @@ func (b blocked) inv(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	s := a.Shape()
 	lead := s[:len(s)-2]
 	y := gpk.Eye(a.DType(), s[len(s)-1]).To(op.dev).BroadcastTo(product1(lead), s[len(s)-2], s[len(s)-1])
+	if op.hasSmallLU(a) && !op.has(Positive) {
+		return b.solvedSmall(op, a, y, lead, false)
+	}
 	x, err := b.solved(op, a, y, lead)
 	if err != nil {
 		return nil, err

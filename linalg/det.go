@@ -20,6 +20,9 @@ type determinants struct {
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func Det(a *gpk.Array) *gpk.Array {
 	op, err := begin("Det", nil, 0, square, a)
+	if err == nil && op.hasSmallLU(a) {
+		return op.one(nil, func() (*gpk.Array, error) { return only(op.detSmall(a, false)) })
+	}
 	d, err := op.determinants(a, err)
 	if err != nil {
 		return op.fail(err)
@@ -39,6 +42,14 @@ func Det(a *gpk.Array) *gpk.Array {
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape.
 func SlogDet(a *gpk.Array) (sign, log *gpk.Array) {
 	op, err := begin("SlogDet", nil, 0, square, a)
+	if err == nil && op.hasSmallLU(a) {
+		both, err := op.detSmall(a, true)
+		if err != nil {
+			failed := op.fail(err)
+			return failed, failed
+		}
+		return both[0], both[1]
+	}
 	d, err := op.determinants(a, err)
 	if err != nil {
 		failed := op.fail(err)

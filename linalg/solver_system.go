@@ -11,16 +11,13 @@ import (
 func (s solver) factor(op *operation, a *gpk.Array) (*solverSystem, error) {
 	f := &solverSystem{solver: s, positive: op.has(Positive), dt: a.DType()}
 	f.lead, _, f.n, _ = shapeOf(a)
+	if s.leavesSystem(op, a) {
+		return nil, nil
+	}
 	var err error
 	if f.positive {
-		if s.leavesCholesky(op, a) {
-			return nil, nil
-		}
 		f.packed, err = s.potrf(op, a, false, true)
 	} else {
-		if s.leavesLU(op, a) {
-			return nil, nil
-		}
 		var info *report
 		f.packed, f.pivots, info, err = s.getrf(op, a)
 		if err == nil {
@@ -130,7 +127,18 @@ func (f *solverSystem) callOf(reads []device.View, x device.View, k, own, i, eac
 	return c
 }
 
+// leavesSystem reports whether the factorization of a system is left to blocked.
+func (s solver) leavesSystem(op *operation, a *gpk.Array) bool {
+	if op.has(Positive) {
+		return s.leavesCholesky(op, a)
+	}
+	return s.leavesLU(op, a)
+}
+
 func (s solver) solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, error) {
+	if s.leavesSystem(op, a) {
+		return s.blocked.solve(op, a, b, lead)
+	}
 	if err := s.finiteSide(b); err != nil {
 		return nil, err
 	}

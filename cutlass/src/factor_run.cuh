@@ -1,6 +1,7 @@
 // factor_run.cuh: the launches of gpk_factor. L is a Launcher, which launches kernels: that of factor.cu, or that of
 // testdata/emulate, which runs them on the host.
 #pragma once
+#include "factor_det.cuh"
 #include "factor_lu.cuh"
 #include "factor_lu_small.cuh"
 #include "factor_solve.cuh"
@@ -218,6 +219,14 @@ int lu(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
 }
 
 template <class T, class L>
+int det(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
+  if (a.rows > small_lu_side || a.rows != a.cols) return GPK_ERR_UNSUPPORTED;
+  Det const p{at<T>(a.a, member0 * a.a_member), a.c + static_cast<uint64_t>(member0 * a.c_member) * 8, at<T>(a.b, member0),
+              a.d == 0 ? 0 : at<Real<T>>(a.d, member0), a.a_row, a.a_member, a.c_member, static_cast<int>(a.rows)};
+  return l.template start<factor_det<T>>(dim3(static_cast<unsigned>(batch)), small_lu_side, static_cast<int>(sizeof(DetShared<T>)), p);
+}
+
+template <class T, class L>
 int lower(gpk_factor_args const& a, L const& l, int64_t member0, int64_t batch) {
   Triangle const p{at<T>(a.a, member0 * a.a_member), at<T>(a.b, member0 * a.b_member), a.a_row, a.a_col, a.a_member, a.b_row, a.b_member,
                    static_cast<int>(a.rows), static_cast<int>(a.cols), (a.bits & GPK_FACTOR_CONJ) != 0};
@@ -250,6 +259,7 @@ int run_of(gpk_factor_args const& a, L const& l) {
         if (a.a_col != 1) return GPK_ERR_ARGUMENT;
         code = lu<T>(a, l, i, batch);
         break;
+      case GPK_FACTOR_DET: code = det<T>(a, l, i, batch); break;
       case GPK_FACTOR_SOLVE: code = solve<T>(a, l, i, batch); break;
       case GPK_FACTOR_SOLVE_INVERSES: code = solve_inverses<T>(a, l, i, batch); break;
     }

@@ -57,7 +57,11 @@ enum {
    * with partial pivoting by |re| + |im|. c is int64, rows per matrix with the stride c_member: row i of L U is row c[i]
    * of the matrix. If there are more than GPK_FACTOR_SMALL rows or columns, it requires thread block clusters and
    * rows <= GPK_FACTOR_LU_ROWS. */
-  GPK_FACTOR_LU
+  GPK_FACTOR_LU,
+  /* a is a square matrix after GPK_FACTOR_LU, with rows <= GPK_FACTOR_SMALL, and c is the order of its rows. If d is 0, the
+   * determinant of the matrix is written to b. Otherwise its sign, a number of absolute value 1 or 0, is written to b, and
+   * the natural logarithm of its absolute value, of the real type, to d. b and d have one element for each matrix. */
+  GPK_FACTOR_DET
 };
 
 enum { GPK_FACTOR_CONJ = 1, GPK_FACTOR_UPPER = 2, GPK_FACTOR_UNIT = 4 };

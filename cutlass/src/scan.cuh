@@ -53,9 +53,9 @@ constexpr int64_t scan_chunk = 8 * threads * scan_run;
 
 struct Scan {
   Lines lines;
-  char* totals;     // one per chunk, in the type of the sums; null: a block computes a line
-  int64_t chunks;   // per line, if there are totals
-  bool only_total;  // compute only the totals
+  char* totals;     // one sum per chunk, of type P::A; null if each block scans a whole line
+  int64_t chunks;   // per line, if totals is not null
+  bool only_total;  // write the totals of the chunks, but no results
   bool packed_x, packed_dst;  // runs are read, written as vectors
 };
 
@@ -73,7 +73,8 @@ bool packed(void const* p, int64_t step, int dims, int64_t const* strides) {
   return step == 1 && bits % alignof(Run<T>) == 0;
 }
 
-// Sets packed_x and packed_dst for elements of T and results of P.
+// Sets packed_x and packed_dst: whether runs of x, whose elements are T, and of the results of P can be read and written as
+// vectors.
 template <class P, class T>
 void set_packed(Scan* s) {
   Lines const& p = s->lines;
@@ -81,7 +82,8 @@ void set_packed(Scan* s) {
   s->packed_dst = packed<typename P::R>(p.dst, p.dst_step, p.dims, p.dst_stride);
 }
 
-// What a scan computes, as the reductions of reduce.cuh, and the accumulator of an element.
+// The operations of a scan. They have the members of the reductions in reduce.cuh, and `of`, which converts an element
+// to the accumulator's type.
 template <class T>
 struct Sums {
   using A = typename wide_accumulator<T>::type;
@@ -93,7 +95,25 @@ struct Sums {
 };
 template <class T>
 struct Products : Product<T> {
-  static __device__ typename Product<T>::A of(T x) { return convert<typename Product<T>::A>(x); }
+  using A = typename Product<T>::A;
+  static __device__ A of(T x) { return convert<A>(x); }
+  // 1 is not neutral for complex numbers: (1 + 0i) (inf + 0i) is inf + NaN i. So the start is a NaN with bits that no
+  // operation produces, and a product with it is the other factor.
+  static constexpr unsigned long long neutral = 0x7ff8676b70726f64;
+  static __device__ A start(double const* p, int64_t n) {
+    if constexpr (is_complex<A>) {
+      return {__longlong_as_double(static_cast<long long>(neutral)), 0};
+    } else {
+      return Product<T>::start(p, n);
+    }
+  }
+  static __device__ A merge(A a, A b) {
+    if constexpr (is_complex<A>) {
+      if (static_cast<unsigned long long>(__double_as_longlong(a.re)) == neutral) return b;
+      if (static_cast<unsigned long long>(__double_as_longlong(b.re)) == neutral) return a;
+    }
+    return Product<T>::merge(a, b);
+  }
 };
 template <class T, bool Largest>
 struct Extremes : Extreme<T, Largest> {
@@ -109,7 +129,8 @@ __device__ A shuffle_up(A v, int distance) {
   }
 }
 
-// Reads the run of a line's elements that begins at `first`. Elements from `end` on are `zero`.
+// Reads `scan_run` elements of a line, from index `first` on, into v. Elements from index `end` on are read as the start
+// value of P, which changes no sum.
 template <class P, class T>
 __device__ __forceinline__ void read_run(typename P::A (&v)[scan_run], Scan const& s, T const* x, int64_t first, int64_t end) {
   if (s.packed_x && first + scan_run <= end) {
@@ -123,7 +144,8 @@ __device__ __forceinline__ void read_run(typename P::A (&v)[scan_run], Scan cons
   }
 }
 
-// Writes the results of a run: prefix and left are the sums to the left of it.
+// Writes the results for the `scan_run` elements from index `first` on. v holds their sums within the run, left the sum of
+// the chunk's elements before the run, and prefix the sum of all earlier chunks.
 template <class P, class A>
 __device__ __forceinline__ void write_run(Scan const& s, typename P::R* dst, int64_t first, int64_t end, A prefix, A left, A const (&v)[scan_run]) {
   using R = typename P::R;
@@ -140,8 +162,8 @@ __device__ __forceinline__ void write_run(Scan const& s, typename P::R* dst, int
   }
 }
 
-// Replaces the elements of a thread's run by their sums, and returns the sum of the runs of the warp's threads up to
-// this one.
+// Replaces the elements of this thread's run by their cumulative sums. Returns the sum of the runs of this lane and of all
+// lower lanes of the warp.
 template <class P, class A>
 __device__ __forceinline__ A add_run(A (&v)[scan_run], int lane) {
 #pragma unroll
@@ -155,7 +177,9 @@ __device__ __forceinline__ A add_run(A (&v)[scan_run], int lane) {
   return total;
 }
 
-// Cumulative results of P. A block computes a line or a chunk. A thread adds `scan_run` neighbours at a time.
+// Writes the cumulative sums (or products, extremes: P) of lines. Without totals each block scans one line. With totals
+// each block scans one chunk, and starts from the chunk's total, which sum_totals has replaced by the sum of all chunks to
+// its left. A thread adds `scan_run` neighbours at a time.
 template <class P, class T>
 __global__ void __launch_bounds__(threads) scan_lines(__grid_constant__ Scan const s) {
   begin();

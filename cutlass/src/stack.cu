@@ -56,12 +56,15 @@ int start(Stack p, int64_t bytes, int count, uint64_t stream) {
 struct Triangle {
   char const* x;
   char* dst;
-  int64_t vectors, rows, per_row, diagonal;  // vectors of all matrices, and of a row
+  int64_t vectors;   // in all matrices
+  int64_t rows;      // per matrix
+  int64_t per_row;   // vectors per row
+  int64_t diagonal;  // column of the diagonal in row 0
   bool upper;
 };
 
-// Each thread writes vectors of V elements, which belong to one row. Vectors without an element of the triangle are not
-// read.
+// Copies the triangle and writes zeros elsewhere. A thread handles vectors of V neighbouring elements of one row. A vector
+// that lies entirely outside the triangle is written as zeros, and not read.
 template <class T, int V>
 __global__ void __launch_bounds__(threads) triangle(__grid_constant__ Triangle const p) {
   begin();

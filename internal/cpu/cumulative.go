@@ -157,9 +157,9 @@ func CumProd(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []i
 		}
 		factors.run(l, xt, dt)
 	case dtype.Complex64:
-		stepwise(1, func(p *complex128, v complex64) complex64 { *p = mul128(*p, complex128(v)); return complex64(*p) }).run(l, xt, dt)
+		stepwise(complexProduct{}, func(p *complexProduct, v complex64) complex64 { return complex64(p.times(complex128(v))) }).run(l, xt, dt)
 	case dtype.Complex128:
-		stepwise(1, func(p *complex128, v complex128) complex128 { *p = mul128(*p, v); return *p }).run(l, xt, dt)
+		stepwise(complexProduct{}, (*complexProduct).times).run(l, xt, dt)
 	default:
 		k := wholeOf(xt)
 		if k == nil {
@@ -168,6 +168,21 @@ func CumProd(xt, dt dtype.DType, shape []int, axis int, x unsafe.Pointer, xs []i
 		k.cumProd(l, xt)
 	}
 	return nil
+}
+
+// complexProduct is a product of complex numbers. It begins with the first factor, as 1 is not neutral: 1 times Inf+0i is
+// Inf+NaNi.
+type complexProduct struct {
+	p     complex128
+	begun bool
+}
+
+func (c *complexProduct) times(v complex128) complex128 {
+	if c.begun {
+		v = mul128(c.p, v)
+	}
+	c.p, c.begun = v, true
+	return v
 }
 
 // stepwise is a cumulation that computes each element by a call of next with the value so far.
