@@ -83,7 +83,7 @@ func (k ints[T]) binary(op expr.Op) binary {
 	}
 	switch op {
 	case expr.Pow:
-		return mapped(integerPow[T])
+		return integerPowers[T]()
 	case expr.And, expr.Or, expr.Xor:
 		return k.bitwise(op)
 	case expr.Shl, expr.Shr:

@@ -125,16 +125,20 @@ func (h halves) length(step, dense [maxOperands]int) int {
 }
 
 // clampByNumbers computes Clamp of the first elements of a span. It requires that op is Clamp, that both bounds are
-// scalars, and that t is Float32 or Float64; otherwise it computes nothing. It returns the remaining span. Up to 63
-// elements, an incomplete tile, are left to clampOf, which gives their NaNs other bits.
+// scalars, and that t is Float32, Float64 or an integer type; otherwise it computes nothing. It returns the remaining span. Up to 63
+// floating-point numbers, an incomplete tile, are left to clampOf, which gives their NaNs other bits.
 func clampByNumbers(op expr.Op, t dtype.DType, s span) span {
 	size := t.Size()
-	if op != expr.Clamp || !vectorAVX || t != dtype.Float32 && t != dtype.Float64 || s.step != [maxOperands]int{size, size} {
+	if op != expr.Clamp || !vectorAVX || t.IsHalf() || s.step != [maxOperands]int{size, size} {
 		return s
 	}
+	tile := tileBytes / 4
+	if t.IsInteger() {
+		tile = 1
+	}
 	maximum, minimum := kernels.binary(expr.Maximum, t), kernels.binary(expr.Minimum, t)
-	for s.n >= tileBytes/4 {
-		n := min(s.n&^(tileBytes/4-1), clampBytes/size)
+	for s.n >= tile {
+		n := min(s.n&^(tile-1), clampBytes/size)
 		maximum.vs(s.p[0], s.p[1], s.p[2], n)
 		minimum.vs(s.p[0], s.p[0], s.p[3], n)
 		s = s.skip(n)

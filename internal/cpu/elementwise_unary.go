@@ -172,7 +172,7 @@ func (ints[T]) unary(op expr.Op) func(dst, x unsafe.Pointer, n int) {
 	t, zero := dtype.Of[T](), new(T)
 	switch op {
 	case expr.Sign:
-		return signs[T]
+		return signsOf[T]()
 	case expr.Not:
 		return complements[T]
 	case expr.Abs:
@@ -320,14 +320,6 @@ func rsqrtF64(x float64) float64 {
 	return r + 0.5*r*(math.FMA(-r, high, 1)-r*low)
 }
 
-// signs writes -1, 0 or 1. It does not branch on the sign: branch prediction fails on random signs.
-func signs[T integer](dst, x unsafe.Pointer, n int) {
-	d, s := pair[T, T](dst, x, n)
-	for i, v := range s {
-		d[i] = T(bit(v > 0)) - T(bit(v < 0))
-	}
-}
-
 // floatSigns is signs for the bits of floating-point numbers, of which one is 1: the sign of an element at 1, 0 for both
 // zeros, and NaN for NaN.
 func floatSigns[W uint32 | uint64](one, infinity W) func(dst, x unsafe.Pointer, n int) {
@@ -346,20 +338,6 @@ func floatSigns[W uint32 | uint64](one, infinity W) func(dst, x unsafe.Pointer, 
 			d[i] = r
 		}
 	})
-}
-
-// absolutes computes Abs of integers. It does not branch on the sign, as signs does not.
-func absolutes[T integer](dst, x unsafe.Pointer, n int) {
-	d, s := pair[T, T](dst, x, n)
-	if ^T(0) > 0 { // unsigned
-		copy(d, s)
-		return
-	}
-	sign := 8*unsafe.Sizeof(T(0)) - 1
-	for i, v := range s {
-		m := v >> sign
-		d[i] = v ^ m - m
-	}
 }
 
 func squares[T number](dst, x unsafe.Pointer, n int) {

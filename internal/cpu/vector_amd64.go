@@ -291,6 +291,10 @@ func newSumKernels[A sum]() sumKernels[A] {
 		if kernels = sums64; vectorAVX512 {
 			kernels = sums512x64
 		}
+	case complex64:
+		kernels = sumsComplex64
+	case complex128:
+		kernels = sumsComplex128
 	}
 	found, _ := kernels.(sumKernels[A])
 	return found
@@ -299,8 +303,30 @@ func newSumKernels[A sum]() sumKernels[A] {
 // The kernels of sums, each a sumKernels. They are interfaces so that newSumKernels
 // allocates nothing.
 var (
-	sums32     any = sumKernels[float32]{func(x unsafe.Pointer) float32 { return chunkSum32((*float32)(x)) }, rowSums32, addVV32, 8}
-	sums64     any = sumKernels[float64]{func(x unsafe.Pointer) float64 { return chunkSum64((*float64)(x)) }, rowSums64, addVV64, 4}
+	sums32         any = sumKernels[float32]{func(x unsafe.Pointer) float32 { return chunkSum32((*float32)(x)) }, rowSums32, addVV32, 8}
+	sums64         any = sumKernels[float64]{func(x unsafe.Pointer) float64 { return chunkSum64((*float64)(x)) }, rowSums64, addVV64, 4}
+	sumsComplex64  any = complexSums[complex64](rowSums32, addVV32)
+	sumsComplex128 any = complexSums[complex128](rowSums64, addVV64)
+
 	sums512x32 any = sumKernels[float32]{func(x unsafe.Pointer) float32 { return chunkSum512x32((*float32)(x)) }, rowSums32, addVV32, 8}
 	sums512x64 any = sumKernels[float64]{func(x unsafe.Pointer) float64 { return chunkSum512x64((*float64)(x)) }, rowSums64, addVV64, 4}
 )
+
+// complexSums returns the kernels of sums of complex numbers, from those of their parts.
+func complexSums[C complex64 | complex128](rows func(dst, x unsafe.Pointer, pitch, n int), add func(dst, x, y unsafe.Pointer, n int)) sumKernels[C] {
+	size := int(unsafe.Sizeof(C(0)))
+	lanes := warpVectors * vectorBytes / size
+	return sumKernels[C]{
+		chunk: func(x unsafe.Pointer) C {
+			w := works.Get().(*work)
+			defer works.Put(w)
+			sums := unsafe.Slice((*C)(unsafe.Pointer(&w.block[0])), lanes)
+			rows(at0(sums), x, lanes*size, 2*lanes)
+			fold(sums, 1)
+			return sums[0]
+		},
+		rows:  func(dst, x unsafe.Pointer, pitch, n int) { rows(dst, x, pitch, 2*n) },
+		add:   ofParts(add),
+		width: 4,
+	}
+}
