@@ -11,19 +11,28 @@ type batchCase struct {
 	batch, n  int
 }
 
+// oneSize returns the side of -sizes, or 0. The suite takes only one cube, and no types.
+func (o options) oneSize(suite string) (int, error) {
+	ns, err := o.cubesOr(suite, 0)
+	if err == nil && (len(o.precisions) > 0 || len(ns) > 1) {
+		err = errors.New("-sizes, -dtypes: suite " + suite + " takes one size N, and no types")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return ns[0], nil
+}
+
 // batchCases returns the cases of a list or, with -sizes, small batches of that one size.
 func batchCases(o options, suite, name string, list []batchCase, measure func(c batchCase, r *runner) ([]result, error)) ([]benchCase, error) {
-	ns, err := o.cubesOr(suite)
+	n, err := o.oneSize(suite)
 	if err != nil {
 		return nil, err
 	}
-	if len(o.precisions) > 0 || len(ns) > 1 {
-		return nil, errors.New("-sizes, -dtypes: suite " + suite + " takes one size N, and no types")
-	}
 	var cs []benchCase
 	for _, c := range list {
-		if len(ns) > 0 {
-			c.batch, c.n = min(c.batch, 4), ns[0]
+		if n > 0 {
+			c.batch, c.n = min(c.batch, 4), n
 		}
 		cs = append(cs, benchCase{
 			name: fmt.Sprintf("%s/op=%s/dtype=%s/batch=%d/n=%d", name, c.op, c.dtype, c.batch, c.n),

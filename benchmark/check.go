@@ -115,7 +115,11 @@ type deviation struct {
 	worst    float64 // largest |got - want| over the root mean square of want; suite ops: or over |want|
 }
 
+// deviationOf returns the deviation of got from want; it is infinite if elements are missing.
 func deviationOf(got, want values) deviation {
+	if len(got.re) < len(want.re) || len(got.im) < len(want.im) {
+		return deviation{math.Inf(1), math.Inf(1)}
+	}
 	var d2, w2, worst float64
 	for i, w := range want.re {
 		d, e := got.re[i]-w, 0.0

@@ -98,8 +98,8 @@ func parseArgs(args []string, stderr io.Writer) (options, error) {
 		}
 	}
 	var err error
-	if o.shapes, err = parseShapes(sizes); err == nil {
-		o.precisions, err = parsePrecisions(dtypes)
+	if o.shapes, err = parseList(sizes, parseShape); err == nil {
+		o.precisions, err = parseList(dtypes, precisionOf)
 	}
 	if err == nil {
 		o.suites, err = parseSuites(suites)
@@ -157,14 +157,15 @@ func words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
 }
 
-func parseShapes(list string) ([]shape, error) {
-	var out []shape
+// parseList parses each word of a list.
+func parseList[T any](list string, parse func(word string) (T, error)) ([]T, error) {
+	var out []T
 	for _, w := range words(list) {
-		s, err := parseShape(w)
+		v, err := parse(w)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, s)
+		out = append(out, v)
 	}
 	return out, nil
 }
@@ -189,29 +190,10 @@ func parseShape(word string) (shape, error) {
 	return shape{v[0], v[1], v[2]}, nil
 }
 
-func parsePrecisions(list string) ([]precision, error) {
-	var out []precision
-	for _, w := range words(list) {
-		p, err := precisionOf(w)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	return out, nil
-}
-
 func parseSuites(list string) ([]suite, error) {
-	var out []suite
-	for _, w := range words(list) {
-		s, err := suiteNamed(w)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, s)
+	out, err := parseList(list, suiteNamed)
+	if err == nil && len(out) == 0 {
+		err = fmt.Errorf("-suite: no name given; there are %s", strings.Join(suiteNames(), ", "))
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("-suite: no name given; there are %s", strings.Join(suiteNames(), ", "))
-	}
-	return out, nil
+	return out, err
 }

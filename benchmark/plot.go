@@ -109,7 +109,7 @@ func productOf(name string) (series string, flops, bytes float64, ok bool) {
 		k, v, _ := strings.Cut(p, "=")
 		fields[k] = v
 	}
-	p, err := parsePrecisions(fields["dtype"])
+	p, err := parseList(fields["dtype"], precisionOf)
 	if err != nil || len(p) != 1 {
 		return "", 0, 0, false
 	}

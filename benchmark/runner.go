@@ -119,7 +119,7 @@ type trial struct {
 	sets   int
 	call   func(set int) error              // starts one call on the buffers of a set
 	check  func(set int) (deviation, error) // of what the last call on the set left
-	kernel func() string
+	kernel func() string                    // names the kernel; nil: no name
 }
 
 // work is the work of a call, in operations or bytes, and the unit in which its rate is
@@ -170,7 +170,11 @@ func (r *runner) time(t trial, w work, p precision) ([]result, error) {
 		if note == "" {
 			note = r.precisionNote(p)
 		}
-		out = append(out, result{Iterations: tm.calls, Metrics: w.metrics(tm.seconds), Error: worst.relative, Bound: p.bound, Kernel: t.kernel(), Note: note})
+		one := result{Iterations: tm.calls, Metrics: w.metrics(tm.seconds), Error: worst.relative, Bound: p.bound, Note: note}
+		if t.kernel != nil {
+			one.Kernel = t.kernel()
+		}
+		out = append(out, one)
 	}
 	return out, nil
 }

@@ -112,10 +112,7 @@ func (c attentionShape) run(r *runner, p precision) ([]result, error) {
 		kernel: func() string { return plan(attention(0)) },
 		check: func(i int) (deviation, error) {
 			got, err := sampledRows(sets[i].out, c.d, rows)
-			if err != nil {
-				return deviation{}, err
-			}
-			return deviationOf(got, want), nil
+			return deviationOf(got, want), err
 		},
 	}, c.work(p), p)
 }

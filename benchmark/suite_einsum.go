@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -35,19 +34,16 @@ const einsumSamples = 48
 
 // einsumCases are contractions of contiguous arrays. -sizes is the extent of every index.
 func einsumCases(o options, _ bool) ([]benchCase, error) {
-	ns, err := o.cubesOr("einsum")
+	n, err := o.oneSize("einsum")
 	if err != nil {
 		return nil, err
 	}
-	if len(o.precisions) > 0 || len(ns) > 1 {
-		return nil, errors.New("-sizes, -dtypes: suite einsum takes one size N, and no types")
-	}
 	var cs []benchCase
 	for _, c := range contractions {
-		if len(ns) > 0 {
+		if n > 0 {
 			c.extents = maps.Clone(c.extents)
 			for i := range c.extents {
-				c.extents[i] = ns[0]
+				c.extents[i] = n
 			}
 		}
 		cs = append(cs, benchCase{name: "Einsum/dtype=bf16/eq=" + c.equation, run: c.measure})
@@ -182,6 +178,5 @@ func (c contraction) measure(r *runner) ([]result, error) {
 			}
 			return deviationOf(got, want), nil
 		},
-		kernel: func() string { return "" },
 	}, w, p)
 }

@@ -8,9 +8,6 @@ import (
 	"github.com/gpk-go/gpk/fft"
 )
 
-// fourierCase is batch transforms of n elements, or of n x n.
-type fourierCase batchCase
-
 var fourierList = []batchCase{
 	{"fft", "c64", 1, 1 << 24},
 	{"fft", "c64", 4096, 4096},
@@ -88,13 +85,13 @@ func wantRealInverse(x values, n, k int) complex128 {
 // fourierCases are transforms of contiguous arrays. -sizes is the even length of all of them, in small
 // batches.
 func fourierCases(o options, _ bool) ([]benchCase, error) {
-	return batchCases(o, "fft", "FFT", fourierList, func(c batchCase, r *runner) ([]result, error) { return fourierCase(c).measure(r) })
+	return batchCases(o, "fft", "FFT", fourierList, batchCase.measureFourier)
 }
 
 // fourierSamples is the number of results that are compared with sums in float64.
 const fourierSamples = 12
 
-func (c fourierCase) measure(r *runner) ([]result, error) {
+func (c batchCase) measureFourier(r *runner) ([]result, error) {
 	op, p := fourierOps[c.op], mustPrecision(c.dtype)
 	in, from := op.in(c.n), p
 	if c.op == "irfft" {
@@ -157,6 +154,5 @@ func (c fourierCase) measure(r *runner) ([]result, error) {
 			}
 			return deviationOf(got, want), nil
 		},
-		kernel: func() string { return "" },
 	}, work{5 * float64(c.batch) * n * math.Log2(n), "GFLOP/s"}, p)
 }

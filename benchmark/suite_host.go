@@ -37,10 +37,15 @@ func (r *runner) hostRounds(bound float64, call func() error, check func() (devi
 	if r.iterations > 0 {
 		calls = r.iterations
 	}
+	return r.hostLaps(max(hostWarmup, r.warmup), calls, calls, bound, call, check)
+}
+
+// hostLaps times calls calls, which are n operations, after others that warm up.
+func (r *runner) hostLaps(warmup, calls, n int, bound float64, call func() error, check func() (deviation, error)) ([]result, error) {
 	wall := wallClock{r.dev}
 	var out []result
 	for range r.count {
-		if _, err := wall.lap(max(hostWarmup, r.warmup), call); err != nil {
+		if _, err := wall.lap(warmup, call); err != nil {
 			return out, err
 		}
 		d, err := wall.lap(calls, call)
@@ -54,7 +59,7 @@ func (r *runner) hostRounds(bound float64, call func() error, check func() (devi
 		if err != nil {
 			return out, err
 		}
-		out = append(out, result{Iterations: calls, Metrics: work{}.metrics(d.Seconds() / float64(calls)), Error: e.relative, Bound: bound})
+		out = append(out, result{Iterations: n, Metrics: work{}.metrics(d.Seconds() / float64(n)), Error: e.relative, Bound: bound})
 	}
 	return out, nil
 }
@@ -110,10 +115,7 @@ func hostMatMul(r *runner) ([]result, error) {
 		z := r.lib.MatMul(a, a)
 		defer z.Free()
 		got, err := download(z)
-		if err != nil {
-			return deviation{}, err
-		}
-		return deviationOf(got, want), nil
+		return deviationOf(got, want), err
 	})
 }
 
@@ -135,26 +137,9 @@ func hostGraphNode(r *runner) ([]result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no graph of %d additions: %w", hostGraph, err)
 	}
-	wall := wallClock{r.dev}
 	launches := 0
-	launch := func() error { launches++; return graph.Replay() }
-	var out []result
-	for range r.count {
-		if _, err := wall.lap(3, launch); err != nil {
-			return out, err
-		}
-		d, err := wall.lap(1, launch)
-		if err != nil {
-			return out, err
-		}
-		e, err := exactly(x, float64(launches*hostGraph))
-		if err == nil {
-			err = e.within(0)
-		}
-		if err != nil {
-			return out, err
-		}
-		out = append(out, result{Iterations: hostGraph, Metrics: work{}.metrics(d.Seconds() / hostGraph)})
-	}
-	return out, nil
+	return r.hostLaps(3, 1, hostGraph, 0, func() error {
+		launches++
+		return graph.Replay()
+	}, func() (deviation, error) { return exactly(x, float64(launches*hostGraph)) })
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -31,17 +30,14 @@ var indexList = []indexCase{
 // indexCases are selections, additions and sorts by random indices, and the cumulative sums of a row. -sizes
 // is the number of indices, rows and columns.
 func indexCases(o options, _ bool) ([]benchCase, error) {
-	ns, err := o.cubesOr("index")
+	n, err := o.oneSize("index")
 	if err != nil {
 		return nil, err
 	}
-	if len(o.precisions) > 0 || len(ns) > 1 {
-		return nil, errors.New("-sizes, -dtypes: suite index takes one size N, and no types")
-	}
 	var cs []benchCase
 	for _, c := range indexList {
-		if len(ns) > 0 {
-			c.n, c.rows, c.cols = ns[0], ns[0], min(c.cols, ns[0])
+		if n > 0 {
+			c.n, c.rows, c.cols = n, n, min(c.cols, n)
 		}
 		cs = append(cs, benchCase{name: fmt.Sprintf("Index/op=%s/dtype=fp32/n=%d/rows=%d/cols=%d", c.op, c.n, c.rows, c.cols), run: c.measure})
 	}
@@ -189,6 +185,5 @@ func (c indexCase) measure(r *runner) ([]result, error) {
 			}
 			return deviationOf(got, want), nil
 		},
-		kernel: func() string { return "" },
 	}, work{}, p)
 }

@@ -5,9 +5,6 @@ import (
 	"github.com/gpk-go/gpk/linalg"
 )
 
-// factorCase is a factorization of batch matrices of n x n.
-type factorCase batchCase
-
 var factorList = []batchCase{
 	{"cholesky", "fp32", 1, 4096},
 	{"cholesky", "fp32", 1, 16384},
@@ -75,12 +72,12 @@ var factorOps = map[string]struct {
 // factorCases are factorizations of random matrices. -sizes is the side of all of them, in small
 // batches.
 func factorCases(o options, _ bool) ([]benchCase, error) {
-	return batchCases(o, "linalg", "Linalg", factorList, func(c batchCase, r *runner) ([]result, error) { return factorCase(c).measure(r) })
+	return batchCases(o, "linalg", "Linalg", factorList, batchCase.measureFactor)
 }
 
 // matrix returns the matrix to factor: normal numbers G for lu, qr and svd, otherwise G G^T / n
 // + 1, which is positive definite with a condition number below 6.
-func (c factorCase) matrix(r *runner, p precision) *gpk.Array {
+func (c batchCase) matrix(r *runner, p precision) *gpk.Array {
 	g := gpk.NewRNG(r.seed).Normal(p.dtype, 0, 1, c.batch, c.n, c.n)
 	switch c.op {
 	case "lu", "qr", "svd":
@@ -91,7 +88,7 @@ func (c factorCase) matrix(r *runner, p precision) *gpk.Array {
 	return a.Contiguous()
 }
 
-func (c factorCase) measure(r *runner) ([]result, error) {
+func (c batchCase) measureFactor(r *runner) ([]result, error) {
 	op, p := factorOps[c.op], mustPrecision(c.dtype)
 	p.bound = 4 * float64(c.n) * 0x1p-52 // 4 n eps, the backward error of a stable factorization
 	if p.dtype == gpk.Float32 {
@@ -154,6 +151,5 @@ func (c factorCase) measure(r *runner) ([]result, error) {
 			got, err := download(y)
 			return deviationOf(got, product), err
 		},
-		kernel: func() string { return "" },
 	}, work{}, p)
 }

@@ -60,10 +60,7 @@ func linear(r *runner, p precision, s shape) ([]result, error) {
 		kernel: func() string { return plan(layer(0)) },
 		check: func(i int) (deviation, error) {
 			got, err := sampledRows(sets[i].out, s.n, rows)
-			if err != nil {
-				return deviation{}, err
-			}
-			return deviationOf(got, want), nil
+			return deviationOf(got, want), err
 		},
 	}, work{p.flops() * s.volume(), "TFLOP/s"}, p)
 }

@@ -116,10 +116,7 @@ func (c product) run(r *runner) ([]result, error) {
 		kernel: func() string { return plan(r.lib.MatMul(sets[0].a, sets[0].b, opts...)) },
 		check: func(i int) (deviation, error) {
 			got, err := sampledRows(sets[i].out, c.s.n, rows)
-			if err != nil {
-				return deviation{}, err
-			}
-			return deviationOf(got, want), nil
+			return deviationOf(got, want), err
 		},
 	}
 	return r.time(t, work{c.p.flops() * float64(batch) * c.s.volume(), c.unit}, c.p)

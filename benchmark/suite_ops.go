@@ -329,9 +329,8 @@ func (op operation) measure(r *runner, h *opValues) ([]result, error) {
 		amount = float64(bytesOf(dt, n) + bytesOf(outType, n))
 	}
 	return r.time(trial{
-		sets:   len(sets),
-		call:   func(i int) error { return gpk.Into(sets[i].out, op.call(sets[i].opArrays)) },
-		kernel: func() string { return "" },
+		sets: len(sets),
+		call: func(i int) error { return gpk.Into(sets[i].out, op.call(sets[i].opArrays)) },
 		check: func(i int) (deviation, error) {
 			got, err := sampledLines(sets[i].out, picked)
 			if err != nil {

@@ -110,8 +110,7 @@ func (g userProgram) measure(r *runner, name string, p precision, n int) ([]resu
 			results = t.run()
 			return gpk.Eval(results...)
 		},
-		kernel: func() string { return "" },
-		check:  func(int) (deviation, error) { return g.check(name, results, want(), p.bound) },
+		check: func(int) (deviation, error) { return g.check(name, results, want(), p.bound) },
 	}, work{}, p)
 }
 

@@ -86,10 +86,10 @@ func TestSuitesObeyFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		var o options
-		if o.shapes, err = parseShapes(c.sizes); err != nil {
+		if o.shapes, err = parseList(c.sizes, parseShape); err != nil {
 			t.Fatal(err)
 		}
-		if o.precisions, err = parsePrecisions(c.dtypes); err != nil {
+		if o.precisions, err = parseList(c.dtypes, precisionOf); err != nil {
 			t.Fatal(err)
 		}
 		cases, err := s.cases(o, false)
