@@ -65,22 +65,22 @@ template <class T, class W>
 __global__ void __launch_bounds__(threads) put_values(__grid_constant__ PutValues<T, W> const p) {
   begin();
   constexpr int each = 4;
-  int64_t const first = int64_t{blockIdx.x} * (threads * each) + threadIdx.x;
+  int64_t const step = blockDim.x, first = blockIdx.x * (step * each) + threadIdx.x;
   W last[each];
   T v[each];
 #pragma unroll
   for (int u = 0; u < each; ++u) {
-    int64_t const i = first + u * threads;
+    int64_t const i = first + u * step;
     last[u] = i < p.n ? p.last[i] : 0;
   }
 #pragma unroll
   for (int u = 0; u < each; ++u) {
-    int64_t const i = first + u * threads;
+    int64_t const i = first + u * step;
     if (i < p.n) v[u] = last[u] == 0 ? p.x[i] : p.values[p.splat ? 0 : static_cast<int64_t>(last[u]) - 1];
   }
 #pragma unroll
   for (int u = 0; u < each; ++u) {
-    int64_t const i = first + u * threads;
+    int64_t const i = first + u * step;
     if (i < p.n) p.dst[i] = v[u];
   }
 }
