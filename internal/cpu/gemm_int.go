@@ -48,7 +48,15 @@ func gemmInt[T int32 | int64](m, n, k int, a, b Operand, c *T, ldc int) {
 		blockSteps = 64
 		blockRows  = 32
 	)
-	if m == 0 || n == 0 {
+	switch {
+	case m == 0 || n == 0:
+		return
+	case n <= maxVectors:
+		intLines(m, n, k, a, b, c, ldc, 1)
+		return
+	case m <= maxVectors: // the transposed product
+		a.RS, a.CS, b.RS, b.CS = a.CS, a.RS, b.CS, b.RS
+		intLines(n, m, k, b, a, c, 1, ldc)
 		return
 	}
 	pa, pb := (*T)(a.Data), (*T)(b.Data)
@@ -76,6 +84,67 @@ func gemmInt[T int32 | int64](m, n, k int, a, b Operand, c *T, ldc int) {
 			}
 		}
 	})
+}
+
+// intLines multiplies the m rows of A with the n columns of B, which are few. Element (i, j) of C is i*rs + j*cs elements
+// after c. As in runLines, A's elements are not copied.
+func intLines[T int32 | int64](m, n, k int, a, b Operand, c *T, rs, cs int) {
+	const rows = 1024 // whose sums stay in the first-level cache
+	x := make([]T, n*k)
+	for i := range x {
+		x[i] = *offset((*T)(b.Data), i%k*b.RS+i/k*b.CS)
+	}
+	Parallel(m, max(1, vectorWork/max(1, n*k)), func(lo, hi int) {
+		room := make([]T, min(hi-lo, rows))
+		for ; lo < hi; lo += rows {
+			sums := room[:min(rows, hi-lo)]
+			for j := range n {
+				intSums(sums, offset((*T)(a.Data), lo*a.RS), a.RS, a.CS, x[j*k:(j+1)*k])
+				for i, v := range sums {
+					*offset(c, (lo+i)*rs+j*cs) = v
+				}
+			}
+		}
+	})
+}
+
+// intSums sets sums to the products of the rows of A with x.
+func intSums[T int32 | int64](sums []T, a *T, rs, cs int, x []T) {
+	if rs == 1 && cs > 0 && len(x) > 0 { // contiguous columns
+		clear(sums)
+		addRows(sums, unsafe.Slice(a, (len(x)-1)*cs+len(sums)), cs, len(x), &x[0], 1)
+		return
+	}
+	if cs == 1 {
+		for i := range sums {
+			sums[i] = intDot(unsafe.Slice(offset(a, i*rs), len(x)), x)
+		}
+		return
+	}
+	for i := range sums {
+		row, s := offset(a, i*rs), T(0)
+		for p, v := range x {
+			s += *offset(row, p*cs) * v
+		}
+		sums[i] = s
+	}
+}
+
+// intDot returns the sum of products of two vectors of one length.
+func intDot[T int32 | int64](a, x []T) T {
+	var s0, s1, s2, s3 T
+	a = a[:len(x)]
+	p := 0
+	for ; p < len(x)-3; p += 4 {
+		s0 += a[p] * x[p]
+		s1 += a[p+1] * x[p+1]
+		s2 += a[p+2] * x[p+2]
+		s3 += a[p+3] * x[p+3]
+	}
+	for ; p < len(x); p++ {
+		s0 += a[p] * x[p]
+	}
+	return s0 + s1 + s2 + s3
 }
 
 // addRows adds to dst the sum of k rows of b, ldb apart, times the elements

@@ -478,7 +478,13 @@ func testComplex[C complex64 | complex128](t *testing.T, rng *rand.Rand, s [3]in
 func TestGemmInt(t *testing.T) {
 	withVariants(t, func(t *testing.T) {
 		rng := testrand.New(t)
-		for x, s := range pairwise([]int{0, 1, 2, 9, 33, 129, 300}) {
+		shapes := pairwise([]int{0, 1, 2, 9, 33, 129, 300})
+		for _, s := range [][3]int{{2500, 1, 100}, {1, 2500, 100}, {2500, 4, 37}, {3, 2500, 37}} { // several goroutines
+			for range layouts {
+				shapes = append(shapes, s)
+			}
+		}
+		for x, s := range shapes {
 			la, lb := layouts[x%len(layouts)], layouts[(x/len(layouts))%len(layouts)]
 			// Extremes often, so that sums are as long as they can be.
 			testInt[int8, int32](t, rng, dtype.Int8, s, la, lb, func() int8 { return int8(-128 + rng.IntN(2)*rng.IntN(256)) })
