@@ -119,6 +119,9 @@ func (o *Operation) Host(dt dtype.DType, shape []int, how string, data []byte) *
 	return o.uploaded(device.Default().DefaultStream(), dt, data, shape, how)
 }
 
+// Waits returns an error during Capture: the operation waits for elements.
+func (o *Operation) Waits() error { return unwaited(&o.call, o.stream(), o.operands...) }
+
 // Wait waits for the elements of an Int64 array and returns them.
 func (o *Operation) Wait(a *Array) ([]int64, error) {
 	if err := a.check(); err != nil {

@@ -11,7 +11,7 @@ type batchCase struct {
 	batch, n  int
 }
 
-// oneSize returns the side of -sizes, or 0. The suite takes only one cube, and no types.
+// oneSize returns the side of -sizes, or 0. The suite takes one size, and no types.
 func (o options) oneSize(suite string) (int, error) {
 	ns, err := o.cubesOr(suite, 0)
 	if err == nil && (len(o.precisions) > 0 || len(ns) > 1) {

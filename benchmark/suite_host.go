@@ -40,7 +40,7 @@ func (r *runner) hostRounds(bound float64, call func() error, check func() (devi
 	return r.hostLaps(max(hostWarmup, r.warmup), calls, calls, bound, call, check)
 }
 
-// hostLaps times calls calls, which are n operations, after others that warm up.
+// hostLaps repeats: warmup calls, and then as many timed calls as calls says, which are n operations together.
 func (r *runner) hostLaps(warmup, calls, n int, bound float64, call func() error, check func() (deviation, error)) ([]result, error) {
 	wall := wallClock{r.dev}
 	var out []result

@@ -17,7 +17,7 @@
 // GPK_QUEUED defines gpk_queued_NAME: entry point gpk_NAME with a queue's calling convention, the function and
 // then its structure. It defines gpk_queued_NAME_at too.
 #define GPK_QUEUED(name) \
-	_Static_assert(sizeof(gpk_##name##_args) <= 60 * 8, "the structure fits a record of the queue"); \
+	_Static_assert(sizeof(gpk_##name##_args) <= 59 * 8, "the structure fits a record of the queue, whose first of 60 words is the function"); \
 	static int gpk_queued_##name(const uint64_t* a) { return GPK_AT(gpk_##name, a[0])((const gpk_##name##_args*)(a + 1)); } \
 	GPK_QUEUED_AT(name)
 

@@ -2,7 +2,7 @@ package cutlass
 
 import "github.com/gpk-go/gpk/dtype"
 
-// FactorSmall is the largest order of matrices for FactorCholeskySmall.
+// FactorSmall is the largest order of matrices for FactorCholeskySmall, FactorDet and an LU factorization in one CTA each.
 const FactorSmall = 64
 
 // FactorBlock is the number of rows per int32 of FactorCholesky's workspace.

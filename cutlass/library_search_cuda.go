@@ -27,6 +27,14 @@ import "C"
 
 import "unsafe"
 
+// The constants of library_search.go equal those of src/gpk_search.h.
+const (
+	_ = uint(C.GPK_MASK_TILE-MaskTile) + uint(MaskTile-C.GPK_MASK_TILE)
+	_ = uint(C.GPK_TRUE_COORDINATES-TrueCoordinates) + uint(TrueCoordinates-C.GPK_TRUE_COORDINATES)
+	_ = uint(C.GPK_TRUE_ELEMENTS-TrueElements) + uint(TrueElements-C.GPK_TRUE_ELEMENTS)
+	_ = uint(C.GPK_TRUE_DISTINCT-TrueDistinct) + uint(TrueDistinct-C.GPK_TRUE_DISTINCT)
+)
+
 // searchEntries are the library's functions of src/gpk_search.h.
 type searchEntries struct {
 	search, count, countTrues, placeTrues, putAlong C.uintptr_t

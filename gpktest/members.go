@@ -128,4 +128,7 @@ func (s *suite) interpolatedBits(t *testing.T, dt gpk.DType) {
 		return evaluate(t, x.array().Interp(xp.array(), fp.array()))
 	}
 	equal(t, name("Interp", dt, n), compute(false), compute(true))
+	xp.values, fp.values = []complex128{complex(math.NaN(), 0)}, fp.values[:1]
+	xp.shape, fp.shape = []int{1}, []int{1}
+	equal(t, name("Interp at one NaN", dt), compute(false), compute(true))
 }

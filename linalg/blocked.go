@@ -84,13 +84,16 @@ func (b blocked) finite(a *gpk.Array, which triangle) error {
 	return b.nonFinite("a", a)
 }
 
-// finiteSide is finite for right-hand sides.
-func (b blocked) finiteSide(y *gpk.Array) error {
+// finiteSide is finite for the right-hand sides of a. If a is not finite either, the error names an element of a.
+func (b blocked) finiteSide(a *gpk.Array, which triangle, y *gpk.Array) error {
 	err := b.finite(y, allElements)
-	if errors.Is(err, gpk.ErrNonFinite) {
-		return b.nonFinite("b", y)
+	if !errors.Is(err, gpk.ErrNonFinite) {
+		return err
 	}
-	return err
+	if err := b.finite(a, which); err != nil {
+		return err
+	}
+	return b.nonFinite("b", y)
 }
 
 // inverseTimes solves t x = b for a triangular block t with the computed inverse X. It refines x = X b
@@ -239,7 +242,7 @@ func (b blocked) triangular(op *operation, a, y *gpk.Array, lead []int) (*gpk.Ar
 	if err := b.finite(a, op.triangle()); err != nil {
 		return nil, err
 	}
-	if err := b.finiteSide(y); err != nil {
+	if err := b.finiteSide(a, op.triangle(), y); err != nil {
 		return nil, err
 	}
 	if !op.has(Unit) {

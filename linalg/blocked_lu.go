@@ -136,6 +136,14 @@ func (b blocked) solveWith(op *operation, f luFactors, own, lead []int, x *gpk.A
 	return x, b.substitute(op, packed, x, true, false)
 }
 
+// system returns the elements that Solve reads of a matrix.
+func (op *operation) system() triangle {
+	if op.has(Positive) {
+		return lowerElements
+	}
+	return allElements
+}
+
 func (b blocked) solve(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, error) {
 	if b.onHost(op, a) {
 		return b.engine.solve(op, a, y, lead)
@@ -143,7 +151,7 @@ func (b blocked) solve(op *operation, a, y *gpk.Array, lead []int) (*gpk.Array, 
 	if y.Size() > 0 && op.hasSmallLU(a) && !op.has(Positive) {
 		return b.solvedSmall(op, a, flat(y), lead, true)
 	}
-	if err := b.finiteSide(y); err != nil {
+	if err := b.finiteSide(a, op.system(), y); err != nil {
 		return nil, err
 	}
 	x, err := b.solved(op, a, flat(y), lead)

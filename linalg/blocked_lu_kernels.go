@@ -44,6 +44,9 @@ func (c *kernelLU) run(s *device.Stream, dst device.View, reads []device.View) e
 
 // luByKernels factors the matrices of a.
 func luByKernels(op *operation, a *gpk.Array) (luFactors, error) {
+	if err := op.Waits(); err != nil {
+		return luFactors{}, err
+	}
 	x := flat(a)
 	s := x.Shape()
 	c := &kernelLU{}

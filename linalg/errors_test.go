@@ -121,7 +121,7 @@ func TestNonFiniteFirst(t *testing.T) {
 			data := make([]float64, 2*n*n) // zeros: singular, and not positive definite
 			data[2*n*n-1] = math.NaN()
 			a, b := gpk.FromSlice(data, 2, n, n).Cast(dt), gpk.Ones(dt, n)
-			for name, x := range map[string]*gpk.Array{"Cholesky": Cholesky(a), "Solve": Solve(a, b), "Solve, Positive": Solve(a, b, Positive), "Inv": Inv(a), "one b": Solve(a, gpk.Ones(dt, 2, n, 1))} {
+			for name, x := range map[string]*gpk.Array{"Cholesky": Cholesky(a), "Solve": Solve(a, b), "Solve, Positive": Solve(a, b, Positive), "Inv": Inv(a), "one b": Solve(a, gpk.Ones(dt, 2, n, 1)), "b too": Solve(a, gpk.Full(dt, math.NaN(), n)), "b too, Positive": Solve(a, gpk.Full(dt, math.NaN(), n), Positive)} {
 				if err := x.Err(); !errors.Is(err, gpk.ErrNonFinite) || !strings.Contains(err.Error(), fmt.Sprintf("a[1 %d %d] is ", n-1, n-1)) {
 					t.Errorf("%s of %d x %d: %v does not name the element", name, n, n, err)
 				}

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/device"
 )
 
-// The functions of this file factor small matrices by kernels, and wait for the device once, after they have started
-// all work.
+// The functions of this file factor small matrices by kernels. They start all work before they wait for the device, once
+// unless a matrix is singular or an element is not finite.
 
 // hasSmallLU reports whether the matrices of a, which are square and not empty, are so small that a GPU factors each in
 // one CTA.
@@ -21,7 +21,8 @@ func (op *operation) hasSmallLU(a *gpk.Array) bool {
 // hasNonFinite returns whether an array contains NaN or an infinity, as a 0-d array.
 func hasNonFinite(a *gpk.Array) *gpk.Array { return a.Sub(a).Ne(0).Any() }
 
-// solvedSmall is solved with LU for small matrices. If side is set, y is the user's and may contain NaN or an infinity.
+// solvedSmall is the method solved for small matrices, which it factors by LU. If side is set, y is the user's and may
+// contain NaN or an infinity.
 func (b blocked) solvedSmall(op *operation, a, y *gpk.Array, lead []int, side bool) (*gpk.Array, error) {
 	own := a.Shape()[:a.NDim()-2]
 	f, err := luByKernels(op, a)
@@ -44,18 +45,18 @@ func (b blocked) solvedSmall(op *operation, a, y *gpk.Array, lead []int, side bo
 	if err != nil || !found {
 		return x, err
 	}
-	if side {
-		if err := b.finiteSide(y.Reshape(slices.Concat(lead, y.Shape()[1:])...)); err != nil {
-			return nil, err
-		}
-	}
 	if err := b.finite(a, allElements); err != nil {
 		return nil, err
+	}
+	if side {
+		if err := b.finiteSide(a, allElements, y.Reshape(slices.Concat(lead, y.Shape()[1:])...)); err != nil {
+			return nil, err
+		}
 	}
 	return x, b.zeros(f.packed, own)
 }
 
-// at returns the matrices of x, one of the arrays of f for the leading axes own, at the leading axes of the result.
+// at broadcasts an array of f, whose matrices have the leading axes own, to the leading axes of the result.
 func (luFactors) at(x *gpk.Array, own, lead []int) *gpk.Array {
 	return over(x.Reshape(append(slices.Clone(own), x.Shape()[1:]...)...), lead)
 }

@@ -202,7 +202,7 @@ func (s solver) leastSquares(op *operation, a, b *gpk.Array, lead []int, rcond f
 	if s.leaves(a, false) && !s.isTall(op, a) || b.Size() == 0 {
 		return s.blocked.leastSquares(op, a, b, lead, rcond)
 	}
-	if err := s.finiteSide(b); err != nil {
+	if err := s.finiteSide(a, allElements, b); err != nil {
 		return leastSquares{}, err
 	}
 	u, values, vh, err := s.svdBy(op, a, true, false)

@@ -139,7 +139,7 @@ func (s solver) solve(op *operation, a, b *gpk.Array, lead []int) (*gpk.Array, e
 	if s.leavesSystem(op, a) {
 		return s.blocked.solve(op, a, b, lead)
 	}
-	if err := s.finiteSide(b); err != nil {
+	if err := s.finiteSide(a, op.system(), b); err != nil {
 		return nil, err
 	}
 	f, err := s.factor(op, a)

@@ -22,7 +22,7 @@ type Mask struct {
 func MaskTiles(n int) int { return max(1, (n+cutlass.MaskTile-1)/cutlass.MaskTile) }
 
 // CountTrues writes the number of true elements of a mask to total, and that before each tile to offsets, on a GPU. Both
-// are Int64 and dense.
+// are Int64 and dense. With lead, each number is larger by one.
 func CountTrues(s *device.Stream, offsets, total, mask device.View, lead bool) error {
 	dev := s.Device()
 	c := cutlass.Trues{Mask: address(mask), N: mask.Layout.Size(), Offsets: address(offsets), Total: address(total), Lead: lead}
@@ -48,8 +48,8 @@ func Trues(s *device.Stream, dst device.View, m Mask) error {
 	})
 }
 
-// Select writes the elements of x at which a mask with one axis is true to dst. x is dense and has as many elements. dst
-// has one axis, as long as the number of true elements. On a GPU it is dense.
+// Select writes the elements of x at which a mask with one axis is true to dst. x is dense and has an element for each of the
+// mask's, with Lead one more. dst has one axis, as long as the number of true elements. On a GPU it is dense.
 func Select(s *device.Stream, dst device.View, m Mask, x device.View) error {
 	if s.Device().Kind() != device.CPU {
 		return m.place(s, []device.View{dst}, []device.View{x}, nil, cutlass.Trues{Op: cutlass.TrueElements, Type: x.DType, X: address(x)})
@@ -63,8 +63,8 @@ func Select(s *device.Stream, dst device.View, m Mask, x device.View) error {
 	})
 }
 
-// Distinct is Select on a GPU for floating-point numbers. It replaces each zero and each NaN by the first zero and the
-// first NaN of all.
+// Distinct is Select on a GPU for floating-point numbers. It replaces each zero by the first zero of the array all, and
+// each NaN by its first NaN.
 func Distinct(s *device.Stream, dst device.View, m Mask, x, all device.View) error {
 	firsts, err := s.Device().Alloc(2*int64(dtype.Int64.Size()), s)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/internal/deviceapi"
 )
 
-// The functions of this file that do not mention a GPU run on the CPU only. On a GPU, package internal/compose composes
-// them of other operations.
+// The functions of this file run on the CPU only, unless their comment says what a GPU does. On a GPU, package
+// internal/compose composes the others of other operations.
 
 // OneHot writes one row for each element of indices, Int64. A row is zero except for one, which is 1 in dst's type, at
 // the index that the element states. If that index is outside the row, the row is zero. Both views are dense.

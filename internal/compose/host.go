@@ -19,7 +19,7 @@ func hasKernels[A Operand](a A) bool {
 	return a.Device().Kind() == device.CPU && !composed.Load()
 }
 
-// composedHere reports whether an operand is on the CPU, which composes operations for a test.
+// composedHere reports whether an operand is on the CPU and Composed(true) was called.
 func composedHere[A Operand](a A) bool { return !onGPU(a) && composed.Load() }
 
 // onGPU reports whether an operand is on a GPU.

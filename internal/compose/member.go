@@ -74,7 +74,7 @@ func Interp[A Operand](o Operation[A], a, xp, fp A) A {
 		return narrow(o, y, a.DType())
 	}
 	ends := [2]A{reshape(o, slice(o, ys, 0, 0, 1)), reshape(o, slice(o, ys, 0, n-1, n))}
-	y := x
+	y := o.Elementwise(expr.Where, o.Elementwise(expr.IsNaN, x), x, ends[0])
 	if n > 1 {
 		y = interpolated(o, x, xs, ys)
 	}

@@ -60,7 +60,7 @@ func PutAlongAxis[A Operand](o Operation[A], a, indices A, values any, axis int)
 		}
 	}
 	fail := o.Failure()
-	return o.Result(a.DType(), a.Shape(), "a copy with values at indices", []A{a, indices, v}, func(s *device.Stream, dst device.View, reads []device.View) error {
+	return o.Checked(a.DType(), a.Shape(), "a copy with values at indices", []A{a, indices, v}, func(s *device.Stream, dst device.View, reads []device.View) error {
 		return written(s, dst, func(dst device.View) error {
 			return ops.PutAlong(s, dst, reads[0], reads[1], reads[2], d, outsideOf(axis, n), fail)
 		})

@@ -97,7 +97,7 @@ func sumsAt[A Operand](o Operation[A], r scatterRows[A]) A {
 	}
 	reads := []A{dense(o, r.indices), dense(o, wide(o, v)), dense(o, reshape(o, wide(o, r.x), r.n, r.width))}
 	fail := o.Failure()
-	sums := o.Result(reads[2].DType(), []int{r.n, r.width}, "sums in an order of the indices", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
+	sums := o.Checked(reads[2].DType(), []int{r.n, r.width}, "sums in an order of the indices", reads, func(s *device.Stream, dst device.View, reads []device.View) error {
 		return written(s, dst, func(dst device.View) error {
 			return ops.ScatterAdd(s, dst, reads[0], reads[1], reads[2], r.outside, fail)
 		})

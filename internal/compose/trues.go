@@ -49,7 +49,7 @@ func (t *trues[A]) mask(views []device.View) ops.Mask {
 	return m
 }
 
-// write returns an array with one element for each true element, which run writes. run reads more arrays too.
+// write returns an array with one element for each true element. run writes it. reads are the views of more.
 func (t *trues[A]) write(o Operation[A], dt dtype.DType, more []A, run func(s *device.Stream, dst device.View, m ops.Mask, reads []device.View) error) A {
 	if t.count == 0 {
 		return filled(o, dt, 0, []int{0})

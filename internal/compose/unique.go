@@ -126,7 +126,7 @@ type distinct[A Operand] struct {
 	from                    A            // with the order: for each sorted element, beginning with the last, its index from the end of the array
 	unsorted                *A           // without the order: the elements
 	narrow                  *narrowed[A] // if not nil, sorted holds its distances
-	kinds                   *trues[A]    // on a GPU without the order: instead of starts
+	kinds                   *trues[A]    // the mask of first elements, on a GPU if the order is not needed; starts is not set then
 }
 
 // uniqueOf sorts the elements. With withOrder it also computes the original position of each element: the order of the

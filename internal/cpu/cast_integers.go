@@ -30,6 +30,8 @@ func intToInt[D, S integer]() func(dst, src unsafe.Pointer, n int) {
 		return inMultiples(castVector, to, from, func(dst, src unsafe.Pointer, n int) {
 			narrow(dst, src, unsafe.Pointer(&least), unsafe.Pointer(&most), n)
 		}, plain)
+	case D(low) == lo && from == to:
+		return plain // one type
 	case from == to && low == 0: // to signed integers
 		most := S(hi)
 		minimum := vectorIntegers(expr.Minimum, dtype.Of[S]()).vs
@@ -99,11 +101,8 @@ func plainIntToInt[D, S integer]() func(dst, src unsafe.Pointer, n int) {
 
 // truthOf returns the conversion x != 0 to Bool; NaN is true.
 func truthOf[S number]() func(dst, src unsafe.Pointer, n int) {
-	unequal := comparison(expr.Ne, dtype.Of[S]()).vs
-	return func(dst, src unsafe.Pointer, n int) {
-		var zero S
-		unequal(dst, src, unsafe.Pointer(&zero), n)
-	}
+	unequal, zero := comparison(expr.Ne, dtype.Of[S]()).vs, new(S)
+	return func(dst, src unsafe.Pointer, n int) { unequal(dst, src, unsafe.Pointer(zero), n) }
 }
 
 // through returns a conversion in two steps, between elements of so many bytes.

@@ -391,6 +391,51 @@ void test_triangle(int n, int layout) {
   }
 }
 
+// The determinants of factored matrices: random ones, some with a zero on the diagonal (mode 1), or whose determinant is beyond
+// T's range (mode 2).
+template <class T>
+void test_det(int n, int mode) {
+  using R = gpk::factor::Real<T>;
+  int const batch = 3, member = n + 5;
+  Matrix<T> a(n, n, 2, batch);
+  std::vector<long long> order(static_cast<size_t>(batch * member), -7);
+  std::vector<Wide> sign(batch, 1);
+  std::vector<long double> size(batch, 1);
+  for (int k = 0; k < batch; ++k) {
+    long long* const rows = &order[static_cast<size_t>(k * member)];
+    for (int i = 0; i < n; ++i) {
+      for (int j = 0; j < n; ++j) a.at(i, j, k) = narrow<T>(number<T>() * Wide(mode == 2 ? 1e30L : 1));
+      if (mode == 1 && i == n / 2) a.at(i, i, k) = narrow<T>(0);
+      Wide const v = wide(a.at(i, i, k));
+      size[k] *= std::abs(v);
+      sign[k] *= v == Wide(0) ? v : v / std::abs(v);
+      int const j = static_cast<int>(generator() % static_cast<unsigned>(i + 1));  // a random permutation, one exchange at a time
+      rows[i] = rows[j], rows[j] = i;
+      if (j != i) sign[k] = -sign[k];
+    }
+  }
+  std::vector<T> det(batch + 1, narrow<T>(55)), unit = det;
+  std::vector<R> log(batch + 1, 55);
+  gpk_factor_args args = arguments(GPK_FACTOR_DET, a);
+  args.batch = batch, args.c = reinterpret_cast<uint64_t>(order.data()), args.c_member = member;
+  args.b = reinterpret_cast<uint64_t>(det.data());
+  run(args, 2);
+  args.b = reinterpret_cast<uint64_t>(unit.data()), args.d = reinterpret_cast<uint64_t>(log.data());
+  run(args, 2);
+  double const bound = 8 * (n + 1) * Kind<T>::eps;
+  for (int k = 0; k < batch; ++k) {
+    long double const want = std::log(size[k]);
+    check("a sign", n, mode, static_cast<double>(std::abs(wide(unit[k]) - sign[k])), bound);
+    check("a logarithm", n, mode, want == log[k] ? 0 : static_cast<double>(std::abs(want - log[k]) / (1 + std::abs(want))), bound);
+    if (size[k] < std::numeric_limits<R>::max() / 2) {
+      check("a determinant", n, mode, size[k] == 0 && wide(det[k]) == Wide(0) ? 0 : static_cast<double>(std::abs(wide(det[k]) - size[k] * sign[k]) / size[k]), bound);
+    } else if (!gpk::factor::Number<T>::complex) {
+      check("an infinite determinant", n, mode, wide(det[k]).real() == sign[k].real() * INFINITY ? 0 : 1, 0);
+    }
+  }
+  check("what is behind the results", n, mode, wide(det[batch]) == Wide(55) && wide(unit[batch]) == Wide(55) && log[batch] == 55 ? 0 : 1, 0);
+}
+
 template <class T>
 void test() {
   for (int n : {1, 7, 33, 64, 65, 150}) {
@@ -412,6 +457,9 @@ void test() {
       test_solve<T>(n, 1 + bits % 3, bits % 3, bits, 2, n > 100 ? 48 : 32);
       test_solve<T>(n, 40, (bits + 1) % 3, bits, bits < 4 ? 2 : 1000, 1);
     }
+  }
+  for (int n : {1, 2, 31, 32, 33, 64}) {
+    for (int mode = 0; mode < 3; ++mode) test_det<T>(n, mode);
   }
   for (int n : {1, 5, 40}) {
     test_lu<T>(n, n, 2);
