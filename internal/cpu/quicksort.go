@@ -56,6 +56,55 @@ func quickSortFrom[K key](dst, from, other []K, depth int) {
 	sortNetwork(dst, from)
 }
 
+// quickPick sets out[i] to the key at places[i] - first of the sorted x. places ascends. It partitions as quickSort does, but only
+// parts with a place, and overwrites x and spare, which have the same length. After depth partitions a selection by digits
+// takes over.
+func quickPick[K key](x, spare []K, first int, places []int, out []K, depth int) {
+	for len(places) > 0 {
+		if len(x) <= networkKeys[K]() {
+			sortNetwork(x, x)
+			for i, at := range places {
+				out[i] = x[at-first]
+			}
+			return
+		}
+		if depth--; depth < 0 {
+			within := make([]int, len(places))
+			for i, at := range places {
+				within[i] = at - first
+			}
+			one := ranker[K]{parts: 1}
+			one.pickByDigits(x, spare, within, out, int(unsafe.Sizeof(K(0)))*8)
+			return
+		}
+		pivot, same := middleKey(x)
+		if same && onlyKey(x, pivot) {
+			for i := range out {
+				out[i] = pivot
+			}
+			return
+		}
+		n, least := partition(x, spare, pivot), false
+		if n == 0 { // the pivot is the least key, and all keys are in spare
+			x, spare, least = spare, x, true
+			if n = len(x); pivot != ^K(0) {
+				n = partition(x, spare, pivot+1)
+			}
+		}
+		below := 0
+		for below < len(places) && places[below]-first < n {
+			if least {
+				out[below] = pivot
+			}
+			below++
+		}
+		if !least {
+			quickPick(x[:n], spare[:n], first, places[:below], out[:below], depth)
+		}
+		x, spare, places, out, first = spare[n:], x[n:], places[below:], out[below:], first+n
+	}
+}
+
 // onlyKey reports whether all keys of x are k.
 func onlyKey[K key](x []K, k K) bool {
 	for len(x) >= 8 {

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math/bits"
 	"slices"
 	"testing"
 
@@ -56,6 +57,19 @@ func quickSortGuarded[K key](t *testing.T, x []K) {
 	quickSort(got[17:17+n], spare[17:17+n])
 	if !slices.Equal(got[17:17+n], want) {
 		t.Fatalf("%d keys of %T: %v becomes %v", n, guard[0], x, got[17:17+n])
+	}
+	if n > 0 {
+		places := slices.Compact([]int{0, n / 3, n / 2, n - 1})
+		for _, depth := range []int{0, 2, 2 * bits.Len(uint(n))} {
+			copy(got[17:], x)
+			out := make([]K, len(places))
+			quickPick(got[17:17+n], spare[17:17+n], 0, places, out, depth)
+			for i, at := range places {
+				if out[i] != want[at] {
+					t.Fatalf("%d keys of %T, depth %d: key %d of %v is %v, want %v", n, guard[0], depth, at, x, out[i], want[at])
+				}
+			}
+		}
 	}
 	for _, all := range [][]K{got, spare} {
 		if !slices.Equal(all[:17], guard) || !slices.Equal(all[17+n:], guard) {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -13,7 +14,9 @@ import (
 // TestRanks compares elements at places with those of a sorted copy.
 func TestRanks(t *testing.T) {
 	rng := testrand.New(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, n := range []int{1, 2, 500, 513, 3000, 200000} {
+		runtime.GOMAXPROCS(1 + 63*rng.IntN(2)) // many goroutines search a line together
 		testRanks(t, rng, dtype.Float32, n, func() float32 { return float32(someNumber(rng)) }, func(a, b float32) bool { return a < b })
 		testRanks(t, rng, dtype.Float64, n, func() float64 { return someNumber(rng) }, func(a, b float64) bool { return a < b })
 		testRanks(t, rng, dtype.Int64, n, rng.Int64, func(a, b int64) bool { return a < b })

@@ -353,12 +353,29 @@ func copySteps[T any](dst unsafe.Pointer, dstep int, src unsafe.Pointer, sstep, 
 		fill(unsafe.Slice((*T)(dst), n), *(*T)(src))
 	case dstep == size:
 		d := unsafe.Slice((*T)(dst), n)
+		for len(d) >= 4 {
+			p := unsafe.Add(src, from)
+			d[0] = *(*T)(p)
+			d[1] = *(*T)(unsafe.Add(p, sstep))
+			d[2] = *(*T)(unsafe.Add(p, 2*sstep))
+			d[3] = *(*T)(unsafe.Add(p, 3*sstep))
+			d, from = d[4:], from+4*sstep
+		}
 		for i := range d {
 			d[i] = *(*T)(unsafe.Add(src, from))
 			from += sstep
 		}
 	case sstep == size:
-		for _, v := range unsafe.Slice((*T)(src), n) {
+		x := unsafe.Slice((*T)(src), n)
+		for len(x) >= 4 {
+			p := unsafe.Add(dst, to)
+			*(*T)(p) = x[0]
+			*(*T)(unsafe.Add(p, dstep)) = x[1]
+			*(*T)(unsafe.Add(p, 2*dstep)) = x[2]
+			*(*T)(unsafe.Add(p, 3*dstep)) = x[3]
+			x, to = x[4:], to+4*dstep
+		}
+		for _, v := range x {
 			*(*T)(unsafe.Add(dst, to)) = v
 			to += dstep
 		}
