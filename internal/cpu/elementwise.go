@@ -130,6 +130,20 @@ func (b *blocks) unary(f func(dst, x unsafe.Pointer, n int), s span, w *work) {
 
 // binary computes a span with k.
 func (b *blocks) binary(k *binary, s span, w *work) {
+	// Rows that are broadcast may be short, so a span that needs no block is not prepared for one.
+	if s.n <= blockLen && s.step[0] == b.dsize && !b.stream && b.h.load == nil && b.out.load == nil {
+		switch x, y := s.step[1], s.step[2]; {
+		case x == b.size && y == b.size:
+			k.vv(s.p[0], s.p[1], s.p[2], s.n)
+			return
+		case x == b.size && y == 0:
+			k.vs(s.p[0], s.p[1], s.p[2], s.n)
+			return
+		case x == 0 && y == b.size:
+			k.sv(s.p[0], s.p[1], s.p[2], s.n)
+			return
+		}
+	}
 	most := b.length(s, 2)
 	for ; s.n > 0; s = s.skip(most) {
 		n := min(s.n, most)

@@ -75,7 +75,7 @@ func vectorUnary(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 			return abs32AVX2
 		case expr.ReLU:
 			return relu32AVX2
-		case expr.Square:
+		case expr.Square, expr.AbsSquare:
 			return square32AVX2
 		case expr.Sqrt:
 			return sqrt32AVX2
@@ -97,7 +97,7 @@ func vectorUnary(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
 		return abs64AVX2
 	case expr.ReLU:
 		return relu64AVX2
-	case expr.Square:
+	case expr.Square, expr.AbsSquare:
 		return square64AVX2
 	case expr.Sqrt:
 		return sqrt64AVX2
