@@ -53,7 +53,7 @@ func TestNil(t *testing.T) {
 		},
 		Except: map[string]string{
 			"NewOperation": "its callers are gpk's own packages", "Operation.Check": "as NewOperation", "Operation.Failed": "as NewOperation", "Operation.Failure": "as NewOperation", "Operation.Result": "as NewOperation", "Operation.On": "as NewOperation", "Operation.Elementwise": "as NewOperation", "Operation.Several": "as NewOperation",
-			"Operation.Cast": "as NewOperation", "Operation.Reduce": "as NewOperation", "Operation.View": "as NewOperation", "Operation.Product": "as NewOperation", "Operation.Step": "as NewOperation", "Operation.Checked": "as NewOperation", "Operation.Host": "as NewOperation", "Operation.Wait": "as NewOperation", "Operation.Own": "as NewOperation", "Operation.Wrap": "as NewOperation", "Operation.Stream": "as NewOperation", "Operation.Write": "as NewOperation", "Operation.Source": "as NewOperation", "Operation.SameType": "as NewOperation",
+			"Operation.Cast": "as NewOperation", "Operation.Reduce": "as NewOperation", "Operation.View": "as NewOperation", "Operation.Product": "as NewOperation", "Operation.Step": "as NewOperation", "Operation.Checked": "as NewOperation", "Operation.Host": "as NewOperation", "Operation.Wait": "as NewOperation", "Operation.Waits": "as NewOperation", "Operation.Own": "as NewOperation", "Operation.Wrap": "as NewOperation", "Operation.Stream": "as NewOperation", "Operation.Write": "as NewOperation", "Operation.Source": "as NewOperation", "Operation.SameType": "as NewOperation",
 			"Array.Format": "package fmt calls it, as niltest does with what the others return",
 		},
 	})
