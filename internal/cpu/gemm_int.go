@@ -51,10 +51,10 @@ func gemmInt[T int32 | int64](m, n, k int, a, b Operand, c *T, ldc int) {
 	switch {
 	case m == 0 || n == 0:
 		return
-	case n <= maxVectors:
+	case k > 0 && n <= maxVectors:
 		intLines(m, n, k, a, b, c, ldc, 1)
 		return
-	case m <= maxVectors: // the transposed product
+	case k > 0 && m <= maxVectors: // the transposed product
 		a.RS, a.CS, b.RS, b.CS = a.CS, a.RS, b.CS, b.RS
 		intLines(n, m, k, b, a, c, 1, ldc)
 		return
@@ -86,7 +86,7 @@ func gemmInt[T int32 | int64](m, n, k int, a, b Operand, c *T, ldc int) {
 	})
 }
 
-// intLines multiplies the m rows of A with the n columns of B, which are few. Element (i, j) of C is i*rs + j*cs elements
+// intLines multiplies the m rows of A with the n columns of B, which are few; k > 0. Element (i, j) of C is i*rs + j*cs elements
 // after c. As in runLines, A's elements are not copied.
 func intLines[T int32 | int64](m, n, k int, a, b Operand, c *T, rs, cs int) {
 	const rows = 1024 // whose sums stay in the first-level cache
@@ -110,7 +110,7 @@ func intLines[T int32 | int64](m, n, k int, a, b Operand, c *T, rs, cs int) {
 
 // intSums sets sums to the products of the rows of A with x.
 func intSums[T int32 | int64](sums []T, a *T, rs, cs int, x []T) {
-	if rs == 1 && cs > 0 && len(x) > 0 { // contiguous columns
+	if rs == 1 && cs > 0 { // contiguous columns
 		clear(sums)
 		addRows(sums, unsafe.Slice(a, (len(x)-1)*cs+len(sums)), cs, len(x), &x[0], 1)
 		return
