@@ -11,6 +11,7 @@
 // Cholesky, LU, QR and triangular systems are blocked algorithms on products of full precision, in the matrices' own
 // type. Eigh and SVD reduce a matrix to a real tridiagonal or bidiagonal form in its own type, and solve that in
 // float64, also for float32, by divide and conquer; values without vectors come from gonum's implementation of LAPACK.
+// Eig reduces a matrix to a triangular one by the QR method, in double precision and on the CPU.
 //
 // On a GPU, gpk's own kernels compute Cholesky and triangular systems. On Hopper they also compute LU and determinants
 // of matrices with up to 8192 rows. NVIDIA's cuSOLVER computes everything else for matrices of more than 64 rows and

@@ -18,6 +18,7 @@ type engine interface {
 	determinants(op *operation, a *gpk.Array) (d determinants, err error)
 	qr(op *operation, a *gpk.Array) (q, r *gpk.Array, err error)
 	eigh(op *operation, a *gpk.Array, vectors bool) (values, z *gpk.Array, err error)
+	eig(op *operation, a *gpk.Array, vectors bool) (values, v *gpk.Array, err error)
 	svd(op *operation, a *gpk.Array, vectors bool) (u, s, vh *gpk.Array, err error)
 	singular(op *operation, a *gpk.Array) (s [][]float64, err error)
 	pinv(op *operation, a *gpk.Array, rcond float64) (*gpk.Array, error)

@@ -20,11 +20,12 @@ func all(a *gpk.Array) map[string]*gpk.Array {
 	_, l, _ := LU(a)
 	_, r := QR(a)
 	_, z := Eigh(a)
+	_, w := Eig(a)
 	_, _, vh := SVD(a)
 	x, _, _, _ := LstSq(a, b)
 	_, log := SlogDet(a)
 	return map[string]*gpk.Array{
-		"Cholesky": Cholesky(a), "Solve": Solve(a, b), "SolveTriangular": SolveTriangular(a, b), "Inv": Inv(a), "LU": l, "QR": r, "Eigh": z, "EigvalsH": EigvalsH(a),
+		"Cholesky": Cholesky(a), "Solve": Solve(a, b), "SolveTriangular": SolveTriangular(a, b), "Inv": Inv(a), "LU": l, "QR": r, "Eigh": z, "EigvalsH": EigvalsH(a), "Eig": w, "Eigvals": Eigvals(a),
 		"SVD": vh, "SVDVals": SVDVals(a), "LstSq": x, "Pinv": Pinv(a), "Det": Det(a), "SlogDet": log, "MatrixRank": MatrixRank(a), "Cond": Cond(a),
 	}
 }

@@ -59,3 +59,14 @@ func ExampleRefine() {
 	fmt.Printf("%.4f %.2f %v\n", x, report.Condition, report.FellBack)
 	// Output: [0.0909 0.6364] [2.27] false
 }
+
+// The roots of x^3 - 6 x^2 + 11 x - 6 are the eigenvalues of its companion matrix.
+func ExampleEigvals() {
+	p := gpk.FromSlice([]float64{1, -6, 11, -6}, 4) // the highest power first
+	n := p.Size() - 1
+	first := p.Slice(0, 1, n+1).Div(p.At(0)).Neg()
+	companion := gpk.Concat(0, first.Unsqueeze(0), gpk.Eye(gpk.Float64, n).Slice(0, 0, n-1))
+	roots := linalg.Eigvals(companion)
+	fmt.Println(roots.Real().Sort(0, false).Mul(1e6).Round().Div(1e6))
+	// Output: [1. 2. 3.]
+}

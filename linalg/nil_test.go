@@ -13,7 +13,7 @@ func TestNil(t *testing.T) {
 			func() any { return &SingularError{} }, func() any { return &DefiniteError{} }, func() any { return Upper },
 		},
 		Functions: map[string]any{
-			"Cholesky": Cholesky, "Solve": Solve, "SolveTriangular": SolveTriangular, "Inv": Inv, "LU": LU, "QR": QR, "Eigh": Eigh, "EigvalsH": EigvalsH,
+			"Cholesky": Cholesky, "Solve": Solve, "SolveTriangular": SolveTriangular, "Inv": Inv, "LU": LU, "QR": QR, "Eigh": Eigh, "EigvalsH": EigvalsH, "Eig": Eig, "Eigvals": Eigvals,
 			"SVD": SVD, "SVDVals": SVDVals, "LstSq": LstSq, "Pinv": Pinv, "Det": Det, "SlogDet": SlogDet, "MatrixRank": MatrixRank, "Cond": Cond, "Refine": Refine,
 			"MatrixNorm": MatrixNorm, "MatrixPower": MatrixPower,
 		},

@@ -65,6 +65,8 @@ var numpyNames = map[string]func(a, b *gpk.Array, c *numpyCase) *gpk.Array{
 	"slogdet log":    func(a, _ *gpk.Array, _ *numpyCase) *gpk.Array { _, l := SlogDet(a); return l },
 	"eigvalsh":       func(a, _ *gpk.Array, _ *numpyCase) *gpk.Array { return EigvalsH(a) },
 	"eigvalsh upper": func(a, _ *gpk.Array, _ *numpyCase) *gpk.Array { return EigvalsH(a, Upper) },
+	"eigvals":        func(a, _ *gpk.Array, _ *numpyCase) *gpk.Array { return byRealPart(Eigvals(a), nil) },
+	"eig vectors":    func(a, _ *gpk.Array, _ *numpyCase) *gpk.Array { v, x := Eig(a); return byRealPart(v, x).Abs() },
 	"svdvals":        func(a, _ *gpk.Array, _ *numpyCase) *gpk.Array { return SVDVals(a) },
 	"qr size":        func(a, _ *gpk.Array, _ *numpyCase) *gpk.Array { _, r := QR(a); return r.Abs() },
 	"rank":           func(a, _ *gpk.Array, _ *numpyCase) *gpk.Array { return MatrixRank(a) },
@@ -74,6 +76,16 @@ var numpyNames = map[string]func(a, b *gpk.Array, c *numpyCase) *gpk.Array{
 	"lstsq 2":        func(a, b *gpk.Array, c *numpyCase) *gpk.Array { _, _, x, _ := LstSq(a, b, c.Q); return x },
 	"lstsq 3":        func(a, b *gpk.Array, c *numpyCase) *gpk.Array { _, _, _, x := LstSq(a, b, c.Q); return x },
 	"cond":           func(a, _ *gpk.Array, c *numpyCase) *gpk.Array { return Cond(a, order(c.Q)) },
+}
+
+// byRealPart sorts eigenvalues by their real parts, and returns the vectors of that order, or the values if there are no
+// vectors.
+func byRealPart(values, vectors *gpk.Array) *gpk.Array {
+	order := values.Real().ArgSort(-1, false)
+	if vectors == nil {
+		return values.TakeAlongAxis(order, -1)
+	}
+	return vectors.TakeAlongAxis(order.Unsqueeze(-2).BroadcastTo(vectors.Shape()...), -1)
 }
 
 // TestNumPy compares with NumPy, by 200 random calls of each function, on stacks that lie dense and

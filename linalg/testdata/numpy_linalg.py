@@ -53,6 +53,13 @@ for case in range(int(sys.argv[2])):
     emit("slogdet log", a, log)
     emit("eigvalsh", h, linalg.eigvalsh(h))
     emit("eigvalsh upper", a, linalg.eigvalsh(a, "U"))
+    # eigenvalues whose real parts are apart, and vectors without their phases
+    basis = np.eye(n) + normal(*lead, n, n) / (4 * n)
+    general = basis @ (np.arange(1, n + 1)[:, None] * np.linalg.inv(basis))
+    values, vectors = linalg.eig(general)
+    rank = np.argsort(values.real, -1)
+    emit("eigvals", general, np.take_along_axis(values, rank, -1))
+    emit("eig vectors", general, np.abs(np.take_along_axis(vectors, rank[..., None, :], -1)))
     emit("svdvals", r, linalg.svd(r, compute_uv=False))
     q, t = linalg.qr(r)
     emit("qr size", r, np.abs(t))
