@@ -229,6 +229,40 @@ func MeshgridIJ(as ...*Array) []*Array {
 // MoveAxis returns a view in which axis from is at position to. The other axes keep their order.
 func MoveAxis(a *Array, from, to int) *Array { return a.MoveAxis(from, to) }
 
+// NaNMax returns the largest element that is not NaN, over the axes of NaNSum. If all are NaN, it is NaN. No elements
+// are ErrShape. It is NumPy's nanmax.
+func NaNMax(a *Array, axes ...int) *Array { return a.NaNMax(axes...) }
+
+// NaNMean returns the mean of the elements that are not NaN, over the axes of NaNSum. Without such elements it is NaN.
+// Half types are computed in Float32 and rounded once. It is NumPy's nanmean.
+func NaNMean(a *Array, axes ...int) *Array { return a.NaNMean(axes...) }
+
+// NaNMedian returns the median of the elements that are not NaN, over the axes of NaNSum: the middle one in ascending
+// order, or the mean of the two middle ones. Without such elements it is NaN. It is NumPy's nanmedian.
+func NaNMedian(a *Array, axes ...int) *Array { return a.NaNMedian(axes...) }
+
+// NaNMin returns the smallest element that is not NaN, as NaNMax does the largest. It is NumPy's nanmin.
+func NaNMin(a *Array, axes ...int) *Array { return a.NaNMin(axes...) }
+
+// NaNQuantile returns the element at position q (n - 1) of the n elements that are not NaN, in ascending order, over the
+// axes of NaNSum. Between two positions it interpolates linearly, as Quantile does. Without such elements it is NaN. A q
+// outside 0 to 1 is ErrUnsupported. It is NumPy's nanquantile.
+func NaNQuantile(a *Array, q float64, axes ...int) *Array { return a.NaNQuantile(q, axes...) }
+
+// NaNStd returns the standard deviation of the elements that are not NaN, the square root of NaNVar, with its axes and
+// options. It is NumPy's nanstd.
+func NaNStd(a *Array, axes ...int) *Array { return a.NaNStd(axes...) }
+
+// NaNSum returns the sum of the elements that are not NaN, over the given axes, which the result lacks unless KeepDims
+// is among them; no axes means all. Without such elements it is 0. It is NumPy's nansum.
+func NaNSum(a *Array, axes ...int) *Array { return a.NaNSum(axes...) }
+
+// NaNVar returns the variance of the elements that are not NaN: the mean of |a - mean|^2. It works over the axes of
+// NaNSum. With DDof(n) among them the sum of squares is divided by the number of these elements minus n. The result is
+// NaN if that is not positive. Complex types give their real type. Half types are computed in Float32 and rounded once.
+// It is NumPy's nanvar.
+func NaNVar(a *Array, axes ...int) *Array { return a.NaNVar(axes...) }
+
 // NextAfter returns the neighbour of a in the direction of b: the next number of their type. a and b broadcast. The
 // result is b where both are equal, and NaN where either is NaN. The neighbour of the largest finite number is Inf.
 func NextAfter(a, b *Array) *Array { return a.NextAfter(b) }

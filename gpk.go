@@ -44,6 +44,8 @@ import (
 //     [Array.HistogramEdges], [Array.Std],
 //     [Array.Median], [Array.Quantile], [Array.Quantiles], [Array.Norm], [Array.VectorNorm],
 //     [Array.LogSumExp], [Array.CountNonzero]
+//   - Over axes, of the elements that are not NaN: [Array.NaNSum], [Array.NaNMean], [Array.NaNVar], [Array.NaNStd], [Array.NaNMax],
+//     [Array.NaNMin], [Array.NaNMedian], [Array.NaNQuantile]
 //   - Products: [Array.MatMul], [Array.TensorDot], [Array.Outer], [Array.VecDot],
 //     [Array.Kron], [Array.Cross]; Einsum is a function
 //   - Views, which share the elements: [Array.Reshape], [Array.Transpose], [Array.T],

@@ -164,6 +164,44 @@ func (a *Array) Median(axes ...int) *Array { return compose.Median(a.op("Median"
 // MoveAxis returns a view in which axis from is at position to. The other axes keep their order.
 func (a *Array) MoveAxis(from, to int) *Array { return compose.MoveAxis(a.op("MoveAxis"), a, from, to) }
 
+// NaNMax returns the largest element that is not NaN, over the axes of NaNSum. If all are NaN, it is NaN. No elements
+// are ErrShape. It is NumPy's nanmax.
+func (a *Array) NaNMax(axes ...int) *Array { return compose.NaNMax(a.op("NaNMax"), a, axes...) }
+
+// NaNMean returns the mean of the elements that are not NaN, over the axes of NaNSum. Without such elements it is NaN.
+// Half types are computed in Float32 and rounded once. It is NumPy's nanmean.
+func (a *Array) NaNMean(axes ...int) *Array { return compose.NaNMean(a.op("NaNMean"), a, axes...) }
+
+// NaNMedian returns the median of the elements that are not NaN, over the axes of NaNSum: the middle one in ascending
+// order, or the mean of the two middle ones. Without such elements it is NaN. It is NumPy's nanmedian.
+func (a *Array) NaNMedian(axes ...int) *Array {
+	return compose.NaNMedian(a.op("NaNMedian"), a, axes...)
+}
+
+// NaNMin returns the smallest element that is not NaN, as NaNMax does the largest. It is NumPy's nanmin.
+func (a *Array) NaNMin(axes ...int) *Array { return compose.NaNMin(a.op("NaNMin"), a, axes...) }
+
+// NaNQuantile returns the element at position q (n - 1) of the n elements that are not NaN, in ascending order, over the
+// axes of NaNSum. Between two positions it interpolates linearly, as Quantile does. Without such elements it is NaN. A q
+// outside 0 to 1 is ErrUnsupported. It is NumPy's nanquantile.
+func (a *Array) NaNQuantile(q float64, axes ...int) *Array {
+	return compose.NaNQuantile(a.op("NaNQuantile"), a, q, axes...)
+}
+
+// NaNStd returns the standard deviation of the elements that are not NaN, the square root of NaNVar, with its axes and
+// options. It is NumPy's nanstd.
+func (a *Array) NaNStd(axes ...int) *Array { return compose.NaNStd(a.op("NaNStd"), a, axes...) }
+
+// NaNSum returns the sum of the elements that are not NaN, over the given axes, which the result lacks unless KeepDims
+// is among them; no axes means all. Without such elements it is 0. It is NumPy's nansum.
+func (a *Array) NaNSum(axes ...int) *Array { return compose.NaNSum(a.op("NaNSum"), a, axes...) }
+
+// NaNVar returns the variance of the elements that are not NaN: the mean of |a - mean|^2. It works over the axes of
+// NaNSum. With DDof(n) among them the sum of squares is divided by the number of these elements minus n. The result is
+// NaN if that is not positive. Complex types give their real type. Half types are computed in Float32 and rounded once.
+// It is NumPy's nanvar.
+func (a *Array) NaNVar(axes ...int) *Array { return compose.NaNVar(a.op("NaNVar"), a, axes...) }
+
 // NextAfter returns the neighbour of a in the direction of b: the next number of their type. a and b broadcast. The
 // result is b where both are equal, and NaN where either is NaN. The neighbour of the largest finite number is Inf.
 func (a *Array) NextAfter(b *Array) *Array { return compose.NextAfter(a.op("NextAfter", b), a, b) }

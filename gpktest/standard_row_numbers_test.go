@@ -87,7 +87,7 @@ var standardRowNumbers = map[string]standardCall{
 		return a.Mul(w).Sum(p.Axis).Div(w.Sum(p.Axis))
 	},
 	"np.ptp":     func(a, _, _ *gpk.Array, p *standardArguments) any { return a.Max(p.Axis).Sub(a.Min(p.Axis)) },
-	"np.nansum":  func(a, _, _ *gpk.Array, p *standardArguments) any { return gpk.Where(a.IsNaN(), 0, a).Sum(p.Axis) },
+	"np.nansum":  func(a, _, _ *gpk.Array, p *standardArguments) any { return a.NaNSum(p.Axis) },
 	"np.nanprod": func(a, _, _ *gpk.Array, p *standardArguments) any { return gpk.Where(a.IsNaN(), 1, a).Prod(p.Axis) },
 	"np.nancumsum": func(a, _, _ *gpk.Array, p *standardArguments) any {
 		return gpk.Where(a.IsNaN(), 0, a).CumSum(p.Axis)
@@ -95,32 +95,20 @@ var standardRowNumbers = map[string]standardCall{
 	"np.nancumprod": func(a, _, _ *gpk.Array, p *standardArguments) any {
 		return gpk.Where(a.IsNaN(), 1, a).CumProd(p.Axis)
 	},
-	"np.nanmax": func(a, _, _ *gpk.Array, p *standardArguments) any {
-		return gpk.Where(a.IsNaN(), math.Inf(-1), a).Max(p.Axis)
-	},
-	"np.nanmin": func(a, _, _ *gpk.Array, p *standardArguments) any {
-		return gpk.Where(a.IsNaN(), math.Inf(1), a).Min(p.Axis)
-	},
+	"np.nanmax": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.NaNMax(p.Axis) },
+	"np.nanmin": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.NaNMin(p.Axis) },
 	"np.nanargmax": func(a, _, _ *gpk.Array, p *standardArguments) any {
 		return gpk.Where(a.IsNaN(), math.Inf(-1), a).ArgMax(p.Axis)
 	},
 	"np.nanargmin": func(a, _, _ *gpk.Array, p *standardArguments) any {
 		return gpk.Where(a.IsNaN(), math.Inf(1), a).ArgMin(p.Axis)
 	},
-	"np.nanmean": func(a, _, _ *gpk.Array, p *standardArguments) any {
-		return gpk.Where(a.IsNaN(), 0, a).Sum(p.Axis).Div(a.IsNaN().Not().Sum(p.Axis).Cast(p.Dt.DType))
-	},
-	"np.nanvar": func(a, _, _ *gpk.Array, _ *standardArguments) any {
-		return a.MaskedSelect(a.IsNaN().Not()).Var()
-	},
-	"np.nanstd": func(a, _, _ *gpk.Array, _ *standardArguments) any {
-		return a.MaskedSelect(a.IsNaN().Not()).Std()
-	},
-	"np.nanmedian": func(a, _, _ *gpk.Array, _ *standardArguments) any {
-		return a.MaskedSelect(a.IsNaN().Not()).Median()
-	},
+	"np.nanmean":   func(a, _, _ *gpk.Array, p *standardArguments) any { return a.NaNMean(p.Axis) },
+	"np.nanvar":    func(a, _, _ *gpk.Array, p *standardArguments) any { return a.NaNVar(p.Axis, gpk.DDof(p.K)) },
+	"np.nanstd":    func(a, _, _ *gpk.Array, p *standardArguments) any { return a.NaNStd(p.Axis, gpk.DDof(p.K)) },
+	"np.nanmedian": func(a, _, _ *gpk.Array, p *standardArguments) any { return a.NaNMedian(p.Axis) },
 	"np.nanquantile": func(a, _, _ *gpk.Array, p *standardArguments) any {
-		return a.MaskedSelect(a.IsNaN().Not()).Quantile(float64(p.Q))
+		return a.NaNQuantile(float64(p.Q), p.Axis)
 	},
 	"np.histogram_bin_edges": func(_, _, _ *gpk.Array, p *standardArguments) any {
 		return gpk.Linspace(gpk.Float64, p.Start, p.Stop, p.N+1)

@@ -178,7 +178,51 @@ func statistics() []statistic {
 			return gpk.Quantiles(a, []float64{0.9, q, 0.3}, axes...).At(1)
 		}, floats, rank(q), false, false})
 	}
-	return list
+	return append(list, presentStatistics(spread, rank)...)
+}
+
+// presentStatistics are the reductions that leave out NaN. Their operands get NaN in place of the elements with a real
+// part above 0.5.
+func presentStatistics(spread, rank func(float64) func(v []complex128, u float64) (want, bound float64)) []statistic {
+	floats := realFloats()
+	fields := append(realFloats(), gpk.Complex64, gpk.Complex128)
+	holed := func(run func(a *gpk.Array, axes ...int) *gpk.Array) func(a *gpk.Array, axes ...int) *gpk.Array {
+		return func(a *gpk.Array, axes ...int) *gpk.Array {
+			return run(gpk.Where(a.Real().Gt(0.5), math.NaN(), a), axes...)
+		}
+	}
+	rest := func(f func(v []complex128, u float64) (float64, float64)) func(v []complex128, u float64) (float64, float64) {
+		return func(v []complex128, u float64) (float64, float64) {
+			return f(slices.DeleteFunc(v, func(x complex128) bool { return real(x) > 0.5 }), u)
+		}
+	}
+	mean := func(v []complex128, u float64) (float64, float64) {
+		sum, size := 0.0, 0.0
+		for _, x := range v {
+			sum += real(x)
+			size += cmplx.Abs(x)
+		}
+		n := float64(len(v))
+		return sum / n, (n + 4) * u * size / n
+	}
+	total := func(v []complex128, u float64) (float64, float64) {
+		if len(v) == 0 {
+			return 0, 0
+		}
+		m, bound := mean(v, u)
+		return m * float64(len(v)), (bound + u*math.Abs(m)) * float64(len(v))
+	}
+	return []statistic{
+		{"NaNSum", holed(gpk.NaNSum), fields, rest(total), false, false},
+		{"NaNMean", holed(gpk.NaNMean), fields, rest(mean), false, false},
+		{"NaNVar", holed(gpk.NaNVar), fields, rest(spread(0)), false, false},
+		{"NaNStd", holed(gpk.NaNStd), fields, rest(spread(0)), true, false},
+		{"NaNMax", holed(gpk.NaNMax), floats, rest(rank(1)), false, true},
+		{"NaNMin", holed(gpk.NaNMin), floats, rest(rank(0)), false, true},
+		{"NaNMedian", holed(gpk.NaNMedian), floats, rest(rank(0.5)), false, false},
+		{"NaNQuantile 0.3", holed(func(a *gpk.Array, axes ...int) *gpk.Array { return gpk.NaNQuantile(a, 0.3, axes...) }), floats, rest(rank(0.3)), false, false},
+		{"NaNQuantile 1", holed(func(a *gpk.Array, axes ...int) *gpk.Array { return gpk.NaNQuantile(a, 1, axes...) }), floats, rest(rank(1)), false, false},
+	}
 }
 
 // testStatistics compares the reductions that are made of others with loops in float64.

@@ -376,26 +376,30 @@ def reductions():
         """a, where a line has only NaN: there NumPy gives NaN, or an error."""
         return np.where(np.isnan(a).all(axis, keepdims=True), edge, a)
 
-    for name, edge in [("nanmax", -INF), ("nanmin", INF), ("nanargmax", -INF), ("nanargmin", INF)]:
+    for name, edge in [("nanargmax", -INF), ("nanargmin", INF)]:
         @call("np." + name, FLOATS)
         def _(d, f=getattr(np, name), edge=edge):
             a = d.array(d.shape(1, empty=False))
             axis = d.axis(a.x.shape)
             return [a], {"Axis": axis}, [Want(f(filled(d, a.x, axis, edge).astype(d.kind), axis))]
 
+    for name in "nanmax nanmin".split():
+        along("np." + name, FLOATS, lambda a, axis, k, f=getattr(np, name): f(a, axis))
+
     def some(f):
-        """NumPy's result for finite numbers and NaN."""
+        """NumPy's result for finite numbers and NaN, of which some lines are all."""
         def made(d):
-            x = d.values(d.shape(), special=False)
-            a = d.array(values=np.where(d.rng.random(x.shape) < 0.3, np.nan, x).astype(d.kind))
-            q = float(d.rng.random())
-            return [a], {"Q": q}, [Want(f(a.x, q), 64, 1e-14)]
+            x = d.values(d.shape(1), special=False)
+            holes = d.rng.random(x.shape) < d.rng.choice([0.3, 0.8])
+            a = d.array(values=np.where(holes, np.nan, x).astype(d.kind))
+            axis, q, k = d.axis(a.x.shape), float(d.rng.choice([0, 1, d.rng.random()])), d.below(3)
+            return [a], {"Axis": axis, "Q": q, "K": k}, [Want(f(a.x, axis, q, k), 64, 1e-14)]
         return made
 
-    call("np.nanvar", ["float64"])(some(lambda a, q: np.nanvar(a)))
-    call("np.nanstd", ["float64"])(some(lambda a, q: np.nanstd(a)))
-    call("np.nanmedian", ["float64"])(some(lambda a, q: np.nanmedian(a)))
-    call("np.nanquantile", ["float64"])(some(lambda a, q: np.nanquantile(a, q)))
+    call("np.nanvar", ["float64"])(some(lambda a, axis, q, k: np.nanvar(a, axis, ddof=k)))
+    call("np.nanstd", ["float64"])(some(lambda a, axis, q, k: np.nanstd(a, axis, ddof=k)))
+    call("np.nanmedian", ["float64"])(some(lambda a, axis, q, k: np.nanmedian(a, axis)))
+    call("np.nanquantile", ["float64"])(some(lambda a, axis, q, k: np.nanquantile(a, q, axis)))
 
 
 def products():

@@ -101,7 +101,22 @@ func rankedOf[A Operand](o Operation[A], a A, axes []int, q ...float64) (r ranke
 	if f.terms == 0 {
 		return r, nil
 	}
-	// The reduced axes become the last one.
+	x, axis := linesOf(o, f, a)
+	r.axis = axis
+	lines := x.Shape()[:axis]
+	if places := r.places(q); hasKernels(a) && len(places)*elementsPerPlace <= f.terms {
+		r.held = places
+		r.line = o.Result(a.DType(), append(slices.Clone(lines), len(places)), "a selection along an axis", []A{x}, func(s *device.Stream, dst device.View, reads []device.View) error {
+			return written(s, dst, func(dst device.View) error { return ops.Ranks(s, dst, reads[0], places) })
+		})
+		return r, nil
+	}
+	r.line = sorted(o, x, r.axis, false)
+	return r, nil
+}
+
+// linesOf returns a view of a, or a copy, in which the axes of a reduction are merged into the last one, axis.
+func linesOf[A Operand](o Operation[A], f folded, a A) (x A, axis int) {
 	var order, lines []int
 	for _, fold := range []bool{false, true} {
 		for d, n := range a.Shape() {
@@ -112,17 +127,7 @@ func rankedOf[A Operand](o Operation[A], a A, axes []int, q ...float64) (r ranke
 			}
 		}
 	}
-	r.axis = len(lines)
-	x := reshape(o, permute(o, a, order), append(lines, f.terms)...)
-	if places := r.places(q); hasKernels(a) && len(places)*elementsPerPlace <= f.terms {
-		r.held = places
-		r.line = o.Result(a.DType(), append(slices.Clone(lines), len(places)), "a selection along an axis", []A{x}, func(s *device.Stream, dst device.View, reads []device.View) error {
-			return written(s, dst, func(dst device.View) error { return ops.Ranks(s, dst, reads[0], places) })
-		})
-		return r, nil
-	}
-	r.line = sorted(o, x, r.axis, false)
-	return r, nil
+	return reshape(o, permute(o, a, order), append(lines, f.terms)...), len(lines)
 }
 
 // at returns the integer part and the fraction of the position q (n - 1).
