@@ -57,18 +57,8 @@ func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt
 	if code == expr.Where {
 		typed = arrays[1:]
 	}
-	err = check(arrays...)
-	switch {
-	case err != nil:
-	case code == expr.Where && arrays[0].dt != dtype.Bool:
-		err = fmt.Errorf("%w: the condition is %v, not bool; compare it with a number", dtype.ErrDType, arrays[0].dt)
-	case len(typed) == 0:
-		err = fmt.Errorf("%w: neither %v nor %v is an *Array", dtype.ErrDType, reflect.TypeOf(args[len(args)-2]), reflect.TypeOf(args[len(args)-1]))
-	default:
-		err = sameType(typed...)
-	}
-	if err == nil {
-		dt, err = ops.Lookup(code).Check(typed[0].dt)
+	if err = check(arrays...); err == nil {
+		dt, err = mappedType(code, arrays, typed, args)
 	}
 	for i, v := range args {
 		if n := k.args[i]; err == nil && n < 0 {
@@ -82,6 +72,20 @@ func mapping(code expr.Op, as []*Array, args []any) (k rule, arrays []*Array, dt
 		k.code, k.arity = ops.PowerOf(dt, k.numbers[0])
 	}
 	return k, arrays, dt, err
+}
+
+// mappedType returns the type of the result of an operation. typed are the arrays that must have one type.
+func mappedType(code expr.Op, arrays, typed []*Array, args []any) (dtype.DType, error) {
+	switch {
+	case code == expr.Where && arrays[0].dt != dtype.Bool:
+		return 0, fmt.Errorf("%w: the condition is %v, not bool; compare it with a number", dtype.ErrDType, arrays[0].dt)
+	case len(typed) == 0:
+		return 0, fmt.Errorf("%w: neither %v nor %v is an *Array", dtype.ErrDType, reflect.TypeOf(args[len(args)-2]), reflect.TypeOf(args[len(args)-1]))
+	}
+	if err := sameType(typed...); err != nil {
+		return 0, err
+	}
+	return ops.Lookup(code).Check(typed[0].dt)
 }
 
 // elementwise returns the result of an operation on arrays, broadcast to one shape.

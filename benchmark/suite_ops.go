@@ -263,6 +263,18 @@ func (h *opValues) make(seed uint64) {
 
 func (h *opValues) release() { h.x, h.y, h.z, h.w, h.total = nil, nil, nil, nil, 0 }
 
+// precision returns the precision of results of type out.
+func (op operation) precision(p precision, out gpk.DType) precision {
+	p.out = out
+	switch {
+	case op.exact:
+		p.bound = 0
+	case out != p.dtype && out.IsHalf(): // cast
+		p.bound = mustPrecision("bf16").bound
+	}
+	return p
+}
+
 // measure times op into memory that is there and checks lines of the result:
 // the first, the last and some between.
 func (op operation) measure(r *runner, h *opValues) ([]result, error) {
@@ -316,14 +328,7 @@ func (op operation) measure(r *runner, h *opValues) ([]result, error) {
 	for _, i := range picked {
 		want.re = append(want.re, op.want(h, i)...)
 	}
-	p := h.p
-	p.out = outType
-	switch {
-	case op.exact:
-		p.bound = 0
-	case outType != dt && outType.IsHalf(): // cast
-		p.bound = mustPrecision("bf16").bound
-	}
+	p := op.precision(h.p, outType)
 	amount := op.passes * float64(bytesOf(dt, n))
 	if op.name == "cast" {
 		amount = float64(bytesOf(dt, n) + bytesOf(outType, n))

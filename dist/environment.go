@@ -52,6 +52,11 @@ func environment(get func(string) string, parent int) (place, error) {
 	default:
 		return place{launcher: "none", size: 1, localSize: 1}, nil
 	}
+	return e.checked(p)
+}
+
+// checked returns p, with the host of a job on one machine, or the first error.
+func (e *variables) checked(p place) (place, error) {
 	if e.err == nil {
 		e.err = p.check()
 	}

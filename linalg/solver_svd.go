@@ -56,7 +56,18 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 	if leaves {
 		return s.blocked.svd(op, a, vectors)
 	}
-	var kind cusolver.Kind
+	kind, u, values, vh, err := s.firstSVD(op, x, kinds, vectors)
+	if op.refuses(err) {
+		return s.blocked.svd(op, a, vectors)
+	}
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return u, by.undo(op, kind, values), vh, nil
+}
+
+// firstSVD returns the singular value decomposition by the first of several functions whose result is accurate enough.
+func (s solver) firstSVD(op *operation, x *gpk.Array, kinds []cusolver.Kind, vectors bool) (kind cusolver.Kind, u, values, vh *gpk.Array, err error) {
 	for _, kind = range kinds {
 		u, values, vh, err = s.decomposed(op, x, kind, vectors)
 		switch {
@@ -70,13 +81,7 @@ func (s solver) svdBy(op *operation, a *gpk.Array, vectors, checked bool) (u, va
 			break
 		}
 	}
-	if op.refuses(err) {
-		return s.blocked.svd(op, a, vectors)
-	}
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	return u, by.undo(op, kind, values), vh, nil
+	return kind, u, values, vh, err
 }
 
 // checkedBound is the bound, in units of n eps, of a check whose own error is up to n eps, so that the true error is at

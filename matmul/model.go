@@ -147,7 +147,17 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	if down == 1 && k.Schedule != "long" {
 		bytes *= oneRowOfTiles(p, k, tm, tn)
 	}
-	busy := math.Min(1, float64(down)*float64(across)*batch/float64(sms))
+	memory := memoryCycles(k, bytes, math.Min(1, float64(down)*float64(across)*batch/float64(sms)))
+	launch := launchCycles
+	if k.Schedule == "skinny" && tm <= 16 && c.SM == 90 {
+		launch += startCycles*float64(max(ceilDiv(down*across*p.Batch, sms), 1)-1) - skinnyLead
+	}
+	return launch + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
+}
+
+// memoryCycles returns the cycles in which a kernel reads and writes bytes. busy is the part of the multiprocessors that have
+// a CTA.
+func memoryCycles(k cutlass.Kernel, bytes, busy float64) float64 {
 	memory := bytes / bytesPerCycle
 	switch {
 	case k.Schedule == "skinny":
@@ -155,11 +165,7 @@ func kernelCycles(p Problem, k cutlass.Kernel, c device.Capabilities) float64 {
 	case busy > 0:
 		memory /= math.Pow(busy, fewCTAs)
 	}
-	launch := launchCycles
-	if k.Schedule == "skinny" && tm <= 16 && c.SM == 90 {
-		launch += startCycles*float64(max(ceilDiv(down*across*p.Batch, sms), 1)-1) - skinnyLead
-	}
-	return launch + math.Pow(math.Pow(compute, sharpness)+math.Pow(memory, sharpness), 1/sharpness)
+	return memory
 }
 
 // longTileCycles returns the cycles of a tile of a kernel for a long k: its multiplications, and the sum of its threads.

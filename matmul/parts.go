@@ -42,13 +42,18 @@ func fewTilesOf(k cutlass.Kernel) int {
 // could compute the product without dividing k.
 const inParts = "_parts"
 
+// computesParts reports whether a kernel can compute parts of k that are then added.
+func computesParts(p Problem, k cutlass.Kernel) bool {
+	if 2*p.M <= k.Tile[0] { // most of the tile would be padding
+		return false
+	}
+	return plainHalves(p) && formOf(k) == 0 && k.SM == 90 && k.Out == dtype.Float32 && p.AlignC >= p.Out.Size()
+}
+
 // fitParts is fit for a kernel that computes parts of k. It also reports false if k cannot
 // be divided, or if the tiles of all parts are more than one wave.
 func fitParts(p Problem, k cutlass.Kernel, c device.Capabilities) (candidate, bool) {
-	if 2*p.M <= k.Tile[0] { // most of the tile would be padding
-		return candidate{}, false
-	}
-	if !plainHalves(p) || formOf(k) != 0 || k.SM != 90 || k.Out != dtype.Float32 || p.AlignC < p.Out.Size() {
+	if !computesParts(p, k) {
 		return candidate{}, false
 	}
 	q := p

@@ -145,11 +145,7 @@ func PowerOf(dt dtype.DType, exponent Scalar) (code expr.Op, operands uint8) {
 func ScalarOf(d dtype.DType, v any, advice string) (Scalar, error) {
 	n, ok := numberOf(v)
 	if !ok {
-		t, hint := reflect.TypeOf(v), ""
-		if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
-			hint = "; gpk.FromSlice makes an array of a slice"
-		}
-		return Scalar{}, fmt.Errorf("%w: %v is neither an *Array nor a number%s", dtype.ErrDType, t, hint)
+		return Scalar{}, notNumber(v)
 	}
 	refuse := func() (Scalar, error) {
 		return Scalar{}, fmt.Errorf("%w: %v does not hold the number %v; %s", dtype.ErrDType, d, n, advice)
@@ -159,15 +155,10 @@ func ScalarOf(d dtype.DType, v any, advice string) (Scalar, error) {
 	}
 	switch {
 	case d.IsComplex():
-		c := n.c
 		if n.kind != isComplex {
-			c = complex(n.float(), 0)
+			n.c = complex(n.float(), 0)
 		}
-		if d == dtype.Complex64 {
-			c64 := complex64(c)
-			return Scalar{uint64(math.Float32bits(real(c64))) | uint64(math.Float32bits(imag(c64)))<<32}, nil
-		}
-		return Scalar{math.Float64bits(real(c)), math.Float64bits(imag(c))}, nil
+		return complexScalar(d, n.c), nil
 	case n.kind == isComplex:
 		return refuse()
 	case d.IsFloat():
@@ -181,6 +172,23 @@ func ScalarOf(d dtype.DType, v any, advice string) (Scalar, error) {
 		return refuse()
 	}
 	return Scalar{i}, nil
+}
+
+// notNumber returns the error of an operand that is neither an array nor a number.
+func notNumber(v any) error {
+	t, hint := reflect.TypeOf(v), ""
+	if t != nil && (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) {
+		hint = "; gpk.FromSlice makes an array of a slice"
+	}
+	return fmt.Errorf("%w: %v is neither an *Array nor a number%s", dtype.ErrDType, t, hint)
+}
+
+func complexScalar(d dtype.DType, c complex128) Scalar {
+	if d == dtype.Complex64 {
+		c64 := complex64(c)
+		return Scalar{uint64(math.Float32bits(real(c64))) | uint64(math.Float32bits(imag(c64)))<<32}
+	}
+	return Scalar{math.Float64bits(real(c)), math.Float64bits(imag(c))}
 }
 
 func floatScalar(d dtype.DType, f float64) Scalar {

@@ -56,7 +56,29 @@ func bundle(ctx context.Context, args []string, std streams) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	var files []string
+	files, err := buildPrograms(ctx, root, dir, std)
+	if err != nil {
+		return err
+	}
+	libraries, err := copyLibraries(filepath.Dir(library), dir)
+	if err != nil {
+		return err
+	}
+	if _, err := complete(filepath.Join(dir, cutlass.LibraryName)); err != nil {
+		return err
+	}
+	if *archive {
+		if err := writeTar(dir+".tar.gz", filepath.Base(dir), append(files, libraries...)); err != nil {
+			return err
+		}
+		fmt.Fprintln(std.out, dir+".tar.gz")
+	}
+	fmt.Fprintf(std.out, "%s\nthere: ./gpktest -test.v, ./benchmark -quick, ./gpk doctor\n", dir)
+	return nil
+}
+
+// buildPrograms builds the programs of a bundle in dir, from the checkout root, and returns their files.
+func buildPrograms(ctx context.Context, root, dir string, std streams) (files []string, err error) {
 	for _, p := range programs {
 		fmt.Fprintln(std.err, "building", p.file)
 		file := filepath.Join(dir, p.file)
@@ -66,33 +88,28 @@ func bundle(ctx context.Context, args []string, std streams) error {
 		cmd.Dir, cmd.Stderr = root, std.err
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=1")
 		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("building %s: %w", p.file, err)
+			return nil, fmt.Errorf("building %s: %w", p.file, err)
 		}
 		files = append(files, file)
 	}
+	return files, nil
+}
+
+// copyLibraries copies the library and its companions, with their sidecars, and returns the copies.
+func copyLibraries(from, to string) (files []string, err error) {
 	names := []string{cutlass.LibraryName}
 	for _, name := range cutlass.Companions() {
 		names = append(names, cutlass.CompanionLibrary(name))
 	}
 	for _, name := range names {
-		from, to := filepath.Join(filepath.Dir(library), name), filepath.Join(dir, name)
-		err := errors.Join(copyFile(from, to, 0o755), copyFile(cutlass.KernelLibrarySidecar(from), cutlass.KernelLibrarySidecar(to), 0o644))
+		library, copied := filepath.Join(from, name), filepath.Join(to, name)
+		err := errors.Join(copyFile(library, copied, 0o755), copyFile(cutlass.KernelLibrarySidecar(library), cutlass.KernelLibrarySidecar(copied), 0o644))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		files = append(files, to, cutlass.KernelLibrarySidecar(to))
+		files = append(files, copied, cutlass.KernelLibrarySidecar(copied))
 	}
-	if _, err := complete(filepath.Join(dir, cutlass.LibraryName)); err != nil {
-		return err
-	}
-	if *archive {
-		if err := writeTar(dir+".tar.gz", filepath.Base(dir), files); err != nil {
-			return err
-		}
-		fmt.Fprintln(std.out, dir+".tar.gz")
-	}
-	fmt.Fprintf(std.out, "%s\nthere: ./gpktest -test.v, ./benchmark -quick, ./gpk doctor\n", dir)
-	return nil
+	return files, nil
 }
 
 // checkout finds the folder of this module's go.mod, in dir or above it.

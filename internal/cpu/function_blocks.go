@@ -101,6 +101,19 @@ func inPlace(f func(dst, x unsafe.Pointer, n int), x []float64) {
 	f(p, p, len(x))
 }
 
+// binaryBlock returns a function of two operands that is computed in float64, in place of the first, or nil.
+func binaryBlock(op expr.Op) func(x, y, s []float64) {
+	switch op {
+	case expr.LogAddExp:
+		return logAddExpBlock
+	case expr.FloorDivide:
+		return floorDivideBlock
+	case expr.Remainder:
+		return remainderBlock
+	}
+	return nil
+}
+
 // logAddExpBlock computes log(e^x + e^y) in place of x.
 func logAddExpBlock(x, y, s []float64) {
 	for i, v := range x {

@@ -98,32 +98,10 @@ func kernelOf[T, W any](f func(x W) W, test func(x W) bool, in func(x T) W, out 
 func functionBinary(op expr.Op, t dtype.DType) binary {
 	k := binary{}
 	switch fn := functions[op]; {
-	case op == expr.LogAddExp && t == dtype.Float32:
-		k = blockBinary[float32](logAddExpBlock)
-	case op == expr.LogAddExp && t == dtype.Float64:
-		k = blockBinary[float64](logAddExpBlock)
-	case op == expr.FloorDivide && t == dtype.Float32:
-		k = blockBinary[float32](floorDivideBlock)
-	case op == expr.FloorDivide && t == dtype.Float64:
-		k = blockBinary[float64](floorDivideBlock)
-	case op == expr.Remainder && t == dtype.Float32:
-		k = blockBinary[float32](remainderBlock)
-	case op == expr.Remainder && t == dtype.Float64:
-		k = blockBinary[float64](remainderBlock)
-	case op == expr.CopySign && t == dtype.Float32:
-		k = spread[uint32, uint32](copySigns[uint32])
-	case op == expr.CopySign && t == dtype.Float64:
-		k = spread[uint64, uint64](copySigns[uint64])
-	case op == expr.Hypot && t == dtype.Float32:
-		k = mapped(hypotF32)
-	case op == expr.Atan2 && t == dtype.Float32:
-		k = spread[float32, float32](atan2_32s)
-	case op == expr.Atan2 && t == dtype.Float64:
-		k = spread[float64, float64](atan2_64s)
-	case fn.real2 != nil && t == dtype.Float32:
-		k = mapped(func(x, y float32) float32 { return float32(fn.real2(float64(x), float64(y))) })
-	case fn.real2 != nil && t == dtype.Float64:
-		k = mapped(fn.real2)
+	case t == dtype.Float32:
+		k = functionBinary32(op, fn.real2)
+	case t == dtype.Float64:
+		k = functionBinary64(op, fn.real2)
 	case fn.integer2 != nil && t.IsInteger():
 		of := integerOf(t)
 		if k = of.functionBinary(&fn); op == expr.FloorDivide || op == expr.Remainder {
@@ -132,6 +110,40 @@ func functionBinary(op expr.Op, t dtype.DType) binary {
 	}
 	k.size = t.Size()
 	return k
+}
+
+func functionBinary32(op expr.Op, f func(x, y float64) float64) binary {
+	switch op {
+	case expr.CopySign:
+		return spread[uint32, uint32](copySigns[uint32])
+	case expr.Hypot:
+		return mapped(hypotF32)
+	case expr.Atan2:
+		return spread[float32, float32](atan2_32s)
+	}
+	if block := binaryBlock(op); block != nil {
+		return blockBinary[float32](block)
+	}
+	if f == nil {
+		return binary{}
+	}
+	return mapped(func(x, y float32) float32 { return float32(f(float64(x), float64(y))) })
+}
+
+func functionBinary64(op expr.Op, f func(x, y float64) float64) binary {
+	switch op {
+	case expr.CopySign:
+		return spread[uint64, uint64](copySigns[uint64])
+	case expr.Atan2:
+		return spread[float64, float64](atan2_64s)
+	}
+	if block := binaryBlock(op); block != nil {
+		return blockBinary[float64](block)
+	}
+	if f == nil {
+		return binary{}
+	}
+	return mapped(f)
 }
 
 // functionBinary returns the kernels of a function of two integers.

@@ -101,13 +101,9 @@ var tileOps = [expr.Clamp + 1]struct{ op, reversed tileOp }{
 // room if that is large enough.
 func newTileCode(p *expr.Program, room []tileCodeStep) tileCode {
 	t := p.Steps[len(p.Steps)-1].DType
-	if !vectorAVX || t != dtype.Float32 && t != dtype.Float64 {
+	mixed := slices.ContainsFunc(p.Leaves, func(l expr.Leaf) bool { return l.DType != t })
+	if !vectorAVX || mixed || t != dtype.Float32 && t != dtype.Float64 {
 		return tileCode{}
-	}
-	for _, l := range p.Leaves {
-		if l.DType != t {
-			return tileCode{}
-		}
 	}
 	from, kept, ok := tileOperands(p, t)
 	if !ok {

@@ -67,48 +67,29 @@ func trunc64AVX2(dst, x unsafe.Pointer, n int)
 
 // vectorUnary returns the loop of an operation on Float32 or Float64, or nil.
 func vectorUnary(op expr.Op, t dtype.DType) func(dst, x unsafe.Pointer, n int) {
-	if t == dtype.Float32 {
-		switch op {
-		case expr.Neg:
-			return neg32AVX2
-		case expr.Abs:
-			return abs32AVX2
-		case expr.ReLU:
-			return relu32AVX2
-		case expr.Square, expr.AbsSquare:
-			return square32AVX2
-		case expr.Sqrt:
-			return sqrt32AVX2
-		case expr.Floor:
-			return floor32AVX2
-		case expr.Ceil:
-			return ceil32AVX2
-		case expr.Round:
-			return round32AVX2
-		case expr.Trunc:
-			return trunc32AVX2
-		}
-		return nil
-	}
+	var f32, f64 func(dst, x unsafe.Pointer, n int)
 	switch op {
 	case expr.Neg:
-		return neg64AVX2
+		f32, f64 = neg32AVX2, neg64AVX2
 	case expr.Abs:
-		return abs64AVX2
+		f32, f64 = abs32AVX2, abs64AVX2
 	case expr.ReLU:
-		return relu64AVX2
+		f32, f64 = relu32AVX2, relu64AVX2
 	case expr.Square, expr.AbsSquare:
-		return square64AVX2
+		f32, f64 = square32AVX2, square64AVX2
 	case expr.Sqrt:
-		return sqrt64AVX2
+		f32, f64 = sqrt32AVX2, sqrt64AVX2
 	case expr.Floor:
-		return floor64AVX2
+		f32, f64 = floor32AVX2, floor64AVX2
 	case expr.Ceil:
-		return ceil64AVX2
+		f32, f64 = ceil32AVX2, ceil64AVX2
 	case expr.Round:
-		return round64AVX2
+		f32, f64 = round32AVX2, round64AVX2
 	case expr.Trunc:
-		return trunc64AVX2
+		f32, f64 = trunc32AVX2, trunc64AVX2
 	}
-	return nil
+	if t == dtype.Float32 {
+		return f32
+	}
+	return f64
 }
