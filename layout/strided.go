@@ -54,8 +54,11 @@ func (l Layout) Windows(length, step, axis int) (Layout, error) {
 		return Layout{}, err
 	}
 	n := l.Shape[d]
-	if length < 1 || step < 1 || length > n {
-		return Layout{}, Errorf("windows of %d elements, one every %d, along axis %d, which has length %d", length, step, axis, n)
+	switch {
+	case length < 1 || length > n:
+		return Layout{}, Errorf("windows of %d elements along axis %d, which has length %d", length, axis, n)
+	case step < 1:
+		return Layout{}, Errorf("a window begins every %d elements; want at least 1", step)
 	}
 	count := (n-length)/step + 1
 	out := Layout{Offset: l.Offset}

@@ -132,6 +132,11 @@ func clampByNumbers(op expr.Op, t dtype.DType, s span) span {
 	if op != expr.Clamp || !vectorAVX || t.IsHalf() || s.step != [maxOperands]int{size, size} {
 		return s
 	}
+	if clamp := numbersClamp(t, s.p[2], s.p[3]); clamp != nil {
+		n := s.n &^ 15
+		clamp(s.p[0], s.p[1], n)
+		return s.skip(n)
+	}
 	tile := tileBytes / 4
 	if t.IsInteger() {
 		tile = 1

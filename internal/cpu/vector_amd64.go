@@ -3,8 +3,10 @@
 package cpu
 
 import (
+	"math"
 	"unsafe"
 
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 	"golang.org/x/sys/cpu"
 )
@@ -104,6 +106,15 @@ func minVS64(dst, x, y unsafe.Pointer, n int)
 //go:noescape
 func min64(dst, x, y unsafe.Pointer, n int)
 
+// dst[i] = min(max(x[i], numbers[0]), numbers[2]). n is a multiple of 16. No number is NaN, and numbers[2] is not -0. numbers[1]
+// is 0 if numbers[0] is 0, and otherwise -0.
+
+//go:noescape
+func clampNumbers32(dst, x, numbers unsafe.Pointer, n int)
+
+//go:noescape
+func clampNumbers64(dst, x, numbers unsafe.Pointer, n int)
+
 // copy(dst[:n], src[:n]) for a multiple of 128 bytes that do not overlap.
 //
 //go:noescape
@@ -158,6 +169,29 @@ func rowSums32(dst, x unsafe.Pointer, pitch, n int)
 
 //go:noescape
 func rowSums64(dst, x unsafe.Pointer, pitch, n int)
+
+// numbersClamp returns the loop of Clamp between two numbers of type t, for a multiple of 16 elements, or nil. It does not
+// support a number that is NaN, or -0 as the larger one.
+func numbersClamp(t dtype.DType, lo, hi unsafe.Pointer) func(dst, x unsafe.Pointer, n int) {
+	switch t {
+	case dtype.Float32:
+		return clampBetween(clampNumbers32, *(*float32)(lo), *(*float32)(hi))
+	case dtype.Float64:
+		return clampBetween(clampNumbers64, *(*float64)(lo), *(*float64)(hi))
+	}
+	return nil
+}
+
+func clampBetween[T float32 | float64](loop func(dst, x, numbers unsafe.Pointer, n int), lo, hi T) func(dst, x unsafe.Pointer, n int) {
+	if lo != lo || hi != hi || hi == 0 && math.Signbit(float64(hi)) {
+		return nil
+	}
+	numbers := [3]T{lo, T(math.Copysign(0, -1)), hi}
+	if lo == 0 && !math.Signbit(float64(lo)) {
+		numbers[1] = 0
+	}
+	return func(dst, x unsafe.Pointer, n int) { loop(dst, x, unsafe.Pointer(&numbers), n) }
+}
 
 // vectorBinary32 returns the kernels of an operation on float32. They are nil if there is
 // no assembly for it.

@@ -1058,6 +1058,39 @@ check:
 	VZEROUPPER
 	RET
 
+// func clampNumbers32(dst unsafe.Pointer, x unsafe.Pointer, numbers unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·clampNumbers32(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         numbers+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS 4(DX), Y1
+	VBROADCASTSS 8(DX), Y2
+	SHLQ         $0x02, BX
+	XORQ         DX, DX
+	JMP          check
+
+next:
+	VMOVUPS (CX)(DX*1), Y3
+	VMAXPS  Y3, Y0, Y3
+	VADDPS  Y1, Y3, Y3
+	VMINPS  Y3, Y2, Y3
+	VMOVUPS Y3, (AX)(DX*1)
+	VMOVUPS 32(CX)(DX*1), Y3
+	VMAXPS  Y3, Y0, Y3
+	VADDPS  Y1, Y3, Y3
+	VMINPS  Y3, Y2, Y3
+	VMOVUPS Y3, 32(AX)(DX*1)
+	ADDQ    $0x40, DX
+
+check:
+	CMPQ DX, BX
+	JLT  next
+	VZEROUPPER
+	RET
+
 // func max64(dst unsafe.Pointer, x unsafe.Pointer, y unsafe.Pointer, n int)
 // Requires: AVX
 TEXT ·max64(SB), NOSPLIT|NOFRAME, $0-32
@@ -1192,6 +1225,39 @@ next:
 	VORPS   Y3, Y1, Y1
 	VORPS   Y2, Y1, Y1
 	VMOVUPS Y1, 32(AX)(DX*1)
+	ADDQ    $0x40, DX
+
+check:
+	CMPQ DX, BX
+	JLT  next
+	VZEROUPPER
+	RET
+
+// func clampNumbers64(dst unsafe.Pointer, x unsafe.Pointer, numbers unsafe.Pointer, n int)
+// Requires: AVX
+TEXT ·clampNumbers64(SB), NOSPLIT|NOFRAME, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         numbers+16(FP), DX
+	MOVQ         n+24(FP), BX
+	VBROADCASTSD (DX), Y0
+	VBROADCASTSD 8(DX), Y1
+	VBROADCASTSD 16(DX), Y2
+	SHLQ         $0x03, BX
+	XORQ         DX, DX
+	JMP          check
+
+next:
+	VMOVUPS (CX)(DX*1), Y3
+	VMAXPD  Y3, Y0, Y3
+	VADDPD  Y1, Y3, Y3
+	VMINPD  Y3, Y2, Y3
+	VMOVUPS Y3, (AX)(DX*1)
+	VMOVUPS 32(CX)(DX*1), Y3
+	VMAXPD  Y3, Y0, Y3
+	VADDPD  Y1, Y3, Y3
+	VMINPD  Y3, Y2, Y3
+	VMOVUPS Y3, 32(AX)(DX*1)
 	ADDQ    $0x40, DX
 
 check:

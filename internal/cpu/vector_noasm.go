@@ -5,12 +5,15 @@ package cpu
 import (
 	"unsafe"
 
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 )
 
 func vectorBinary32(expr.Op) binary { return binary{} }
 
 func vectorBinary64(expr.Op) binary { return binary{} }
+
+func numbersClamp(dtype.DType, unsafe.Pointer, unsafe.Pointer) func(dst, x unsafe.Pointer, n int) { return nil }
 
 func streams(int) bool { return false }
 

@@ -33,6 +33,7 @@ func vectorLoops(c *build.Context) {
 		extremeLoop(c, "min", f, smallerOf(f), false)
 		extremeLoop(c, "maxVS", f, largerOf(f), true)
 		extremeLoop(c, "minVS", f, smallerOf(f), true)
+		clampLoop(c, f)
 	}
 	stream(c)
 	chunkSums(c)
@@ -124,6 +125,32 @@ func extremeLoop(c *build.Context, name string, f asm.Float, of extreme, scalar 
 			}
 			of(c, a, b, d)
 			c.VMOVUPS(d, at(dst))
+		}
+	})
+	asm.Return(c)
+}
+
+// clampLoop writes dst = min(max(x, lo), hi) for a multiple of 16 elements. The numbers are lo, a zero and hi. lo and hi are not
+// NaN, and hi is not -0. VMAXPS and VMINPS return their second operand, x, if it is NaN or if both operands are zeros. Adding the
+// zero, which is 0 if lo is 0 and -0 otherwise, makes 0 of -0 if lo is 0.
+func clampLoop(c *build.Context, f asm.Float) {
+	asm.Function(c, "clampNumbers"+f.Name)
+	p := asm.Load(c, "dst", "x", "numbers", "n")
+	dst, x, numbers, n := p[0], p[1], p[2], p[3]
+	var broadcast [3]vector
+	for i := range broadcast {
+		broadcast[i] = c.YMM()
+		f.Broadcast(c, asm.At(numbers, i*f.Size), broadcast[i])
+	}
+	asm.Bytes(c, f.Log, n)
+	asm.For(c, n, 64, func(i reg.Register) {
+		for offset := 0; offset < 64; offset += 32 {
+			v := c.YMM()
+			c.VMOVUPS(asm.At(x, offset).Idx(i, 1), v)
+			f.Max(c, v, broadcast[0], v)
+			f.Add(c, broadcast[1], v, v)
+			f.Min(c, v, broadcast[2], v)
+			c.VMOVUPS(v, asm.At(dst, offset).Idx(i, 1))
 		}
 	})
 	asm.Return(c)
