@@ -18,13 +18,20 @@ func TestCopyRuns(t *testing.T) {
 	for round := range 400 {
 		dt := types[round%len(types)]
 		size := dt.Size()
+		longest, others := 4*loopedRun, 12
+		if round%8 == 0 {
+			longest, others = 2*longestRun/size, 4
+		}
 		shape := make([]int, 1+rng.IntN(5))
 		for d := range shape {
-			shape[d] = 1 + rng.IntN(12)
+			shape[d] = 1 + rng.IntN(others)
 		}
-		shape[len(shape)-1] = 1 + rng.IntN(2*longestRun)
-		if round%20 == 0 {
-			shape = []int{3, 5000, 1 + rng.IntN(longestRun)} // large enough for several goroutines
+		shape[len(shape)-1] = 1 + rng.IntN(longest)
+		switch {
+		case round%100 == 4: // of Complex128, large enough for non-temporal stores
+			shape = []int{40, 300, 100 + rng.IntN(100)}
+		case round%20 == 0:
+			shape = []int{3, 5000, 1 + rng.IntN(4*loopedRun)} // large enough for several goroutines
 		}
 		source, n := scattered(rng, shape, rng.IntN(2) == 0)
 		base := 0
