@@ -13,7 +13,9 @@ func vectorBinary32(expr.Op) binary { return binary{} }
 
 func vectorBinary64(expr.Op) binary { return binary{} }
 
-func numbersClamp(dtype.DType, unsafe.Pointer, unsafe.Pointer) func(dst, x unsafe.Pointer, n int) { return nil }
+func numbersClamp(dtype.DType, unsafe.Pointer, unsafe.Pointer) func(dst, x unsafe.Pointer, n int) {
+	return nil
+}
 
 func streams(int) bool { return false }
 
