@@ -4,6 +4,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/gpk-go/gpk/dtype"
 	"github.com/gpk-go/gpk/expr"
 )
 
@@ -12,6 +13,8 @@ const (
 	chainLines = 1 << 16
 	// chainGroup is the number of elements of shorter lines that it computes at once: the fold reads them from the cache.
 	chainGroup = 1 << 14
+	// longProducts is the length of lines from which a sum of products reads its factors once, without storing products.
+	longProducts = 1 << 10
 )
 
 // Reduce folds the chain's last step along the dimensions whose bit is set in axes into
@@ -32,6 +35,17 @@ func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
 	}
 	r := c.Program.Reduction
 	dt, to := c.Program.Steps[len(c.Program.Steps)-1].DType, r.DType.Size()
+	if !strided && length >= longProducts && (r.Op == expr.Sum || r.Op == expr.Mean) {
+		if x, y := c.product(); x != nil {
+			args := reduceArgs{xt: dt, shape: []int{lines, length}, axes: 2, x: x, xs: []int{length, 1}, y: y, dst: dst}
+			if r.Op == expr.Mean {
+				mean(args)
+			} else {
+				reduceSum(args)
+			}
+			return nil
+		}
+	}
 	if !c.flat && c.inner <= chainGather && length <= chainWindow && lines*length >= chainLong {
 		if o, strides := c.inStorageOrder(); o != nil {
 			if p, free, err := c.scratch(lines * length * dt.Size()); err == nil {
@@ -65,6 +79,26 @@ func (c *Chain) Reduce(axes uint32, dst unsafe.Pointer) error {
 		}
 	})
 	return failed.err
+}
+
+// product returns the factors if the chain is a product of two operands that lie in order, or a square, of Float32 or Float64.
+func (c *Chain) product() (x, y unsafe.Pointer) {
+	s := &c.Program.Steps[0]
+	if len(c.Program.Steps) != 1 || s.DType != dtype.Float32 && s.DType != dtype.Float64 {
+		return nil, nil
+	}
+	other := s.Args[0]
+	switch s.Op {
+	case expr.Mul:
+		other = s.Args[1]
+	case expr.Square, expr.AbsSquare:
+	default:
+		return nil, nil
+	}
+	if !c.isDense(s.Args[0]) || !c.isDense(other) || c.Program.Leaves[s.Args[0].N].DType != s.DType || c.Program.Leaves[other.N].DType != s.DType {
+		return nil, nil
+	}
+	return c.Leaves[s.Args[0].N].P, c.Leaves[other.N].P
 }
 
 // chainScratch holds chainLines elements of any type.

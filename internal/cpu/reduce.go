@@ -27,7 +27,7 @@ import (
 // log2(n)+1 additions, so that the error of 1e8 float32s of one sign stays below 1e-6 of
 // their sum.
 func Reduce(op expr.Op, xt, dt dtype.DType, shape []int, axes uint32, x unsafe.Pointer, xs []int, dst unsafe.Pointer) error {
-	c := reduceArgs{op, xt, shape, axes, x, xs, dst}
+	c := reduceArgs{op: op, xt: xt, shape: shape, axes: axes, x: x, xs: xs, dst: dst}
 	done := false
 	switch op {
 	case expr.Sum:
@@ -54,6 +54,9 @@ type reduceArgs struct {
 	x     unsafe.Pointer
 	xs    []int
 	dst   unsafe.Pointer
+	// y, if not nil, has elements that those of x are multiplied by before they are added. The type is Float32 or Float64, both
+	// operands have no gaps, and the last axes are reduced.
+	y unsafe.Pointer
 }
 
 // split returns the shape and the strides of the axes that are kept, and of those that are reduced. They are

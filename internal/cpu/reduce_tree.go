@@ -19,10 +19,11 @@ const (
 // reduction is one call of Reduce. load converts elements to A; store rounds sums to the
 // destination.
 type reduction[A sum] struct {
-	kept, summed nest // with one operand, x, whose address is kept.p[0]
-	size         int  // bytes of an element of x
-	lanes        int  // L of the tree, see Reduce
-	sameType     bool // elements of x are of type A
+	kept, summed nest           // with one operand, x, whose address is kept.p[0]
+	y            unsafe.Pointer // see reduceArgs
+	size         int            // bytes of an element of x
+	lanes        int            // L of the tree, see Reduce
+	sameType     bool           // elements of x are of type A
 	kernels      sumKernels[A]
 	load         func(dst []A, src unsafe.Pointer, step int)
 	store        func(dst unsafe.Pointer, v []A)
@@ -50,7 +51,7 @@ func reduce[A sum](c reduceArgs, load func(dst []A, src unsafe.Pointer, step int
 	*r = reduction[A]{
 		size: size, lanes: warpVectors * vectorBytes / size, sameType: c.xt == accumulatorType(c.xt),
 		load: load, store: store, dst: c.dst, dsize: c.xt.SumType().Size(),
-		kernels: newSumKernels[A](),
+		kernels: newSumKernels[A](), y: c.y,
 	}
 	r.kept, r.summed = newNestInOrder(r.room[0][:0], kept, c.x, size), newNestInOrder(r.room[1][:0], summed, nil, size)
 	switch {
@@ -62,7 +63,7 @@ func reduce[A sum](c reduceArgs, load func(dst []A, src unsafe.Pointer, step int
 				r.put(i, []A{zero})
 			}
 		})
-	case r.inColumns():
+	case r.y == nil && r.inColumns():
 		r.columns()
 	default:
 		r.rows()
@@ -168,7 +169,15 @@ func (r *reduction[A]) branch(p unsafe.Pointer, lo, hi int, buf []A) A {
 	for ; lo < hi; lo += r.chunk() {
 		n := min(r.chunk(), hi-lo)
 		x := r.dense(p, lo, n)
-		if n < r.chunk() || x == nil {
+		if r.y != nil {
+			y := unsafe.Add(r.y, uintptr(unsafe.Pointer(&x[0]))-uintptr(r.kept.p[0]))
+			if n == r.chunk() && r.kernels.products != nil {
+				stack.push(r.kernels.products(unsafe.Pointer(&x[0]), y))
+				continue
+			}
+			multiplied(buf, x, unsafe.Slice((*A)(y), n))
+			x = buf[:n]
+		} else if n < r.chunk() || x == nil {
 			x = buf[:n]
 			r.gather(x, p, lo)
 		}
@@ -185,6 +194,13 @@ func (r *reduction[A]) branch(p unsafe.Pointer, lo, hi int, buf []A) A {
 		stack.push(buf[0])
 	}
 	return stack.sum()
+}
+
+// multiplied sets dst to the rounded products of x and y.
+func multiplied[A sum](dst, x, y []A) {
+	for i, v := range x {
+		dst[i] = A(v * y[i])
+	}
 }
 
 // gather loads elements from number k on of the sum at p.

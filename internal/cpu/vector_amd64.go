@@ -145,6 +145,20 @@ func chunkSum512x32(x *float32) float32
 //go:noescape
 func chunkSum512x64(x *float64) float64
 
+// The same of the products x[i] y[i], which are rounded before they are added.
+
+//go:noescape
+func chunkProducts32(x, y *float32) float32
+
+//go:noescape
+func chunkProducts64(x, y *float64) float64
+
+//go:noescape
+func chunkProducts512x32(x, y *float32) float32
+
+//go:noescape
+func chunkProducts512x64(x, y *float64) float64
+
 // neighbours32 and neighbours64 are the permutations that select the even elements of two
 // vectors, and then the odd ones.
 var (
@@ -304,10 +318,11 @@ func stream(dst, src unsafe.Pointer, n int) {
 
 // sumKernels are the loops for sums in A; nil if there is no assembly.
 type sumKernels[A sum] struct {
-	chunk func(x unsafe.Pointer) A                  // the sum of a full chunk
-	rows  func(dst, x unsafe.Pointer, pitch, n int) // the sums of the rows of n lanes
-	add   func(dst, x, y unsafe.Pointer, n int)     // the sums of two vectors
-	width int                                       // n of rows must be a multiple of it
+	chunk    func(x unsafe.Pointer) A                  // the sum of a full chunk
+	products func(x, y unsafe.Pointer) A               // the sum of the products of the elements of two full chunks
+	rows     func(dst, x unsafe.Pointer, pitch, n int) // the sums of the rows of n lanes
+	add      func(dst, x, y unsafe.Pointer, n int)     // the sums of two vectors
+	width    int                                       // n of rows must be a multiple of it
 }
 
 func newSumKernels[A sum]() sumKernels[A] {
@@ -337,14 +352,22 @@ func newSumKernels[A sum]() sumKernels[A] {
 // The kernels of sums, each a sumKernels. They are interfaces so that newSumKernels
 // allocates nothing.
 var (
-	sums32         any = sumKernels[float32]{func(x unsafe.Pointer) float32 { return chunkSum32((*float32)(x)) }, rowSums32, addVV32, 8}
-	sums64         any = sumKernels[float64]{func(x unsafe.Pointer) float64 { return chunkSum64((*float64)(x)) }, rowSums64, addVV64, 4}
+	sums32         any = sumKernels[float32]{chunkOf(chunkSum32), chunkOf2(chunkProducts32), rowSums32, addVV32, 8}
+	sums64         any = sumKernels[float64]{chunkOf(chunkSum64), chunkOf2(chunkProducts64), rowSums64, addVV64, 4}
 	sumsComplex64  any = complexSums[complex64](rowSums32, addVV32)
 	sumsComplex128 any = complexSums[complex128](rowSums64, addVV64)
 
-	sums512x32 any = sumKernels[float32]{func(x unsafe.Pointer) float32 { return chunkSum512x32((*float32)(x)) }, rowSums32, addVV32, 8}
-	sums512x64 any = sumKernels[float64]{func(x unsafe.Pointer) float64 { return chunkSum512x64((*float64)(x)) }, rowSums64, addVV64, 4}
+	sums512x32 any = sumKernels[float32]{chunkOf(chunkSum512x32), chunkOf2(chunkProducts512x32), rowSums32, addVV32, 8}
+	sums512x64 any = sumKernels[float64]{chunkOf(chunkSum512x64), chunkOf2(chunkProducts512x64), rowSums64, addVV64, 4}
 )
+
+func chunkOf[A sum](f func(x *A) A) func(x unsafe.Pointer) A {
+	return func(x unsafe.Pointer) A { return f((*A)(x)) }
+}
+
+func chunkOf2[A sum](f func(x, y *A) A) func(x, y unsafe.Pointer) A {
+	return func(x, y unsafe.Pointer) A { return f((*A)(x), (*A)(y)) }
+}
 
 // complexSums returns the kernels of sums of complex numbers, from those of their parts.
 func complexSums[C complex64 | complex128](rows func(dst, x unsafe.Pointer, pitch, n int), add func(dst, x, y unsafe.Pointer, n int)) sumKernels[C] {

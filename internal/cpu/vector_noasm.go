@@ -29,10 +29,11 @@ func fenceStores() {}
 
 // sumKernels are the loops for sums in A; nil if there is no assembly.
 type sumKernels[A sum] struct {
-	chunk func(x unsafe.Pointer) A
-	rows  func(dst, x unsafe.Pointer, pitch, n int)
-	add   func(dst, x, y unsafe.Pointer, n int)
-	width int
+	chunk    func(x unsafe.Pointer) A
+	products func(x, y unsafe.Pointer) A
+	rows     func(dst, x unsafe.Pointer, pitch, n int)
+	add      func(dst, x, y unsafe.Pointer, n int)
+	width    int
 }
 
 func newSumKernels[A sum]() sumKernels[A] { return sumKernels[A]{} }

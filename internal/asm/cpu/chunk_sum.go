@@ -26,8 +26,78 @@ func chunkSums(c *build.Context) {
 	f64.chunkSum()
 	f32.rowSums()
 	f64.rowSums()
-	f32.chunkSum512()
-	f64.chunkSum512()
+	for _, f := range []summand{f32, f64} {
+		asm.Function(c, "chunkSum512x"+f.Name)
+		f.chunkSum512(f.elements(asm.Load(c, "x")[0]))
+	}
+	for _, f := range []summand{f32, f64} {
+		f.chunkProducts()
+		asm.Function(c, "chunkProducts512x"+f.Name)
+		p := asm.Load(c, "x", "y")
+		f.chunkSum512(f.products(p[0], p[1]))
+	}
+}
+
+// terms loads the vector at an offset in row k of a chunk's terms, or adds it to sum.
+type terms struct{ load, add func(k, offset int, v vector) }
+
+// elements returns the terms at x.
+func (s summand) elements(x reg.Register) terms {
+	at := func(k, offset int) operand.Mem { return asm.At(x, chunkRow*k+offset) }
+	return terms{
+		load: func(k, offset int, v vector) { s.VMOVUPS(at(k, offset), v) },
+		add:  func(k, offset int, v vector) { s.Add(s.Context, at(k, offset), v, v) },
+	}
+}
+
+// products returns the products of the elements at x and y, rounded.
+func (s summand) products(x, y reg.Register) terms {
+	load := func(k, offset int, v vector) {
+		s.VMOVUPS(asm.At(x, chunkRow*k+offset), v)
+		s.Mul(s.Context, asm.At(y, chunkRow*k+offset), v, v)
+	}
+	return terms{load: load, add: func(k, offset int, v vector) {
+		product := s.YMM()
+		if v.Size() == 64 {
+			product = s.ZMM()
+		}
+		load(k, offset, product)
+		s.Add(s.Context, product, v, v)
+	}}
+}
+
+// chunkProducts is chunkSum of products.
+func (s summand) chunkProducts() {
+	c := s.Context
+	asm.Function(c, "chunkProducts"+s.Name)
+	p := asm.Load(c, "x", "y")
+	t := s.products(p[0], p[1])
+	pair := func(k, offset int) vector { // of rows
+		v := c.YMM()
+		t.load(k, offset, v)
+		t.add(k+1, offset, v)
+		return v
+	}
+	four := func(k, offset int) vector {
+		v := pair(k, offset)
+		s.Add(c, pair(k+2, offset), v, v)
+		return v
+	}
+	rows := func(offset int) vector {
+		v := four(0, offset)
+		s.Add(c, four(4, offset), v, v)
+		return v
+	}
+	var sums []vector
+	for offset := 0; offset < chunkRow; offset += 64 {
+		for line := 0; line < 512; line += 64 {
+			c.PREFETCHT0(asm.At(p[0], 4096+8*offset+line))
+			c.PREFETCHT0(asm.At(p[1], 4096+8*offset+line))
+		}
+		sums = append(sums, s.pairs(rows(offset), rows(offset+32)))
+	}
+	s.store(tree(s.pairs, sums))
+	asm.Return(c)
 }
 
 // eightRows returns rows 0 to 3, which are at x, rows 4 to 7, and the address of row 4.
@@ -119,15 +189,13 @@ func (s summand) rowSums() {
 }
 
 // chunkSum512 uses all 32 registers: 8 for a row, and three such rows of partial sums.
-func (s summand) chunkSum512() {
+func (s summand) chunkSum512(t terms) {
 	c := s.Context
-	asm.Function(c, "chunkSum512x"+s.Name)
-	x := asm.Load(c, "x")[0]
 	permutations := asm.Variable(c, "neighbours"+s.Name)
-	lower, middle := s.sumPair(x, 0), s.sumPair(x, 2)
+	lower, middle := s.sumPair(t, 0), s.sumPair(t, 2)
 	s.addRows(middle, lower)
-	middle = s.sumPair(x, 4)
-	s.addRows(s.sumPair(x, 6), middle)
+	middle = s.sumPair(t, 4)
+	s.addRows(s.sumPair(t, 6), middle)
 	s.addRows(middle, lower)
 
 	evens, odds, scratch := c.ZMM(), c.ZMM(), c.ZMM()
@@ -149,15 +217,15 @@ func (s summand) chunkSum512() {
 }
 
 // sumPair returns the sum of rows k and k+1.
-func (s summand) sumPair(x reg.Register, k int) []vector {
+func (s summand) sumPair(t terms, k int) []vector {
 	var sums []vector
 	for offset := 0; offset < chunkRow; offset += 64 {
 		sum := s.ZMM()
-		s.VMOVUPS(asm.At(x, chunkRow*k+offset), sum)
+		t.load(k, offset, sum)
 		sums = append(sums, sum)
 	}
 	for i, sum := range sums {
-		s.Add(s.Context, asm.At(x, chunkRow*(k+1)+64*i), sum, sum)
+		t.add(k+1, 64*i, sum)
 	}
 	return sums
 }
