@@ -13,8 +13,7 @@ import (
 // Eig returns the eigenvalues and right eigenvectors of a stack a [..., n, n] of square matrices, which need not be
 // symmetric. values [..., n] and vectors [..., n, n] are complex, also for a real matrix, of the precision of a: column
 // j of V satisfies A v = values[j] v, has the norm 1, and its largest element is real. The order of the values is not
-// defined, except that a complex value of a real matrix and its conjugate are neighbours, the one with the positive
-// imaginary part first. Eigh is faster and more accurate for symmetric and Hermitian matrices.
+// defined. Eigh is faster and more accurate for symmetric and Hermitian matrices.
 //
 // The matrices are converted to double precision and the results rounded, as in numpy.linalg.eig. Real matrices are
 // computed by gonum's implementation of LAPACK. Complex ones are balanced (James, Langou and Lowery, On matrix
@@ -22,7 +21,9 @@ import (
 // method with Wilkinson's shifts (Golub and Van Loan, Matrix Computations, 2013, section 7.5). All of it runs on the
 // CPU; arrays on a GPU are copied there and back, as Explain of the results says.
 //
-// The eigenvectors of a matrix that is not diagonalizable, or nearly so, are almost linearly dependent.
+// Balancing keeps small eigenvalues accurate if rows and columns have very different sizes. Residuals A V - V diag(values)
+// are then small in comparison with the balanced matrix, not with A. The eigenvectors of a matrix that is not
+// diagonalizable, or nearly so, are almost linearly dependent.
 //
 // Errors: gpk.ErrNonFinite, with the index; gpk.ErrShape; ErrNoConvergence.
 func Eig(a *gpk.Array) (values, vectors *gpk.Array) {
@@ -97,7 +98,10 @@ func eig[T number](a matrix[T], values []complex128, v matrix[complex128]) error
 	if isComplex[T]() {
 		return eigComplex(widened[complex128](a), values, v)
 	}
-	return eigReal(widened[float64](a), values, v)
+	if eigReal(widened[float64](a), values, v) {
+		return nil
+	}
+	return eigComplex(widened[complex128](a), values, v)
 }
 
 // widened returns a copy of a in another type, which is complex if a is.
@@ -113,8 +117,14 @@ func widened[D, T number](a matrix[T]) matrix[D] {
 	return w
 }
 
-// eigReal is eig for a real matrix, which it overwrites.
-func eigReal(a matrix[float64], values []complex128, v matrix[complex128]) error {
+// eigReal is eig for a real matrix, which it overwrites. It reports whether it converged. gonum 0.17 panics for some matrices
+// with elements of very different sizes, such as 1e-200 and 1e200: its second try, with dlaqr04, passes wrong arguments.
+func eigReal(a matrix[float64], values []complex128, v matrix[complex128]) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
 	n := a.rows
 	re, im := make([]float64, n), make([]float64, n)
 	right, job := newMatrix[float64](n, v.cols), lapack.RightEVNone
@@ -125,7 +135,7 @@ func eigReal(a matrix[float64], values []complex128, v matrix[complex128]) error
 	gonumLapack.Dgeev(lapack.LeftEVNone, job, n, a.data, a.stride, re, im, nil, 1, right.data, right.stride, query, -1)
 	work := make([]float64, int(query[0]))
 	if first := gonumLapack.Dgeev(lapack.LeftEVNone, job, n, a.data, a.stride, re, im, nil, 1, right.data, right.stride, work, len(work)); first > 0 {
-		return ErrNoConvergence
+		return false
 	}
 	for j := range values {
 		values[j] = complex(re[j], im[j])
@@ -144,17 +154,15 @@ func eigReal(a matrix[float64], values []complex128, v matrix[complex128]) error
 		}
 		j++
 	}
-	return nil
+	return true
 }
 
 // eigComplex is eig for a complex matrix, which it overwrites.
 func eigComplex(a matrix[complex128], values []complex128, v matrix[complex128]) error {
 	n := a.rows
-	_, exponent := math.Frexp(largestPart(a.data))
-	for i := range a.data { // to parts of at most 1, so that no product overflows
-		a.data[i] = ldexp(a.data[i], -exponent)
-	}
+	exponent := toUnit(a)
 	powers := balance(a)
+	exponent += toUnit(a)
 	q := newMatrix[complex128](n, v.cols)
 	if v.cols > 0 {
 		setIdentity(q)
@@ -170,15 +178,18 @@ func eigComplex(a matrix[complex128], values []complex128, v matrix[complex128])
 		return nil
 	}
 	multiply(v, plain(q), adj(triangularVectors(a))) // the vectors are the rows of triangularVectors, conjugated
-	most := slices.Max(powers)
-	for i := range n {
-		row := v.row(i)
-		for j := range row {
-			row[j] = ldexp(row[j], powers[i]-most)
-		}
-	}
-	unitColumns(v)
+	unitColumns(v, powers)
 	return nil
+}
+
+// toUnit divides a by a power of two, so that the largest part of its elements is at least 1/2 and below 1. It returns the
+// exponent.
+func toUnit(a matrix[complex128]) (exponent int) {
+	_, exponent = math.Frexp(largestPart(a.data))
+	for i, x := range a.data {
+		a.data[i] = ldexp(x, -exponent)
+	}
+	return exponent
 }
 
 // ldexp returns x times 2^exponent.
@@ -186,13 +197,19 @@ func ldexp(x complex128, exponent int) complex128 {
 	return complex(math.Ldexp(real(x), exponent), math.Ldexp(imag(x), exponent))
 }
 
-// unitColumns divides each column by its norm and turns it so that its largest element is real.
-func unitColumns(v matrix[complex128]) {
+// unitColumns multiplies row i by 2^powers[i], divides each column by its norm and turns it so that its largest element is real.
+func unitColumns(v matrix[complex128], powers []int) {
 	column := make([]complex128, v.rows)
 	for j := range v.cols {
+		top := math.MinInt // the exponent of the largest element, since one power for all columns might underflow
+		for i := range column {
+			if x := v.at(i, j); x != 0 {
+				top = max(top, powers[i]+math.Ilogb(size1(x)))
+			}
+		}
 		largest, modulus := 0, 0.0
 		for i := range column {
-			column[i] = v.at(i, j)
+			column[i] = ldexp(v.at(i, j), powers[i]-top)
 			if m := cmplx.Abs(column[i]); m > modulus {
 				largest, modulus = i, m
 			}

@@ -131,6 +131,61 @@ func TestEigKnown(t *testing.T) {
 	}
 }
 
+// TestEigRandom computes matrices with equal eigenvalues, whose residuals it checks, and matrices with zeros or elements of very
+// different sizes, whose residuals are small only in comparison with the balanced matrix: for these it checks that the results
+// are finite and the vectors have the norm 1.
+func TestEigRandom(t *testing.T) {
+	r := random(t)
+	kinds := []struct {
+		name     string
+		element  func(i, j, n int) float64
+		residual bool
+	}{
+		{"integers", func(_, _, _ int) float64 { return float64((1 + r.IntN(3)) * (1 - 2*r.IntN(2))) }, true},
+		{"many zeros", func(_, _, _ int) float64 { return r.NormFloat64() * float64(r.IntN(3)/2) }, false},
+		{"nilpotent", func(i, j, _ int) float64 { return float64(r.IntN(3) * b2i(j > i)) }, true},
+		{"a permutation", func(i, j, n int) float64 { return float64(b2i(j == (i+1)%n)) }, true},
+		{"graded", func(_, _, _ int) float64 { return r.NormFloat64() * math.Pow(10, float64(r.IntN(30)-15)) }, false},
+		{"of all sizes", func(_, _, _ int) float64 { return r.NormFloat64() * math.Pow(10, float64(r.IntN(600)-300)) }, false},
+	}
+	for round := range 3000 {
+		kind, dt, n := kinds[round%len(kinds)], types[round/len(kinds)%len(types)], 1+r.IntN(9)
+		if !kind.residual && dt.Real() == gpk.Float32 {
+			dt = gpk.Complex128
+		}
+		m := newWide(n, n)
+		for i := range n {
+			for j := range n {
+				re, im := kind.element(i, j, n), 0.0
+				if dt.IsComplex() && kind.name != "a permutation" {
+					im = kind.element(i, j, n)
+				}
+				m.set(i, j, complex(re, im))
+			}
+		}
+		a := rounded(dt, nil, m)
+		values, vectors := Eig(a)
+		m, v := widen(t, a)[0], widen(t, vectors)[0]
+		d := newWide(n, n)
+		for j, value := range widen(t, values.Unsqueeze(0))[0].data {
+			d.set(j, j, value)
+			if size := (wide{column(v, j), n, 1}).norm(); !(math.Abs(size-1) <= 4*float64(n)*eps(dt)) || cmplx.IsInf(value) || cmplx.IsNaN(value) {
+				t.Fatalf("%s %v %v: value %v, vector %v", kind.name, dt, m.data, value, column(v, j))
+			}
+		}
+		if kind.residual {
+			bound(t, fmt.Sprint(kind.name, dt, m.data), dt, n, m.times(v).minus(v.times(d)).norm(), m.norm())
+		}
+	}
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
 func column(m wide, j int) []complex128 {
 	c := make([]complex128, m.rows)
 	for i := range c {

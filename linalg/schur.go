@@ -168,6 +168,7 @@ func schur(h, q matrix[complex128]) bool {
 		if q.cols > 0 {
 			first, last = 0, n
 		}
+		lo = sweepStart(h, lo, hi, shift, ulp)
 		sweep(h.part(0, n, 0, last), lo, hi, shift, turns)
 		turns := turns[lo:hi]
 		cpu.Parallel(hi-first, 1+1<<12/(hi-lo), func(from, to int) {
@@ -187,6 +188,20 @@ func schur(h, q matrix[complex128]) bool {
 	return true
 }
 
+// sweepStart returns the row from lo on at which a sweep may start, because two neighbours below the diagonal are so small that
+// their product is negligible. From lo the rotations would then hardly differ from the identity, and lose the shift.
+func sweepStart(h matrix[complex128], lo, hi int, shift complex128, ulp float64) int {
+	for m := hi - 1; m > lo; m-- {
+		d, below := h.at(m, m), h.at(m+1, m)
+		away := d - shift
+		size := size1(away) + size1(below)
+		if size1(h.at(m, m-1))*(size1(below)/size) <= ulp*(size1(away)/size)*(size1(d)+size1(h.at(m+1, m+1))) {
+			return m
+		}
+	}
+	return lo
+}
+
 // sweep performs one step of the QR method on the rows and columns lo to hi of h, and stores its rotations in turns[lo:hi].
 // Rotation k multiplies the rows k and k+1 from the left, and of the columns k and k+1 only the rows k to k+2.
 func sweep(h matrix[complex128], lo, hi int, shift complex128, turns []rotation) {
@@ -196,9 +211,12 @@ func sweep(h matrix[complex128], lo, hi int, shift complex128, turns []rotation)
 			x, y = h.at(k, k-1), h.at(k+1, k-1)
 		}
 		g, r := rotationOf(x, y)
-		if k > lo {
+		switch {
+		case k > lo:
 			h.set(k, k-1, r)
 			h.set(k+1, k-1, 0)
+		case lo > 0: // below it, -conj(s) times this element is negligible; see sweepStart
+			h.set(lo, lo-1, complex(g.c, 0)*h.at(lo, lo-1))
 		}
 		turns[k] = g
 		g.turnRows(h.row(k)[k:], h.row(k + 1)[k:])
@@ -244,12 +262,13 @@ func wilkinson(h matrix[complex128], hi int) complex128 {
 		return d
 	}
 	x := (h.at(hi-1, hi-1) - d) / 2
-	s := complex(max(size1(u), size1(x)), 0)
-	y := s * cmplx.Sqrt((x/s)*(x/s)+(u/s)*(u/s))
+	size := complex(max(size1(u), size1(x)), 0) // squares of x and u might underflow
+	x, v := x/size, u/size
+	y := cmplx.Sqrt(x*x + v*v)
 	if real(x)*real(y)+imag(x)*imag(y) < 0 {
 		y = -y
 	}
-	return d - u*(u/(x+y))
+	return d - u*(v/(x+y))
 }
 
 // triangularVectors returns the eigenvectors of the upper triangular matrix t, whose parts are at most about its number of
