@@ -7,7 +7,7 @@ import (
 
 // batchCase is an operation on a batch of vectors or matrices of side n.
 type batchCase struct {
-	op, dtype string // dtype is that of the operand, for irfft that of the result
+	op, dtype string // dtype is the type of the operand; for irfft, of the result
 	batch, n  int
 }
 

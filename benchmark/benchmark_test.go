@@ -191,7 +191,7 @@ func TestSaveAndCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		factor  float64 // of the old times
+		factor  float64 // old times divided by new ones
 		rename  bool
 		status  int
 		verdict []string

@@ -130,7 +130,7 @@ func deviationOf(got, want values) deviation {
 		}
 		q := d*d + e*e
 		d2 += q
-		if q > worst || math.IsNaN(q) { // and a NaN stays
+		if q > worst || math.IsNaN(q) { // once worst is NaN, it stays NaN
 			worst = q
 		}
 	}

@@ -74,7 +74,7 @@ func TestSampleRows(t *testing.T) {
 	}{
 		{cube(256), 1, 256},             // small: all
 		{cube(1024), 1, 16},             // a sample
-		{shape{8192, 8192, 8192}, 1, 4}, // a dear one
+		{shape{8192, 8192, 8192}, 1, 4}, // few rows, because each is expensive
 		{shape{1, 4096, 14336}, 1, 1},
 		{cube(256), 10, 16},
 		{cube(64), 4096, 16},

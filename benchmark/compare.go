@@ -19,7 +19,7 @@ import (
 // follow from ns/op and add nothing.
 var compared = []string{"ns/op", "relerr"}
 
-// alpha is the significance level of the U test, benchstat's.
+// alpha is the significance level of the U test, the same as in benchstat.
 const alpha = 0.05
 
 // testedSamples is the least number of rounds on both sides for which the U test can
@@ -117,7 +117,7 @@ type verdict struct {
 	series
 	before, after float64 // medians; NaN where a side lacks the case
 	change        float64 // after/before - 1
-	p             float64 // of the U test; NaN where there are too few rounds
+	p             float64 // p-value of the U test; NaN where there are too few rounds
 	word          string  // "same", "better", "REGRESSION", "new", "missing"
 }
 

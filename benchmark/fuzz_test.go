@@ -61,7 +61,7 @@ func FuzzResults(f *testing.F) {
 		var out bytes.Buffer
 		report := formats["go"](&out)
 		report.begin(h, nil)
-		rs = slices.DeleteFunc(rs, func(r result) bool { return len(r.Metrics) == 0 }) // which no line says
+		rs = slices.DeleteFunc(rs, func(r result) bool { return len(r.Metrics) == 0 }) // a result without metrics has no line
 		for _, r := range rs {
 			report.add(r)
 		}

@@ -59,7 +59,7 @@ func (wallClock) record(int, func() error) (func() error, func(), error) {
 
 // timing is the measurement of one round of a case.
 type timing struct {
-	seconds float64 // of a call
+	seconds float64 // time of one call
 	calls   int     // timed, those inside graphs too
 	note    string
 }

@@ -86,7 +86,7 @@ func TestMeasure(t *testing.T) {
 func TestWarmUp(t *testing.T) {
 	for _, c := range []struct {
 		n, cold int
-		each    time.Duration // of the call, which waits so long
+		each    time.Duration // time of one call, which sleeps that long
 		want    int
 	}{
 		{3, 0, 0, 3},

@@ -21,8 +21,7 @@ func (s shape) square() bool { return s.m == s.k && s.k == s.n }
 // volume returns the number of multiply-adds.
 func (s shape) volume() float64 { return float64(s.m) * float64(s.k) * float64(s.n) }
 
-// String returns the shape as a case's name has it, its inverse being in
-// parseShape only for the flag's own form, MxKxN.
+// String returns the shape in the form that case names have. parseShape reads another form, MxKxN.
 func (s shape) String() string { return fmt.Sprintf("m=%d/k=%d/n=%d", s.m, s.k, s.n) }
 
 // options is the command line.

@@ -50,7 +50,7 @@ type roof struct {
 	peak float64
 }
 
-// machine is the roofs of a device: dense peaks, and memory in TB/s.
+// machine holds the roofs of a device: peak rates of dense products, and the memory bandwidth in TB/s.
 type machine struct {
 	gpu    string // a part of the name that reports give
 	memory float64

@@ -157,7 +157,7 @@ func sweepOptions(points []sweepPoint) (*plot.Plot, error) {
 	var names []string
 	var values plotter.Values
 	var size sweepPoint
-	most := 0 // of the sizes, the one with the most options
+	most := 0 // the largest number of options measured at one size
 	count := map[[2]int]int{}
 	for _, s := range points {
 		if s.option != "none" {

@@ -105,7 +105,7 @@ func TestPlot(t *testing.T) {
 	}
 }
 
-// TestPlotSweep: medians by size, and options over what they are compared with.
+// TestPlotSweep checks the medians by size, and the times with options relative to those without.
 func TestPlotSweep(t *testing.T) {
 	dir := t.TempDir()
 	saved, path := filepath.Join(dir, "sweep.txt"), filepath.Join(dir, "sweep.svg")
@@ -144,7 +144,7 @@ func TestPlotSweep(t *testing.T) {
 	if bytes.Contains(data, []byte("real-off")) {
 		t.Error("an option is drawn that is compared with nothing")
 	}
-	// A part of the sweep, of which -run asks for one.
+	// With -run, the results may hold only a part of the sweep.
 	other := sweepPoint{"ry_cz", "none", 4, 5000, 1}
 	if err := plotSweep(path, "svg", header{}, []sweepPoint{other, {"ry_cz", "real-off", 4, 5000, 2}}); err != nil {
 		t.Error(err)

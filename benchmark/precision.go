@@ -15,10 +15,10 @@ import (
 // precision is one value of -dtypes: an element type and how its products are
 // rounded.
 type precision struct {
-	name  string           // as the cases' names have it
-	alias []string         // further names that -dtypes accepts, beside dtype's own
-	dtype dtype.DType      // of the operands
-	out   dtype.DType      // of a product
+	name  string           // the name in the names of cases
+	alias []string         // other names that -dtypes accepts, in addition to those of dtype.Parse
+	dtype dtype.DType      // type of the operands
+	out   dtype.DType      // type of the product
 	named matmul.Precision // asked for on the call; matmul.Default where there is nothing to choose
 	bound float64          // largest relative Frobenius error of a right product; 0: exact
 }

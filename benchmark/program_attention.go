@@ -42,7 +42,7 @@ func causalAttention(q, k, v *gpk.Array) *gpk.Array {
 	shape := q.Shape()
 	seq, dim := shape[2], shape[3]
 	places := gpk.Arange(gpk.Int32, seq)
-	seen := places.Le(places.Unsqueeze(1)) // of row i, the columns up to i
+	seen := places.Le(places.Unsqueeze(1)) // row i sees columns 0 to i
 	scores := q.MatMul(k.T()).Mul(1 / math.Sqrt(float64(dim)))
 	return gpk.Where(seen, scores, math.Inf(-1)).Softmax(-1).MatMul(v)
 }
@@ -51,7 +51,7 @@ func wantAttention(q, k, v []float64, n int) []float64 {
 	const d = attentionDim
 	out := make([]float64, len(q))
 	parallel(len(q)/d, func(row int) {
-		first := row / n * n // of this head
+		first := row / n * n // first row of this head
 		weights, total := make([]float64, row-first+1), 0.0
 		for j := range weights {
 			at := (first + j) * d

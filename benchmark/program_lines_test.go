@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// mostLines is the largest allowed ratio of a program's lines to its twin's, which is the program
-// of the same name in programs.py.
+// mostLines is the largest allowed ratio of a program's lines to those of its twin, the NumPy program
+// of the same name in peers/programs.py.
 const mostLines = 1.2
 
 // longer lists the programs that are not held to mostLines: Jacobi's method, which handles the

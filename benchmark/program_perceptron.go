@@ -61,7 +61,7 @@ func trainPerceptron(x, y, w1, w2 *gpk.Array) []*gpk.Array {
 	b1, b2 := gpk.Zeros(x.DType(), perceptronHidden), gpk.Zeros(x.DType(), perceptronOut)
 	for range perceptronSteps {
 		h := x.MatMul(w1).Add(b1).ReLU()
-		d := h.MatMul(w2).Add(b2).Softmax(1).Sub(y).Div(n) // by the logits
+		d := h.MatMul(w2).Add(b2).Softmax(1).Sub(y).Div(n) // gradient with respect to the logits
 		dh := d.MatMul(w2.T()).Mul(h.Gt(0).Cast(x.DType()))
 		w2 = w2.Sub(h.T().MatMul(d).Mul(perceptronRate))
 		b2 = b2.Sub(d.Sum(0).Mul(perceptronRate))

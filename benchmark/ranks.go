@@ -41,7 +41,8 @@ func (r *runner) onRanks(ranks int, f func(ctx context.Context, c *dist.Comm) er
 	return err
 }
 
-// group returns the group that a launcher started if it has that many ranks, else one of this process.
+// group returns the group that a launcher started if it has the requested number of ranks. Otherwise it returns a group of
+// this process.
 func (r *runner) group(ranks int) (*dist.Group, error) {
 	if ranks > 1 {
 		var opts []dist.Option

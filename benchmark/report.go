@@ -41,7 +41,7 @@ type result struct {
 	Note       string   `json:"note,omitempty"`
 	Failure    string   `json:"failure,omitempty"`
 
-	label string // the case's name in a table, where it is shorter
+	label string // a shorter name of the case for tables, or empty
 }
 
 // value returns the figure in the given unit.

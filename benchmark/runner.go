@@ -44,7 +44,7 @@ type runner struct {
 	watch stopwatch
 
 	stream *device.Stream      // where the timed work runs
-	groups map[int]*dist.Group // by their number of ranks
+	groups map[int]*dist.Group // keyed by the number of ranks
 }
 
 // newRunner makes dev the default device, on which the cases create their arrays. Close
@@ -118,7 +118,7 @@ func (r *runner) sets(bytes int) int {
 type trial struct {
 	sets   int
 	call   func(set int) error              // starts one call on the buffers of a set
-	check  func(set int) (deviation, error) // of what the last call on the set left
+	check  func(set int) (deviation, error) // checks what the last call wrote to the set
 	kernel func() string                    // names the kernel; nil: no name
 }
 
@@ -190,7 +190,7 @@ func (r *runner) precisionNote(p precision) string {
 // benchCase is one line of a suite.
 type benchCase struct {
 	name  string
-	label string // the same in a table, where it is shorter
+	label string // a shorter name for tables, or empty
 	run   func(r *runner) ([]result, error)
 }
 

@@ -21,7 +21,7 @@ func worstElement(got, want []float64) float64 {
 	rms, worst := math.Sqrt(squares/float64(max(1, len(want)))), 0.0
 	for i, w := range want {
 		if d := math.Abs(got[i] - w); d > 0 || math.IsNaN(d) {
-			if q := d / max(rms, math.Abs(w)); q > worst || math.IsNaN(q) { // and a NaN stays
+			if q := d / max(rms, math.Abs(w)); q > worst || math.IsNaN(q) { // once worst is NaN, it stays NaN
 				worst = q
 			}
 		}

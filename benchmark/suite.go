@@ -10,7 +10,7 @@ import (
 type suite struct {
 	name, about string
 	peer        string // the script in folder peers that prints its names
-	device      string // what it measures whatever -device says; empty: any
+	device      string // the only device that it measures, whatever -device says; empty: any
 	// cases lists the cases that o asks for, on a GPU or not.
 	cases func(o options, gpu bool) ([]benchCase, error)
 }

@@ -14,7 +14,7 @@ type attentionShape struct {
 	causal               bool
 }
 
-// The shapes of the peers: three of whole texts, two of a decoder's step.
+// attentionShapes lists the shapes that the peers time: three of whole texts, two of a decoder's step.
 var attentionShapes = []attentionShape{
 	{b: 4, h: 32, kv: 32, s: 2048, keys: 2048, d: 128, causal: true},
 	{b: 16, h: 12, kv: 12, s: 512, keys: 512, d: 64},
@@ -122,7 +122,7 @@ func (c attentionShape) rows(host [3]values, rows []int) values {
 	q, k, v := host[0].re, host[1].re, host[2].re
 	out := values{re: make([]float64, len(rows)*c.d)}
 	parallel(len(rows), func(at int) {
-		head := rows[at] / c.s // of all batches
+		head := rows[at] / c.s // head, counted through all batches
 		first, seen := (head/c.h*c.kv+head%c.h/(c.h/c.kv))*c.keys, c.keys
 		if c.causal {
 			seen = rows[at]%c.s + 1

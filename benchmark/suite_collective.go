@@ -183,7 +183,7 @@ func (k collective) check(r *runner, c *dist.Comm, y *gpk.Array, n int) (deviati
 			first = c.Rank() * y.Size()
 		}
 		x := k.operand(r, c, rank, n)
-		begin := 0 // of the range in want
+		begin := 0 // where the range begins in want
 		for _, at := range ranges {
 			lo, hi := max(at[0]+first, 0), min(at[1]+first, n)
 			if lo < hi { // a range of AllGather's result may lie in several operands

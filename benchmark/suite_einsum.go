@@ -78,7 +78,7 @@ func (c contraction) strides(term string) map[rune]int {
 // sums evaluates elements of a contraction by loops.
 type sums struct {
 	operands []values
-	strides  []map[rune]int // of each operand
+	strides  []map[rune]int // strides of each operand
 	summed   []rune         // the indices that the result does not have
 	extents  map[rune]int
 }

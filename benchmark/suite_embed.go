@@ -16,7 +16,7 @@ import (
 	"github.com/gpk-go/gpk/nn/bert"
 )
 
-// embedTexts are the lines that the twin embeds too: 4 to 60 words each.
+// embedTexts holds the texts, one a line, that the peer embeds too. Each has 4 to 60 words.
 //
 //go:embed peers/embed_texts.txt
 var embedTexts string
@@ -98,7 +98,7 @@ func embedRounds(r *runner, dir string, p precision, fromText bool, batch int) (
 }
 
 // embedInput returns the texts, sorted by length, and their tokens: all of them, or the
-// first 512, as the twin does.
+// first 512, as the peer does.
 func embedInput(e *bert.Encoder, all bool) (texts []string, ids [][]int32, err error) {
 	for s := bufio.NewScanner(strings.NewReader(embedTexts)); s.Scan() && (all || len(texts) < 512); {
 		texts = append(texts, s.Text())

@@ -219,8 +219,8 @@ func (r *runner) gram(c gramCase, o quantum.Options) ([]result, error) {
 	return r.gramOf(c, c.build(), o, false)
 }
 
-// gramOf measures the kernel of a circuit that equals c's, of the samples with
-// themselves or with a copy.
+// gramOf measures K of the samples of c with themselves or, if rectangle is set, with a copy of
+// them. circuit must have the same states as the circuit of c.
 func (r *runner) gramOf(c gramCase, circuit *quantum.Circuit, o quantum.Options, rectangle bool) ([]result, error) {
 	data, x := c.samples(r)
 	defer x.Free()

@@ -56,7 +56,7 @@ type product struct {
 	s      shape
 	batch  int // 0: no batch axis
 	packed bool
-	kind   string // of the name; empty: MatMul
+	kind   string // first part of the case's name; empty: MatMul
 	unit   string
 	label  string
 }

@@ -23,7 +23,7 @@ type operation struct {
 	// want returns the expected result along line i: a row of out, or element i if out
 	// has one dimension.
 	want  func(h *opValues, i int) []float64
-	exact bool // no rounding beside that of the inputs
+	exact bool // only the inputs are rounded
 }
 
 type opArrays struct{ x, y, z, w *gpk.Array }
@@ -33,10 +33,10 @@ type opValues struct {
 	p          precision
 	rows, cols int
 	x, y, z, w []float64
-	total      float64 // of x
+	total      float64 // sum of x
 }
 
-const opEpsilon = 1e-5 // of the norms
+const opEpsilon = 1e-5 // epsilon of the norms
 
 func same(dt dtype.DType, rows, cols int) (dtype.DType, []int) { return dt, []int{rows, cols} }
 
@@ -62,7 +62,7 @@ func converted(dt dtype.DType, rows, cols int) (dtype.DType, []int) {
 	return castTo(dt), []int{rows, cols}
 }
 
-// each makes an operation's reference of a function of one element.
+// each makes an operation's reference from a function of one element.
 func each(f func(x, y, z, w float64) float64) func(*opValues, int) []float64 {
 	return func(h *opValues, i int) []float64 {
 		out := make([]float64, h.cols)
@@ -74,7 +74,7 @@ func each(f func(x, y, z, w float64) float64) func(*opValues, int) []float64 {
 	}
 }
 
-// alongRow makes one of a function of a row of x.
+// alongRow makes an operation's reference from a function of one row of x.
 func alongRow(f func(x []float64) float64) func(*opValues, int) []float64 {
 	return func(h *opValues, i int) []float64 { return []float64{f(h.x[i*h.cols : (i+1)*h.cols])} }
 }
@@ -88,7 +88,7 @@ func sum(x []float64) (s float64) {
 	return s
 }
 
-// operations are the peers', in their order.
+// operations lists the operations that the peers time, in the peers' order.
 var operations = []operation{
 	{
 		name: "copy", passes: 2, call: func(o opArrays) *gpk.Array { return o.x }, out: same, exact: true,
@@ -147,7 +147,7 @@ var operations = []operation{
 	},
 }
 
-// cpuOperations are those that NumPy is measured on.
+// cpuOperations lists the operations on which NumPy is measured.
 var cpuOperations = append(only(operations, "add", "exp", "sum", "rowsum", "colsum", "transpose"), operation{
 	name: "chain5", passes: 3, out: same,
 	call: func(o opArrays) *gpk.Array { return o.x.Mul(o.y).Add(1).Maximum(0).Sub(o.y).Mul(0.5) },

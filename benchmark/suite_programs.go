@@ -132,7 +132,7 @@ func (g userProgram) check(name string, results arrays, want [][]float64, bound 
 		worst.relative, worst.worst = math.Max(worst.relative, d.relative), math.Max(worst.worst, d.worst)
 		if twin, ok := norms["norm-"+g.outputs[i]]; ok {
 			if off := math.Abs(norm(got.re)-twin) / twin; !(off <= 2*bound) { // both sides round
-				return worst, fmt.Errorf("wrong result: the norm of %s is %v, the twin's is %v", g.outputs[i], norm(got.re), twin)
+				return worst, fmt.Errorf("wrong result: the norm of %s is %v, NumPy's is %v", g.outputs[i], norm(got.re), twin)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func norm(x []float64) float64 {
 //go:embed peers/programs.txt
 var twinOutput string
 
-// twinNorms returns the Euclidean norms of the twin's results, by the names of
+// twinNorms returns the Euclidean norms of the NumPy programs' results, by the names of
 // the case and of the metric.
 var twinNorms = sync.OnceValue(func() map[string]map[string]float64 {
 	norms := map[string]map[string]float64{}

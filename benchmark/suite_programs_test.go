@@ -43,7 +43,7 @@ func TestReferencesAgreeWithTwins(t *testing.T) {
 			}
 			twin := twinNorms()[g.caseName(p, testSize)]["norm-"+output]
 			if off := math.Abs(norm(want[i])-twin) / twin; !(off <= bound) {
-				t.Errorf("the norm of %s is %v, the twin's is %v", output, norm(want[i]), twin)
+				t.Errorf("the norm of %s is %v, NumPy's is %v", output, norm(want[i]), twin)
 			}
 		}
 	})

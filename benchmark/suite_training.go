@@ -53,7 +53,7 @@ func (m *training) logits(x *gpk.Array) (h, out *gpk.Array) {
 // rate.
 func (m *training) gradients(x *gpk.Array) []*gpk.Array {
 	h, out := m.logits(x)
-	d := out.Softmax(1).Sub(m.y).Div(x.Shape()[0]) // by the logits
+	d := out.Softmax(1).Sub(m.y).Div(x.Shape()[0]) // gradient with respect to the logits
 	dh := d.MatMul(m.w2.T(), gpk.FullPrecision).Mul(h.Gt(0).Cast(gpk.Float32))
 	return []*gpk.Array{
 		x.T().MatMul(dh, gpk.FullPrecision).Mul(-perceptronRate), dh.Sum(0).Mul(-perceptronRate),

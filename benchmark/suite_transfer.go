@@ -12,7 +12,7 @@ import (
 const transferSamples = 5
 
 // transferCases copy bytes between host memory and the device: -sizes are
-// bytes. Pinned memory is a GPU's matter.
+// bytes. Only GPUs use pinned memory.
 func transferCases(o options, gpu bool) ([]benchCase, error) {
 	if len(o.precisions) > 0 {
 		return nil, errors.New("-dtypes: suite transfer copies bytes")

@@ -82,8 +82,8 @@ func download(a *gpk.Array) (values, error) {
 	return values{}, fmt.Errorf("benchmark: a product of elements of %v was not expected", a.DType())
 }
 
-// poisoned returns an array that no right result equals: NaN, of integers a
-// number out of the product's range.
+// poisoned returns an array whose elements no correct result has: NaN or, for integers,
+// a number that no product reaches.
 func poisoned(dt dtype.DType, shape ...int) *gpk.Array {
 	switch {
 	case dt.IsComplex():

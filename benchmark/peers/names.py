@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""NumPy's or CuPy's times of the operations that BenchmarkNames (benchmark/names_test.go) measures, under the same names.
+"""Times NumPy or CuPy on the operations that BenchmarkNames (benchmark/names_test.go) measures, under the same names.
 
 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python3 names.py [--dtypes fp64,fp32] [--ops op,op,...]
 go test ./benchmark -run none -bench Names -cpu 1

@@ -21,7 +21,7 @@ F32, F64 = np.float32, np.float64
 
 
 def uniforms(stream, n):
-    """n numbers of [0, 1), exact in float32: bits of splitmix64 at state 2^32 stream + i."""
+    """Returns n numbers in [0, 1) that float32 holds exactly. Number i is made from the output of splitmix64 at state 2^32 stream + i."""
     z = (np.arange(n, dtype=np.uint64) + np.uint64((stream << 32) + 1)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=2 python3 torch_cpu_attention.py --size 512 > torch.txt
     GPK_DEVICE=cpu GOMAXPROCS=2 benchmark -suite attention -dtypes fp32 -sizes 512 -format go > gpk.txt
 
-Times are medians of five calls after one. Alternate the two programs and compare medians.
+Each time is the median of five calls, after one call to warm up. Alternate the two programs and compare medians.
 """
 import argparse, time
 import torch
