@@ -103,7 +103,7 @@ func (c *attentionCase) addMask(s *suite) {
 	full := []int{c.batch, c.kvHeads * c.group, c.queries, c.keys}
 	shape := slices.Clone(full)
 	switch s.rng.IntN(4) {
-	case 0: // of keys
+	case 0: // one row of the mask for all heads and queries of a sequence
 		shape[1], shape[2] = 1, 1
 	case 1:
 		shape = shape[2:]
@@ -176,7 +176,7 @@ func offsetsOf(at ...int) *gpk.Array {
 // row is a query's reference: its scores, its weights, and the sums of |q||k|.
 type attentionRow struct {
 	scores, weights, moduli []float64
-	least, largest          float64 // of the scores that count
+	least, largest          float64 // extremes of the scores that are not masked
 }
 
 // row computes the weights of query i of a head in float64. Keys run from first to end.
@@ -212,7 +212,7 @@ func (c *attentionCase) row(batch, head, i, first, end, n int) attentionRow {
 		r.largest = max(r.largest, r.scores[j])
 	}
 	if r.least = r.largest; math.IsInf(r.largest, -1) {
-		return r // of a query that sees no key
+		return r // this query sees no key
 	}
 	total := 0.0
 	for j, v := range r.scores {

@@ -23,7 +23,7 @@ import (
 // of 2.
 type rounding struct {
 	operand float64 // r
-	dropped float64 // of |A||B|: products that are never computed
+	dropped float64 // error of products that are never computed, as a fraction of |A||B|
 	unit    float64 // u
 	// A tensor core adds the products of an instruction, 4 of them or more, to
 	// the accumulator at once and cuts each at the last place of the largest:

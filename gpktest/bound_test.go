@@ -52,8 +52,8 @@ func TestBoundFindsFaults(t *testing.T) {
 		what    string
 		variety string
 		kind    device.Kind
-		a, b    func(float64) float64 // of each part of an operand
-		sum     func(float64) float64 // of the accumulator after each addition
+		a, b    func(float64) float64 // round each part of an operand
+		sum     func(float64) float64 // rounds the accumulator after each addition
 		spoil   func(c tensor, ref []complex128)
 		right   bool
 	}{

@@ -258,7 +258,7 @@ func frobenius(got, want []complex128, expected float64) float64 {
 	return math.Sqrt(d / max(n, expected))
 }
 
-// wrap wraps v to a two's-complement or unsigned type of that many bits.
+// wrap returns v modulo the range of the integer type dt.
 func wrap(dt gpk.DType, v int64) int64 {
 	rest := 64 - 8*dt.Size()
 	if dt.IsUnsigned() {

@@ -39,10 +39,10 @@ func roundings(op expr.Op, dt gpk.DType) float64 {
 	case op == expr.Sigmoid && dt == gpk.Float64:
 		return 6 // the reference is no better than the kernel
 	case op == expr.Pow && dt == gpk.Float64:
-		return 16 // nor is it here
+		return 16 // again, the reference is no better than the kernel
 	case op >= expr.Rsqrt && op <= expr.Sigmoid || op == expr.Pow || op == expr.Abs && dt.IsComplex():
 		if dt.IsFloat() && epsilon[dt] > epsilon[gpk.Float32] {
-			return 1.01 // float32's error beside one rounding
+			return 1.01 // one rounding, and the error of float32
 		}
 		return 5 // 2 ulp, and the reference's own error
 	}

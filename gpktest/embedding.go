@@ -125,7 +125,7 @@ func (s *suite) embeddingErrors(t *testing.T) {
 		y := gpk.EmbeddingNorm(c.tables, c.ids, c.gamma, nil, 1e-5)
 		refusedBy(t, "EmbeddingNorm: "+what, y.Err(), c.want, "EmbeddingNorm", "embedding.go:")
 	}
-	for _, width := range []int{8, 7} { // by the kernel, and composed
+	for _, width := range []int{8, 7} { // 8: the kernel; 7: composed operations
 		table := gpk.Ones(gpk.Float32, 5, width)
 		for _, bad := range []int64{5, -6, math.MaxInt64, math.MinInt64} {
 			for place := range 2 {

@@ -33,7 +33,7 @@ type folded struct {
 // fusible is a computation that a GPU may fuse.
 type fusible struct {
 	what string
-	f    func(tell func(*gpk.Array) *gpk.Array) *gpk.Array // tell is called with what f would keep
+	f    func(tell func(*gpk.Array) *gpk.Array) *gpk.Array // f calls tell with every intermediate result
 	one  bool                                              // a GPU has one kernel for it
 	want tensor                                            // the result of single operations
 }
@@ -206,7 +206,7 @@ func (s *suite) foldSteps(dt gpk.DType) func(in []*gpk.Array, tell func(*gpk.Arr
 			}
 			return tell(gpk.Where(tell(in[0].Gt(in[1])), in[2], tell(in[3].Sub(in[0]))))
 		}
-	case k == 0: // of other types on the way
+	case k == 0: // intermediate results of other types
 		return func(in []*gpk.Array, tell telling) *gpk.Array {
 			return tell(tell(tell(in[0].Cast(gpk.Float64)).Add(tell(in[1].Cast(gpk.Float64)))).Cast(dt))
 		}

@@ -75,7 +75,7 @@ func testFunctions(t *testing.T, s *suite) {
 	for i := range ops.Table {
 		row := &ops.Table[i]
 		if row.Error.Float64 <= 0.5 {
-			continue // of operations that are rounded once, the row's reference is exact
+			continue // the row's reference is exact for operations that are rounded once
 		}
 		list, method := cases[row.Op.String()], binaryMethods[row.Op]
 		if row.Kind == ops.Unary {

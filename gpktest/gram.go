@@ -47,7 +47,7 @@ func (s *suite) checkSquares(t testing.TB, what string, got, a, b tensor, v vari
 		return
 	}
 	factor := v.rounding(s.dev.Kind()).factor(k, a.dt.IsComplex())
-	sum := got.dt // of the product, before it is squared
+	sum := got.dt // type of the product before it is squared
 	if sum.IsHalf() {
 		sum = gpk.Float32
 	}

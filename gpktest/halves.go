@@ -42,7 +42,7 @@ func testHalves(t *testing.T, s *suite) {
 	if quick() {
 		step = 37 // the references take their time
 	}
-	square := func(x float64) float64 { return x * x } // of infinity too, which has no complex square
+	square := func(x float64) float64 { return x * x } // also for infinity, which has no complex square
 	reference := map[expr.Op]func(x float64) float64{expr.Square: square, expr.AbsSquare: square}
 	for _, c := range smoothFunctions {
 		reference[c.op] = bigmath.Smooth[c.op].Near

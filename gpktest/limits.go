@@ -199,10 +199,10 @@ func testLastExponents(t *testing.T, _ *suite) {
 		short := evaluate(t, unaryMethods[op](gpk.FromSlice(y))).values
 		exact := bigmath.Smooth[op].Exact
 		worst := across(len(x), func(i int) (float64, float64) {
-			return beyond(real(long[i]), exact(bigmath.Of(x[i])), 53, -1074), x[i]
+			return ulpsInRange(real(long[i]), exact(bigmath.Of(x[i])), 53, -1074), x[i]
 		})
 		worst32 := across(len(y), func(i int) (float64, float64) {
-			return beyond(real(short[i]), exact(bigmath.Of(float64(y[i]))), 24, -149), float64(y[i])
+			return ulpsInRange(real(short[i]), exact(bigmath.Of(float64(y[i]))), 24, -149), float64(y[i])
 		})
 		t.Logf("%v: float32 %.4f ulp at %v, float64 %.4f ulp at %v", op, worst32.ulp, worst32.at, worst.ulp, worst.at)
 		if !(worst.ulp <= 2) || !(worst32.ulp <= 2) {
@@ -211,8 +211,8 @@ func testLastExponents(t *testing.T, _ *suite) {
 	}
 }
 
-// beyond returns bigmath.Ulps; or 0 if got is infinite and want exceeds the range of the format.
-func beyond(got float64, want *big.Float, digits, least int) float64 {
+// ulpsInRange returns the error of got in ulps, or 0 if got is infinite and want exceeds the range of the format.
+func ulpsInRange(got float64, want *big.Float, digits, least int) float64 {
 	if math.IsInf(got, 0) {
 		largest := bigmath.New().SetMantExp(bigmath.Of(1-math.Ldexp(1, -digits)), 3-least-digits)
 		if bigmath.New().Abs(want).Cmp(largest) > 0 {

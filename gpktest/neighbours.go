@@ -121,7 +121,7 @@ func (s *suite) crossed(t *testing.T, dt gpk.DType) {
 func (s *suite) nextNumbers(t *testing.T, dt gpk.DType) {
 	digits, least := digitsOf[dt][0], digitsOf[dt][1]
 	lowest := math.Ldexp(1, least)
-	up := func(v float64) float64 { // of v >= 0, from the definition of the type
+	up := func(v float64) float64 { // for v >= 0, from the definition of the type
 		_, e := math.Frexp(v)
 		w := v + math.Ldexp(1, max(e-digits, least))
 		if v == 0 {

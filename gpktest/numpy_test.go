@@ -102,7 +102,7 @@ func numpyIndex(x *gpk.Array, c *numpyCase) *gpk.Array {
 	var index []any
 	for i := range len(c.Ints) / 4 {
 		start, stop, step := c.Ints[4*i+1], c.Ints[4*i+2], c.Ints[4*i+3]
-		open := 0 // as the first end
+		open := 0 // stands for an omitted start
 		if step < 0 {
 			open = gpk.End
 		}

@@ -20,7 +20,7 @@ func (x tensor) compareElements(p, q int, signed bool) int {
 	a, b := real(x.values[p]), real(x.values[q])
 	switch {
 	case math.IsNaN(a) || math.IsNaN(b):
-		return -cmp.Compare(a, b) // which has NaN below all
+		return -cmp.Compare(a, b) // cmp.Compare orders NaN below all
 	case signed && a == b:
 		return cmp.Compare(bool01(!math.Signbit(a)), bool01(!math.Signbit(b)))
 	}

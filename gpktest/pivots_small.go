@@ -43,7 +43,7 @@ func testSmallPivots(t *testing.T, s *suite) {
 	}
 }
 
-// smallSystems checks Solve, Inv and, of small orders, Det.
+// smallSystems checks Solve, Inv and, for small orders, Det.
 func (s *suite) smallSystems(t *testing.T, what string, dt gpk.DType, given *gpk.Array) {
 	t.Helper()
 	batch, n := given.Shape()[0], given.Shape()[1]

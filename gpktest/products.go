@@ -180,7 +180,7 @@ func ceilDiv(a, b int) int { return (a + b - 1) / b }
 // rows compares rows of got with the product of a and b.
 func (c *comparison) rows(rows []int, got, a, b tensor) {
 	k, n := a.shape[1], b.shape[1]
-	moduli, squares := make([]float64, k*n), make([]float64, k) // of b, of its rows
+	moduli, squares := make([]float64, k*n), make([]float64, k) // moduli of b's elements, squared norms of its rows
 	for i, y := range b.values {
 		if moduli[i] = math.Abs(real(y)); a.dt.IsComplex() {
 			moduli[i] = modulus(y)

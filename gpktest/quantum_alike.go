@@ -221,12 +221,12 @@ func (s *suite) quantumAlikeOf(t *testing.T, c *quantum.Circuit, parts []*twin, 
 	case q >= 14:
 		n, m = 11, 14
 	}
-	type states [][]complex128 // of a sample, one a part
+	type states [][]complex128 // the states of a sample, one for each part
 	set := func(n int) (of []states, x *gpk.Array) {
 		rows, x := s.quantumSamples(n)
 		flat := make([]float64, 0, 3*n)
 		for i, row := range rows {
-			if i < 6 { // of the last most terms are near half a unit of the sum's last place
+			if i < 6 { // in the last of these, most terms are near half a unit of the sum's last place
 				v := [...]float64{0, math.Pi / 4, math.Pi / 2, math.Pi, 0.7, 0.19}[i]
 				rows[i] = []float64{v, v, v}
 			} else if i%2 == 0 { // near each other: K is large

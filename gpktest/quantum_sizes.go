@@ -224,7 +224,7 @@ func (s *suite) ring(n, q int, most float64) (c *quantum.Circuit, x *gpk.Array, 
 	for w := range q {
 		c.CZ(w, (w+1)%q)
 	}
-	vectors := make([][2]complex128, n*q) // of each sample's wires
+	vectors := make([][2]complex128, n*q) // the state of each wire, for each sample
 	for i, v := range flat {
 		vectors[i] = [2]complex128{cmplx.Rect(math.Cos(v/2), -v/2), cmplx.Rect(math.Sin(v/2), v/2)}
 	}

@@ -128,7 +128,7 @@ func testRefusals(t *testing.T, s *suite) {
 				}
 				continue
 			}
-			if dt != gpk.Bool || name != "VecDot" { // of Bool a count
+			if dt != gpk.Bool || name != "VecDot" { // VecDot of Bool counts
 				refused(name, y, gpk.ErrDType, name, dt, "Cast")
 			}
 		}
@@ -185,7 +185,7 @@ func testRefusals(t *testing.T, s *suite) {
 		} {
 			refused(name(what, axis), a, gpk.ErrShape, what)
 		}
-		if axis != 2 && axis != -3 { // which are places for one more
+		if axis != 2 && axis != -3 { // a new axis may be at 2 and at -3
 			refused(name("Unsqueeze", axis), x.Unsqueeze(axis), gpk.ErrShape, "Unsqueeze")
 			refused(name("Stack", axis), gpk.Stack(axis, x, x), gpk.ErrShape, "Stack")
 		}
@@ -227,8 +227,8 @@ func testRefusals(t *testing.T, s *suite) {
 	refusedWrites(t)
 }
 
-// refusedWrites gives writes in place what they cannot write. They say so on their line,
-// and write nothing.
+// refusedWrites checks writes in place with invalid operands. They return an error on their
+// line, and write nothing.
 func refusedWrites(t *testing.T) {
 	x := gpk.Ones(gpk.Float32, 2, 3)
 	row, packed := gpk.Ones(gpk.Float32, 3), gpk.Pack(gpk.Ones(gpk.Float32, 2, 3))
@@ -280,7 +280,7 @@ func refusedWrites(t *testing.T) {
 	}
 }
 
-// testRoPEErrors gives RoPE what it must refuse.
+// testRoPEErrors checks the errors of RoPE for invalid arguments.
 func testRoPEErrors(t *testing.T, s *suite) {
 	f := func(shape ...int) *gpk.Array { return gpk.Ones(gpk.Float32, shape...) }
 	p := func(shape ...int) *gpk.Array { return gpk.Zeros(gpk.Int32, shape...) }

@@ -20,7 +20,7 @@ type ropeCase struct {
 	gpk.RoPEOptions
 	x           tensor
 	ragged      bool
-	positions   []int64 // of [batch, rows]
+	positions   []int64 // positions of [batch, rows]
 	given       string  // how the program says them: "", "rows", "batch"
 	positionsDT gpk.DType
 	arrangement string
@@ -265,7 +265,7 @@ func testRoPE(t *testing.T, s *suite) {
 		if err != nil {
 			t.Fatalf("problem %d, %v: %v", i, c, err)
 		}
-		if c.x.dt != gpk.Float64 { // whose angles are not exact to the last place
+		if c.x.dt != gpk.Float64 { // the angles of float64 are not exact to the last place
 			worst[c.x.dt] = max(worst[c.x.dt], ulps)
 		}
 		if turned, _ := c.dims(); turned > 0 {

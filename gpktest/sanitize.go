@@ -55,8 +55,8 @@ func testSanitize(t *testing.T, s *suite) {
 	}
 }
 
-// sanitizeKernel forces a product kernel on two tiles of rows and two of columns, of
-// which the second ones are partial, and on two and a half steps of k.
+// sanitizeKernel forces a product kernel on two tiles of rows, two tiles of columns and two and
+// a half steps of k. The second tiles are partial.
 func (s *suite) sanitizeKernel(t *testing.T, k cutlass.Kernel) {
 	t.Helper()
 	m, n, depth := k.Tile[0]+1, k.Tile[1]+8, 2*k.Tile[2]+8
@@ -73,7 +73,7 @@ func (s *suite) sanitizeKernel(t *testing.T, k cutlass.Kernel) {
 	switch {
 	case formless(k):
 		v = varietyOf(k)
-	case k.AbsSquare: // of a complex product, whose real one has twice the n and k
+	case k.AbsSquare: // a complex product, computed as a real one with twice the n and k
 		v = varietiesOf(k)[1]
 		n, depth = n/2, depth/2
 	default:

@@ -16,14 +16,14 @@ import (
 type script struct {
 	rng     *rand.Rand
 	eager   bool
-	shape   []int // that operands are broadcast to
+	shape   []int // shape to which operands are broadcast
 	vars    []*variable
-	scopes  []*scope // that are open, the newest last
+	scopes  []*scope // open scopes, the newest last
 	opened  int
 	results []result
-	err     error // the first of what must not fail
+	err     error // first error of a step that must not fail
 	text    string
-	kinds   []kind // of the variables, as they were made eagerly: an error has none
+	kinds   []kind // types and shapes of the variables in the eager run; one with an error has neither
 }
 
 // kind is an element type and a shape.

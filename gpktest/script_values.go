@@ -33,7 +33,7 @@ type storage struct {
 // contents stands for the elements of a storage between two writes. It does not hold them: the
 // eager run computes them.
 type contents struct {
-	from   []*contents // what it is computed from
+	from   []*contents // the operands from which it is computed
 	stored bool        // certainly: where it is false, gpk may have stored it anyway
 	used   bool        // an operation has it as an operand
 	freed  bool        // its memory may be gone

@@ -9,8 +9,8 @@ import (
 	gpk "github.com/gpk-go/gpk"
 )
 
-// someShape returns a random shape of up to four axes; one in eight has an axis of length
-// 0.
+// someShape returns a random shape of at least `least` and at most four axes. One axis in 24
+// has length 0.
 func (s *suite) someShape(least int) []int {
 	shape := make([]int, least+s.rng.IntN(5-least))
 	for d := range shape {

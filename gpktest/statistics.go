@@ -82,7 +82,7 @@ func statistics() []statistic {
 			for _, x := range v {
 				sum += real(x-mean)*real(x-mean) + imag(x-mean)*imag(x-mean)
 			}
-			off := 2 * (n + 2) * u * largest // of the mean
+			off := 2 * (n + 2) * u * largest // bound of the mean's error
 			over := n / math.Max(n-ddof, 0)
 			return sum / math.Max(n-ddof, 0), over * ((2*n+24)*u*sum/n + 4*off*off + 8*u*off*largest)
 		}

@@ -129,8 +129,8 @@ func testStridedOrder(t *testing.T, s *suite) {
 	}
 	type operation struct {
 		name string
-		near bool // of numbers near 1: a product
-		ties bool // of few values
+		near bool // operands near 1, for a product
+		ties bool // operands with few distinct values
 		real bool // not of complex numbers
 		of   func(v, gamma, beta *gpk.Array) *gpk.Array
 	}

@@ -150,7 +150,7 @@ func testLocked(t *testing.T, s *suite) {
 	const n = 64
 	w := gpk.Ones(gpk.Float32, n)
 	var lock sync.RWMutex
-	written := 1 // what w shows
+	written := 1 // the value of w's elements
 	var readers sync.WaitGroup
 	for range 4 {
 		seed := s.rng.Uint64()

@@ -82,7 +82,7 @@ func testWorker(t *testing.T, s *suite) {
 	}
 }
 
-// atMost waits until at most that many bytes are in use. It forces no garbage collection: the
+// atMost waits until at most the given number of bytes is in use. It forces no garbage collection: the
 // memory of arrays that a collection has found may take a moment to return.
 func (s *suite) atMost(t *testing.T, bytes int64, when string) {
 	t.Helper()

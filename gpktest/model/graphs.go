@@ -110,7 +110,7 @@ func (g *graph) results() (y, out []float64) {
 			y[i] = g.c
 		}
 	}
-	if g.x.st == g.y.st && g.kind != scaled { // x shows what was written, too
+	if g.x.st == g.y.st && g.kind != scaled { // x is a view of the written storage, too
 		old := slices.Clone(g.x.st.data)
 		for i, k := range g.y.at {
 			g.y.st.data[k] = y[i]

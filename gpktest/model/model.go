@@ -98,7 +98,7 @@ func Run(t *testing.T, o Options) {
 type world struct {
 	Options
 	t       *testing.T
-	streams [][]*device.Stream // of each device
+	streams [][]*device.Stream // streams of each device
 	*counts
 }
 

@@ -159,7 +159,7 @@ func (p *program) take() {
 // takes calls Take with indices that may be out of range.
 func (p *program) takes(x, ix *handle, axis int, shape []int, out []float64, bad bool) {
 	was := ix.st.bad
-	ix.st.bad = ix.st.bad || bad // of the result
+	ix.st.bad = ix.st.bad || bad // the result inherits it
 	h := p.result(x.st.dt, shape, out, fmt.Sprintf("gpk.Take(%v, %v, %d)", x, ix, axis), func() *gpk.Array { return gpk.Take(x.a, ix.a, axis) }, x, ix)
 	ix.st.bad = was
 	if h != nil && bad {

@@ -22,18 +22,18 @@ type program struct {
 	*world
 	seed   uint64
 	steps  []int
-	rng    *rand.Rand // of the step
+	rng    *rand.Rand // random numbers of the step
 	step   int
 	made   int // handles made in the step
 	shared *shared
 
 	lens    []int // the lengths of axes
-	looks   int   // of 16 steps, those after which any array is read
+	looks   int   // number of steps in 16 after which any array is read
 	handles []*handle
-	dead    []*handle // of freed arrays
+	dead    []*handle // handles of freed arrays
 	scopes  []*scope
 	graphs  []*graph
-	lastID  int // of a scope
+	lastID  int // last number given to a scope
 
 	starved bool
 	failing bool // launches fail

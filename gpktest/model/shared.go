@@ -16,7 +16,7 @@ type shared struct {
 	written []*locked
 
 	mu      sync.Mutex
-	offered []*handle // that a program hands to another
+	offered []*handle // arrays that one program hands to another
 }
 
 // locked is an array that every program reads and writes.

@@ -19,10 +19,10 @@ type store struct {
 	dev  int
 	data []float64
 
-	shared   bool // other programs have it too: it is read alone
-	borrowed bool // another program has what was computed from it: it is not freed
+	shared   bool // other programs have it too, so it is only read
+	borrowed bool // another program has an array that was computed from it, so it is not freed
 	bad      bool // it has failed: an index of Take was out of range
-	fixed    int  // writes go where it is
+	fixed    int  // number of reasons why writes must not move it
 	scope    *scope
 	dead     bool // it was freed
 
@@ -30,8 +30,8 @@ type store struct {
 	// is not stored may be ErrFreed once one of its operands is freed.
 	stored     bool
 	used       bool // an operation may have it as a step
-	mayBeFreed bool // it may answer ErrFreed
-	lost       bool // it does; a write may still give it new contents
+	mayBeFreed bool // reading it may return ErrFreed
+	lost       bool // reading it returns ErrFreed; a write may still give it new contents
 	reads      map[*store]bool
 }
 

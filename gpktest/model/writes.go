@@ -117,7 +117,7 @@ func (p *program) copyFrom() {
 		return
 	}
 	y := p.source(x, false)
-	if y != nil && p.rng.IntN(4) == 0 { // what nobody else has
+	if y != nil && p.rng.IntN(4) == 0 { // an array to which there is no other reference
 		if z := p.applyNumber(p.rule(x.st.dt), x.st.dt, y); z != nil {
 			y = z
 		}

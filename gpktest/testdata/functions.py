@@ -3,9 +3,10 @@ have a rounding error, from mpmath, with a seed for each function:
 
     python3 functions.py ../../cutlass/src/functions_gen.cuh >functions.txt
 
-A line has the function's name, its arguments as hexadecimal float64, and the result as a
-float64 and the rest to six digits. A function is mpmath's of the same name in lower case,
-unless OTHER has it. Arguments outside its domain are left out.
+A line has the function's name, its arguments as hexadecimal float64, the result rounded to
+float64, and the rounding error to six digits. OTHER defines some functions. Every other one is
+the function of mpmath with the same name in lower case. Arguments outside a function's domain
+are left out.
 """
 
 import random

@@ -41,8 +41,8 @@ def added(x, indices, axis):
 
 
 def calls(rng):
-    """Each function with how it is called on x: the integers and the number that it
-    takes, and the result."""
+    """Yields one call of each function: its name, the operand x, its integer arguments, its
+    floating-point argument, and the result."""
     x = rng.standard_normal(tuple(rng.integers(1, 5, rng.integers(1, 5))))
     d, e = (int(n) for n in rng.integers(-x.ndim, x.ndim, 2))
     k, n = int(rng.integers(-3, 4)), int(rng.integers(1, x.shape[d] + 1))

@@ -373,7 +373,7 @@ def reductions():
             return [a], {"Dt": d.kind, "Axis": axis}, [Want(f(a.x, axis=axis), 64, 1e-13)]
 
     def filled(d, a, axis, edge):
-        """a, where a line has only NaN: there NumPy gives NaN, or an error."""
+        """Returns a with edge in place of lines that are all NaN, for which NumPy raises an error."""
         return np.where(np.isnan(a).all(axis, keepdims=True), edge, a)
 
     for name, edge in [("nanargmax", -INF), ("nanargmin", INF)]:
