@@ -57,7 +57,7 @@ func atan64s(dst, x unsafe.Pointer, n int) { each64(atan64AVX512, atan64AVX2, at
 func asin64s(dst, x unsafe.Pointer, n int) { each64(asin64AVX512, asin64AVX2, asinF64, dst, x, n) }
 func acos64s(dst, x unsafe.Pointer, n int) { each64(acos64AVX512, acos64AVX2, acosF64, dst, x, n) }
 
-// atan2_64s computes the angles of the points (x, y), of which y is the first operand.
+// atan2_64s computes the angles of the points (x, y). y is the first operand.
 func atan2_64s(dst, y, x unsafe.Pointer, n int) {
 	both64(atan2_64AVX512, atan2_64AVX2, atan2F64, dst, y, x, n)
 }

@@ -28,7 +28,7 @@ import (
 // spans of keys of a sequence of few queries, follow from the shape of a sequence alone, so
 // that its bits depend neither on GOMAXPROCS nor on the rest of the batch.
 type Attention struct {
-	Type           dtype.DType // of Q, K, V and Out
+	Type           dtype.DType // type of Q, K, V and Out
 	Heads, KVHeads int         // query head h reads KV head h / (Heads/KVHeads)
 	Dim, ValueDim  int
 	Scale          float64
@@ -39,7 +39,7 @@ type Attention struct {
 	MaskType     dtype.DType // Bool: true where the key is seen. The type computed in: added to the score. Invalid: there is none
 
 	Batch         int
-	Queries, Keys int     // of each sequence
+	Queries, Keys int     // lengths of each sequence
 	Offsets       []int32 // if not nil, sequence i is the rows Offsets[i] to Offsets[i+1] of batch 0
 }
 
@@ -167,7 +167,7 @@ func (a *Attention) unitsOf(queries int) int {
 // head+heads, which all read KV head kv of one sequence.
 type attentionBlock struct {
 	batch, first  int // the sequence: its batch, and the row of its first query and key
-	queries, keys int // of the sequence
+	queries, keys int // lengths of the sequence
 	kv            int
 	head, heads   int
 	row, rows     int
@@ -257,7 +257,7 @@ type attentionScratch[T floating] struct {
 
 	tile         []T // copies of one row, one element a query
 	out, part    []T // [query][value dim]
-	keys, values []T // of the block, if they cannot be read in place
+	keys, values []T // copies of the block's rows, if these cannot be read in place
 
 	largest, recent, alpha, line []T
 	number                       []T // one element, for kernels that take a scalar's address

@@ -96,7 +96,7 @@ func (r *attention[T]) read(of *HeadRows, dim int, b *attentionBlock, c *keyBloc
 	return &room[0], dim
 }
 
-// readRows copies n rows, of which the first is at an address, to dense rows.
+// readRows copies n rows to dense rows. The first row is at the address at.
 func (r *attention[T]) readRows(dst []T, at unsafe.Pointer, of *HeadRows, dim, n int) {
 	if of.Row == dim && of.Step == 1 {
 		dim, n = n*dim, 1
@@ -172,7 +172,7 @@ func (r *attention[T]) weighColumns(at, w int, c *keyBlock[T], x []T, s *attenti
 		r.sub.vv(at0(alpha), at0(line), at0(recent), w)
 		r.exp(at0(alpha), at0(alpha), w)
 	}
-	if !weighVectors(x, w, recent, s.folded) {
+	if !weighWithVectors(x, w, recent, s.folded) {
 		r.subtractColumns(x, w, recent, s)
 		r.expAll(x, c.masksKeys, s)
 		foldChained(r.add, s.folded, x, w)

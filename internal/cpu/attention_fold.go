@@ -56,10 +56,10 @@ func (r *attention[T]) maxColumns(x []T, w int, folded []T) {
 	}
 }
 
-// weighVectors replaces the w columns of x by their weights with vector code, and sets the first
+// weighWithVectors replaces the w columns of x by their weights with vector code, and sets the first
 // row of sums to the sums of the weights. It reports false if there is none for w columns.
 // Weights below e^-exp32Limit are 0, and larger ones lose less than 2^-125.
-func weighVectors[T floating](x []T, w int, largest, sums []T) bool {
+func weighWithVectors[T floating](x []T, w int, largest, sums []T) bool {
 	scores, ok := any(x).([]float32)
 	if !ok || !fitsColumns(w) {
 		return false
@@ -71,8 +71,8 @@ func weighVectors[T floating](x []T, w int, largest, sums []T) bool {
 	return true
 }
 
-// fourVectorsMatrix is vectorMatrix for four vectors of k elements, one after the other, as far as
-// columnsFour goes. It returns the number of columns that are done.
+// fourVectorsMatrix is vectorMatrix for four vectors of k elements, one after the other. It computes
+// the columns that fill whole calls of columnsFour, and returns their number.
 func (v *variant[T]) fourVectorsMatrix(y, x []T, a *T, ld, k, n int) (done int) {
 	clear(y)
 	for ; done+v.columnsWidth <= n; done += v.columnsWidth {

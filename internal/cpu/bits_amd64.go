@@ -121,7 +121,7 @@ func vectorBitsOfNumber(op expr.Op, dst, x unsafe.Pointer, y uint64, n int) bool
 	return true
 }
 
-// vectorShiftSigned calls the function of shiftSigned for elements of so many bits.
+// vectorShiftSigned calls the assembly of shiftSigned for elements of width bits.
 func vectorShiftSigned(width uint64, dst, x unsafe.Pointer, count, keep, sign uint64, n int) {
 	switch width {
 	case 8:

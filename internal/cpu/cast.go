@@ -62,7 +62,7 @@ type cast struct {
 	load         func(dst, src unsafe.Pointer, step, n int)
 	convert      func(dst, src unsafe.Pointer, n int)
 	store        func(dst unsafe.Pointer, step int, src unsafe.Pointer, n int)
-	xsize, dsize int // of the elements
+	xsize, dsize int // sizes of an element of the source and of the destination
 	lanes        int // real components of an element: 2 between complex types
 }
 
@@ -302,7 +302,8 @@ func withVectors(available bool, to, from uintptr, vector, plain func(dst, src u
 	return inMultiples(64/int(max(to, from)), to, from, vector, plain)
 }
 
-// inMultiples returns a function that runs vector on a multiple of so many elements, a power of two, and plain on the other elements.
+// inMultiples returns a function that runs vector on the largest possible multiple of lanes elements, and plain on the rest. lanes is a
+// power of two.
 func inMultiples(lanes int, to, from uintptr, vector, plain func(dst, src unsafe.Pointer, n int)) func(dst, src unsafe.Pointer, n int) {
 	return func(dst, src unsafe.Pointer, n int) {
 		whole := n &^ (lanes - 1)

@@ -51,7 +51,7 @@ func intToInt[D, S integer]() func(dst, src unsafe.Pointer, n int) {
 	return inMultiples(castVector, to, from, widenings[unsigned][i][j], plain)
 }
 
-// castVector is the number of elements of which n is a multiple in calls of widenings and narrowings.
+// castVector divides the number of elements of every call of a widening or a narrowing.
 const castVector = 32
 
 // maximumOfZero writes max(x[i], 0) of signed integers that have as many bytes as T. It needs AVX2.
@@ -105,7 +105,7 @@ func truthOf[S number]() func(dst, src unsafe.Pointer, n int) {
 	return func(dst, src unsafe.Pointer, n int) { unequal(dst, src, unsafe.Pointer(zero), n) }
 }
 
-// through returns a conversion in two steps, between elements of so many bytes.
+// through returns a conversion in two steps, from elements of from bytes to elements of to bytes.
 func through(to, from uintptr, first, second func(dst, src unsafe.Pointer, n int)) func(dst, src unsafe.Pointer, n int) {
 	return func(dst, src unsafe.Pointer, n int) {
 		w := works.Get().(*work)
@@ -132,8 +132,8 @@ func intermediate[T integer]() integerType {
 	return integerOf(dtype.Int32)
 }
 
-// whileExact returns the conversion of floating-point numbers of so many bytes to an integer type of 8 bytes from one to int64 that
-// stops before large numbers. These, and the numbers near them, are converted by plain.
+// whileExact returns a conversion of floating-point numbers of from bytes to an integer type of 8 bytes. It is made from vector, a
+// conversion to int64 that stops before large numbers, and plain, which converts these and the numbers near them.
 func whileExact[T integer](from int, vector func(dst, src unsafe.Pointer, n int) int, plain func(dst, src unsafe.Pointer, n int)) func(dst, src unsafe.Pointer, n int) {
 	lo, _ := bounds[T]()
 	return func(dst, src unsafe.Pointer, n int) {

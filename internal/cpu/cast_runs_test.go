@@ -28,7 +28,7 @@ func TestCopyRuns(t *testing.T) {
 		}
 		shape[len(shape)-1] = 1 + rng.IntN(longest)
 		switch {
-		case round%100 == 4: // of Complex128, large enough for non-temporal stores
+		case round%100 == 4: // Complex128, large enough for non-temporal stores
 			shape = []int{40, 300, 100 + rng.IntN(100)}
 		case round%20 == 0:
 			shape = []int{3, 5000, 1 + rng.IntN(4*loopedRun)} // large enough for several goroutines

@@ -86,7 +86,7 @@ func roundTo(v *big.Float, t dtype.DType) float64 {
 	format := map[dtype.DType]struct{ bits, min, max int }{
 		dtype.Float32: {24, -126, 127}, dtype.Float64: {53, -1022, 1023}, dtype.Float16: {11, -14, 15}, dtype.BFloat16: {8, -126, 127},
 	}[t]
-	e := max(v.MantExp(nil)-1, format.min) - (format.bits - 1) // of the last place
+	e := max(v.MantExp(nil)-1, format.min) - (format.bits - 1) // exponent of the last place
 	scaled := new(big.Float).SetMantExp(v, -e)
 	n, _ := scaled.Int(nil)
 	rest := new(big.Float).SetPrec(200).Sub(scaled, new(big.Float).SetInt(n))

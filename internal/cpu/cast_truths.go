@@ -37,7 +37,7 @@ func truthConverter(to dtype.DType) func(dst, src unsafe.Pointer, n int) {
 	return nil
 }
 
-// blockwise returns a function that converts at most blockLen bytes at once, to elements of so many bytes.
+// blockwise returns a function that calls f for at most blockLen bytes at a time. A result has to bytes.
 func blockwise(to int, f func(dst, src unsafe.Pointer, n int)) func(dst, src unsafe.Pointer, n int) {
 	return func(dst, src unsafe.Pointer, n int) {
 		for at := 0; at < n; at += blockLen {

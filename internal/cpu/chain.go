@@ -14,10 +14,10 @@ import (
 // operations.
 type Chain struct {
 	Program *expr.Program
-	Shape   []int // of at least one dimension, with at least one element
+	Shape   []int // at least one dimension and one element
 	Leaves  []ChainLeaf
 	Scalars [][2]uint64
-	// Scratch returns memory of that many bytes and a function that frees it. Some large
+	// Scratch returns memory of the given size and a function that frees it. Some large
 	// reductions need it for all the elements that they fold. If it is nil, the memory
 	// comes from Go's heap.
 	Scratch func(bytes int) (p unsafe.Pointer, free func(), err error)
@@ -172,7 +172,7 @@ func (c *Chain) elements(dst unsafe.Pointer, ds []int, nonTemporal bool, lo, hi 
 	w := chainWorks.Get().(*chainWork)
 	defer chainWorks.Put(w)
 	for m := 0; lo < hi; lo += m {
-		m = c.stretch(lo, hi)
+		m = c.blockLength(lo, hi)
 		var to unsafe.Pointer
 		if dense && !nonTemporal {
 			to = unsafe.Add(dst, lo*size)
@@ -221,9 +221,9 @@ type firstError struct {
 
 func (f *firstError) set(err error) { f.once.Do(func() { f.err = err }) }
 
-// stretch returns the length of the block that begins at element k. A block does not
+// blockLength returns the length of the block that begins at element k. A block does not
 // cross the end of the innermost dimension if that is long and an operand is not dense.
-func (c *Chain) stretch(k, end int) int {
+func (c *Chain) blockLength(k, end int) int {
 	n := min(c.length, end-k)
 	if !c.flat && c.inner >= chainShort {
 		n = min(n, c.inner-k%c.inner)

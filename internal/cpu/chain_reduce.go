@@ -118,7 +118,7 @@ func (c *Chain) fill(w *chainWork, lo, hi int, p unsafe.Pointer) error {
 	}
 	size := c.Program.Steps[len(c.Program.Steps)-1].DType.Size()
 	for at, n := lo, 0; at < hi; at += n {
-		n = c.stretch(at, hi)
+		n = c.blockLength(at, hi)
 		// A pointer must not point after the last element, because that may be outside of any
 		// allocation.
 		if _, err := c.block(w, at, n, unsafe.Add(p, (at-lo)*size)); err != nil {

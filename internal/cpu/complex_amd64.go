@@ -118,7 +118,7 @@ func vectorComplexUnary(op expr.Op, t dtype.DType, plain func(dst, x unsafe.Poin
 	return nil
 }
 
-// vectorReals gathers the real parts of adjacent complex numbers as far as whole vectors reach, and returns how many it has gathered.
+// vectorReals gathers the real parts of the adjacent complex numbers that fill whole vectors, and returns their number.
 func vectorReals[R float32 | float64](dst, src unsafe.Pointer, n int) int {
 	size := int(unsafe.Sizeof(R(0)))
 	if n &^= 32/size - 1; !vectorAVX {

@@ -11,8 +11,8 @@ import (
 // cumulation is a prefix sum or product of each line. S is the value so far.
 type cumulation[T, U, S any] struct {
 	start S
-	line  func(in []T, out []U)         // of a whole line
-	step  func(so []S, in []T, out []U) // of one element of each of several lines
+	line  func(in []T, out []U)         // computes a whole line
+	step  func(so []S, in []T, out []U) // computes the next element of each of several lines
 }
 
 // run computes the lines. Lines side by side are computed together, one element of each at a time.

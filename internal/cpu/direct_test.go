@@ -12,8 +12,8 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestDirectLengths checks that an operation on many adjacent elements, of which a kernel computes up to directLen at once, has
-// the bits of the same operation on pieces of blockLen. The operands begin at random elements, and each of them is an array or a
+// TestDirectLengths checks that an operation on many adjacent elements has the bits of the same operation on pieces of blockLen.
+// A kernel computes up to directLen elements at once. The operands begin at random elements, and each of them is an array or a
 // number.
 func TestDirectLengths(t *testing.T) {
 	rng := testrand.New(t)

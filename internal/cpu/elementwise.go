@@ -58,7 +58,7 @@ func Unary(op expr.Op, xt, dt dtype.DType, shape []int, x unsafe.Pointer, xs []i
 
 // blocks holds the operands of an operation that works block by block in the compute type.
 type blocks struct {
-	h, out      halves // of operands and of the destination
+	h, out      halves // half types of the operands and of the destination
 	size, dsize int    // bytes of their elements
 	width       int    // bytes of a result in the compute type
 	stream      bool   // results are written with non-temporal stores

@@ -58,7 +58,7 @@ func exactBinary(op expr.Op, t dtype.DType, a, b any) any {
 	case int64, uint64:
 		width := int64(8 * t.Size())
 		p, q := bigOf(a), bigOf(b)
-		count := q.Sign() >= 0 && q.Cmp(big.NewInt(width)) < 0 // of a shift
+		count := q.Sign() >= 0 && q.Cmp(big.NewInt(width)) < 0 // whether y is a valid count of a shift
 		one, ones := big.NewInt(1), big.NewInt(-1)
 		var v *big.Int
 		switch op {

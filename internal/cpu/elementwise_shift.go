@@ -68,13 +68,13 @@ func shiftByNumber[T integer](op expr.Op, dst, x unsafe.Pointer, count uint64, n
 	}
 }
 
-// shiftSigned shifts the signed elements of x, of so many bits, to the right. It shifts unsigned ones and multiplies each sign,
-// 0 or 1, by the bits that are filled with it; no product reaches the next element.
+// shiftSigned shifts the signed elements of x to the right. Elements have width bits. It shifts them as unsigned integers, and
+// multiplies each sign, 0 or 1, by the bits that are filled with it. No product reaches the next element.
 func shiftSigned(dst, x []line, width, count uint64) {
 	dst = dst[:len(x)]
 	count = min(count, width-1)
 	element := ^uint64(0) >> (64 - width)
-	var lowest uint64 // of each element
+	var lowest uint64 // the lowest bit of each element
 	for at := uint64(0); at < 64; at += width {
 		lowest |= 1 << at
 	}

@@ -320,8 +320,8 @@ func rsqrtF64(x float64) float64 {
 	return r + 0.5*r*(math.FMA(-r, high, 1)-r*low)
 }
 
-// floatSigns is signs for the bits of floating-point numbers, of which one is 1: the sign of an element at 1, 0 for both
-// zeros, and NaN for NaN.
+// floatSigns is signs for floating-point numbers, given as bits: 1 with the sign of the element, 0 for both zeros, and
+// NaN for NaN. one and infinity are the bits of 1 and of infinity.
 func floatSigns[W uint32 | uint64](one, infinity W) func(dst, x unsafe.Pointer, n int) {
 	vector := wider(vectorAVX512, signs64AVX512, signs64AVX2)
 	if unsafe.Sizeof(one) == 4 {

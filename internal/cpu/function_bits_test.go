@@ -128,7 +128,7 @@ func binaryBits[T float32 | float64](t *testing.T, op expr.Op, dt dtype.DType, f
 	for r := range functionRounds() {
 		n, at, to := 1+rng.IntN(600), rng.IntN(8), rng.IntN(8)
 		if r%5 >= 3 {
-			n = min(n, blockLen) // of a scalar and a vector
+			n = min(n, blockLen) // for a scalar and a vector
 		}
 		for i := range x {
 			round, other := r, r/4

@@ -114,7 +114,7 @@ func binaryBlock(op expr.Op) func(x, y, s []float64) {
 	return nil
 }
 
-// logAddExpBlock computes log(e^x + e^y) in place of x.
+// logAddExpBlock sets x to log(e^x + e^y). s is scratch memory.
 func logAddExpBlock(x, y, s []float64) {
 	for i, v := range x {
 		s[i] = -math.Abs(v - y[i])

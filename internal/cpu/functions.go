@@ -15,7 +15,7 @@ type function struct {
 	real     func(x float64) float64
 	complex  func(x complex128) complex128
 	integer  func(x int64) int64
-	unsigned func(x uint64) uint64 // of the unsigned types, as integer of the signed ones
+	unsigned func(x uint64) uint64 // for the unsigned types, as integer for the signed ones
 
 	complexToReal func(x complex128) float64
 

@@ -217,7 +217,7 @@ func machine() (v32 []*variant[float32], v64 []*variant[float64], c converters) 
 			splitC64: splitC64, splitC128: splitC128, joinC64: joinC64, joinC128: joinC128,
 			rows4BF16: packRows4bf16, stepsBF16: packStepsBF16, narrowBF16: narrowBF16,
 		}
-		const f16c = 1 << 29 // of leaf 1's ECX; a processor with AVX2 has it, an emulator may not
+		const f16c = 1 << 29 // a bit of ECX of leaf 1; a processor with AVX2 has it, an emulator may not
 		if _, _, ecx, _ := cpuid(1, 0); ecx&f16c != 0 {
 			c.loadF16, c.storeF16 = loadF16, storeF16
 			c.rows4F16, c.stepsF16, c.narrowF16 = packRows4f16, packStepsF16, narrowF16

@@ -89,7 +89,7 @@ func gemmInt[T int32 | int64](m, n, k int, a, b Operand, c *T, ldc int) {
 // intLines multiplies the m rows of A with the n columns of B, which are few; k > 0. Element (i, j) of C is i*rs + j*cs elements
 // after c. As in runLines, A's elements are not copied.
 func intLines[T int32 | int64](m, n, k int, a, b Operand, c *T, rs, cs int) {
-	const rows = 1024 // whose sums stay in the first-level cache
+	const rows = 1024 // the sums of so many rows stay in the first-level cache
 	x := make([]T, n*k)
 	for i := range x {
 		x[i] = *offset((*T)(b.Data), i%k*b.RS+i/k*b.CS)

@@ -12,9 +12,9 @@ import (
 // and the operands are not packed.
 
 const (
-	longElements  = 1 << 13 // of C
-	longRows      = 128     // of C: for more of them packing B pays
-	longStretches = 8       // of k
+	longElements  = 1 << 13 // maximum number of elements of C
+	longRows      = 128     // maximum number of rows of C: for more of them, packing B pays
+	longStretches = 8       // minimum number of stretches of k
 	longBatch     = 64      // number of stretches whose sums are in memory at the same time
 )
 
@@ -35,7 +35,7 @@ func (v *variant[T]) gemmLong(m, n, k int, a, b Operand, c *T, ldc int) bool {
 	}
 	batch := min(stretches, longBatch)
 	w := getBuffer[T](batch * m * n)
-	sums := at0(w.data) // of the first stretch, and later of all stretches before the current batch
+	sums := at0(w.data) // sums of the first stretch, and later of all stretches before the current batch
 	for s := 0; s < stretches; {
 		first := min(s, 1)
 		count := min(batch-first, stretches-s)

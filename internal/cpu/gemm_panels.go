@@ -69,7 +69,7 @@ func (p *product[T]) packColumns(dst []T, j, cols, workers int) {
 	v, kc := p.v, p.stretch()
 	panels := ceilDiv(cols, v.nr)
 	together, stretches := 1, ceilDiv(p.k, kc)
-	if p.b.hasRows() { // of as many panels as leave each goroutine some units
+	if p.b.hasRows() { // pack several panels together, but leave each goroutine some units
 		together = max(1, min(maxPanelsTogether, panels*stretches/(workers*tasksPerCPU)))
 	}
 	groups := ceilDiv(panels, together)

@@ -12,7 +12,7 @@ import (
 // stretch, so the bits are the same.
 
 const (
-	unpackedBytes = 256 << 10 // of B, which every panel of rows of C reads again
+	unpackedBytes = 256 << 10 // maximum size of a B that is not packed; every panel of rows of C reads it again
 	unpackedRows  = 16        // the smallest share of a goroutine
 	unpackedRow   = 1 << 13   // elements of B if A has one row: a few dependent chains of additions are slow
 	unpackedSteps = 32        // the shortest k if C is larger than the cache

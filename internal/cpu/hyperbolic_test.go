@@ -21,7 +21,7 @@ func TestHyperbolic64(t *testing.T) {
 	for _, c := range []struct {
 		op       expr.Op
 		bound    float64
-		argument func(u float64) float64 // of u between -1 and 1
+		argument func(u float64) float64 // maps u between -1 and 1 to an argument
 		exact    func(x *big.Float) *big.Float
 	}{
 		{expr.Sinh, 2.5, func(u float64) float64 { return 710 * u * u * u }, func(x *big.Float) *big.Float {

@@ -221,7 +221,7 @@ func testIntegerExtremes[T integer](t *testing.T, dt dtype.DType, x []T) {
 	}
 }
 
-// testIntegerSum compares a sum with one of big integers, of which it has the lowest 64 bits.
+// testIntegerSum compares a sum with the lowest 64 bits of a sum of big integers.
 func testIntegerSum[T integer](t *testing.T, dt dtype.DType, x []T) {
 	want, term := new(big.Int), new(big.Int)
 	for _, v := range x {
@@ -232,7 +232,7 @@ func testIntegerSum[T integer](t *testing.T, dt dtype.DType, x []T) {
 		}
 		want.Add(want, term)
 	}
-	low := new(big.Int).And(want, new(big.Int).SetUint64(math.MaxUint64)) // of a negative number, its two's complement
+	low := new(big.Int).And(want, new(big.Int).SetUint64(math.MaxUint64)) // the two's complement of a negative number
 	if got := sumOfIntegers(x); uint64(got) != low.Uint64() {
 		t.Fatalf("sum of %d elements of %v: %v, not %v", len(x), dt, got, want)
 	}

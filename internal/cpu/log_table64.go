@@ -9,14 +9,14 @@ import "math"
 // The c have so few bits that r is exact, and |r| < 0.0342. Around 1, c is 1. log(1/c) is a sum of two numbers, the first a
 // multiple of 2^-42, or 2^-43 for base 10, so that its sum with n log 2 is exact.
 
-// logFrom are the bits of 47/64.
+// logFrom holds the bits of 47/64.
 const logFrom = 0x3fe78 << 44
 
 // Rows of logTable64.
 const (
 	logInverse = 0
-	logBinary  = 1 // and the rests in row 2
-	logDecimal = 3 // and 4
+	logBinary  = 1 // the low parts are in row 2
+	logDecimal = 3 // the low parts are in row 4
 )
 
 // logTable64 has an entry for each sixteenth of the bits between those of 47/64 and 47/32.

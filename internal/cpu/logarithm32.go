@@ -142,5 +142,5 @@ func log1pF32(x float32) float32 {
 	return float32(math.Copysign(float64(y), float64(x))) // keeps -0
 }
 
-// one32 are the bits of 1.
+// one32 holds the bits of 1.
 const one32 = 0x7f << 23

@@ -51,7 +51,7 @@ func normOf[T float32 | float64](op expr.Op, xt dtype.DType, n int, gamma, beta 
 	}
 	return func(in, out []T) {
 		mean := sumOf(in) / float64(len(in))
-		mean += deviationOf(in, mean) / float64(len(in)) // the rounding error of the mean
+		mean += deviationOf(in, mean) / float64(len(in)) // corrects the rounding error of the mean
 		scale := 1 / math.Sqrt(squaresOf(in, mean)/float64(len(in))+eps)
 		for i, v := range in {
 			out[i] = T(float64((float64(v)-mean)*scale*float64(g[i])) + float64(b[i]))

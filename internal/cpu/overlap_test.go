@@ -28,7 +28,7 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
-// testVariants tests vectors of at least that many elements.
+// testVariants tests all variants with vectors of at least `least` elements.
 func testVariants(t *testing.T, least int) {
 	t.Helper()
 	for _, v := range variants32 {

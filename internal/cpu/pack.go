@@ -255,7 +255,7 @@ func packArrays[A any, T floating](dst []T, w int, src *T, step, kc int) {
 	}
 }
 
-// offset returns the address of the element n after p.
+// offset returns the address of the element n places after p.
 func offset[T any](p *T, n int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), n*int(unsafe.Sizeof(*p))))
 }

@@ -19,7 +19,7 @@ func TestExtremeVectors(t *testing.T) {
 	few := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN()}
 	for trial := range 4000 {
 		x, y := make([]float32, extremeVector*(1+rng.IntN(12))), []float64(nil)
-		kinds := 2 + trial%(len(few)-1) // of few, in their order
+		kinds := 2 + trial%(len(few)-1) // number of elements of few to use, in their order
 		for i := range x {
 			x[i] = float32(few[rng.IntN(min(kinds, len(few)-1))])
 		}

@@ -14,7 +14,7 @@ func TestPick(t *testing.T) {
 	for range 4000 {
 		n := 1 + rng.IntN(100)
 		x, y := make([]float32, n), make([]float32, n)
-		few := rng.IntN(3) // how often a special
+		few := rng.IntN(3) // how often x has a special: 0 never, 1 one in 8, 2 one in 64
 		for i := range x {
 			x[i], y[i] = float32(rng.IntN(40)-20), rng.Float32()
 			if few > 0 && rng.IntN(1<<(3*few)) == 0 {

@@ -4,7 +4,7 @@ import "math"
 
 // The logarithm of a power is that of log_table64.go with 32 entries, so that |r| < 0.0198, and z from 99/128 on.
 
-// powFrom are the bits of 99/128.
+// powFrom holds the bits of 99/128, where the range of z begins.
 const powFrom = 0x3fe8c << 44
 
 // powTable64 has an entry for each 32nd of the bits between those of 99/128 and 99/64.

@@ -43,7 +43,7 @@ func radixSort[K key](x, spare []K, least int) {
 		slices.Sort(x)
 		return
 	}
-	width := bits.Len64(differing(x)) - least // of the bits to sort by
+	width := bits.Len64(differing(x)) - least // number of bits to sort by
 	if width <= 0 {
 		return
 	}

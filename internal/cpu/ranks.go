@@ -72,7 +72,7 @@ func rankLines[K key](l lines, o order, places []int) {
 // that begins with the most significant digit. A key is read again for the next digit only if a wanted key has the same
 // digits so far.
 type ranker[K key] struct {
-	parts int // of a line, which run in parallel
+	parts int // number of parts of a line, which are processed in parallel
 }
 
 // each calls f for each part of n keys.

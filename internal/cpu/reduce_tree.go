@@ -29,7 +29,7 @@ type reduction[A sum] struct {
 	store        func(dst unsafe.Pointer, v []A)
 	dst          unsafe.Pointer
 	dsize        int
-	room         [2][3]axis // of the nests
+	room         [2][3]axis // memory for the axes of the nests
 }
 
 // reductions is a pool of *reduction of any type. Parallel passes a reduction to other goroutines, so that each would be

@@ -19,7 +19,7 @@ import (
 // Angles, sines, cosines and products are float64. Float32 and Float64 results are rounded
 // once. Results of half types are rounded to float32 and then to the type.
 type Rotary struct {
-	Type               dtype.DType // of X and Out
+	Type               dtype.DType // type of X and Out
 	Batch, Heads, Rows int
 	Dim                int
 	Frequencies        []float64 // radians a position

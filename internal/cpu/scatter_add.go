@@ -10,7 +10,7 @@ import (
 
 // ScatterCall is one ScatterAdd or ScatterExtreme. All arrays are dense.
 type ScatterCall struct {
-	DType          dtype.DType // of X, Values and Dst
+	DType          dtype.DType // type of X, Values and Dst
 	Index          dtype.DType // Int32 or Int64
 	N, Width       int         // rows of X and Dst, and elements of a row
 	Count          int         // indices, and rows of Values

@@ -8,7 +8,7 @@ import (
 
 // SearchCall is a search of values in a sorted list, whose NaNs are last. All arrays are dense.
 type SearchCall struct {
-	List, Values unsafe.Pointer // of one type
+	List, Values unsafe.Pointer // both have the same type
 	N, Count     int            // their lengths
 	Right        bool           // the index behind equal elements, not before them
 	Dst          unsafe.Pointer // Count elements

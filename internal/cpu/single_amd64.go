@@ -213,7 +213,7 @@ func atanh32s(dst, x unsafe.Pointer, n int) {
 // below1 is the largest float32 below 1.
 const below1 = 1 - 0x1p-24
 
-// atan2_32s computes the angles of the points (x, y), of which y is the first operand.
+// atan2_32s computes the angles of the points (x, y). y is the first operand.
 func atan2_32s(dst, y, x unsafe.Pointer, n int) {
 	vector, group := atan2_32AVX2, 8
 	switch {

@@ -163,7 +163,7 @@ func logParts(x float64) (n, f float64) {
 	return n, math.Float64frombits(b-k<<52+one64) - 1
 }
 
-// one64 are the bits of 1, half64 the upper bits of sqrt(1/2).
+// one64 holds the bits of 1, and half64 the upper bits of sqrt(1/2).
 const (
 	one64  = 0x3ff << 52
 	half64 = 0x3fe6a09e << 32

@@ -25,7 +25,7 @@ var smoothOps = []struct {
 	max32      float64
 	max64      float64
 	low, high  float64 // where float64 arguments are drawn from
-	everywhere bool    // of float64 arguments of any size too
+	everywhere bool    // tests float64 arguments of any size too
 }{
 	{expr.Exp, 1.1, 0.85, -745, 709, false},
 	{expr.Expm1, 0.9, 0.75, -40, 700, false},
@@ -73,7 +73,7 @@ func TestSmooth32(t *testing.T) {
 			var x, y [n]float32
 			try := func() {
 				for i := range y {
-					y[i] = float32(math.NaN()) // and again from x
+					y[i] = float32(math.NaN()) // f must compute every element from x
 				}
 				f(addr(&y), addr(&x), n)
 				for i, v := range x {
@@ -275,7 +275,7 @@ func TestHalfUnary(t *testing.T) {
 			if err := Unary(op, dt, dt, x.shape, x.p(), x.strides, y.p(), y.strides); err != nil {
 				t.Fatalf("%v of %v: %v", op, dt, err)
 			}
-			// 0.51 ulp of the half type, and float32's own error.
+			// The bound is 0.501 ulp of the half type: one rounding, and the error of float32.
 			digits, least := 11, -24
 			if dt == dtype.BFloat16 {
 				digits, least = 8, -133

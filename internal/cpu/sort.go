@@ -21,7 +21,7 @@ type key interface {
 type order struct {
 	size     int
 	sign     uint64 // the highest bit
-	infinity uint64 // of a floating-point type; 0: an integer type
+	infinity uint64 // infinity of a floating-point type; 0: an integer type
 	signed   bool
 	most     uint64 // the largest key
 }

@@ -31,7 +31,7 @@ var toResult = expr.Ref{Kind: expr.ToStep, N: expr.MaxSteps}
 type tileStep struct {
 	op   uintptr
 	p    unsafe.Pointer // the operand's first tile
-	mask uintptr        // of the offset from tile to tile: all ones, or 0 if one tile serves all
+	mask uintptr        // mask of the offset from tile to tile: all ones, or 0 if one tile serves all
 }
 
 // tileOp is an operation on the tile in registers, x, and an operand in memory, y.
@@ -68,7 +68,7 @@ const (
 
 const (
 	tileBytes = 256 // the size of eight registers
-	tileSteps = 48  // of a program; runTiles has a call site for each
+	tileSteps = 48  // maximum number of steps of a program; runTiles has a call site for each
 )
 
 // tileOps maps operations to operations on tiles. In reversed the operands are exchanged. 0
@@ -125,7 +125,7 @@ func newTileCode(p *expr.Program, room []tileCodeStep) tileCode {
 			add(tileLoad, operand(s.Args[0]))
 		}
 		switch {
-		case s.Op == expr.None: // of truths, which are numbers already
+		case s.Op == expr.None: // a cast of truths, which are numbers already
 		case s.N == 1:
 			add(ops.op, expr.Ref{})
 		case from[i] == 1:

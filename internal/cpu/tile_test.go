@@ -210,7 +210,7 @@ func tileElement[T float32 | float64](p *expr.Program, leaves []ChainLeaf, numbe
 		d := unsafe.Pointer(&results[k])
 		x, y, z := unsafe.Pointer(&in[0]), unsafe.Pointer(&in[1]), unsafe.Pointer(&in[2])
 		switch {
-		case s.Op == expr.None: // of a truth, which is 1 or 0 here
+		case s.Op == expr.None: // a cast of a truth, which is 1 or 0 here
 			results[k] = in[0]
 		case s.DType == dtype.Bool:
 			var truth uint8

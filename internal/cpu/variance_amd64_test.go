@@ -66,7 +66,7 @@ func varianceBlocks[T float32 | float64](t *testing.T, rng *rand.Rand) {
 		x[i] = T(math.Ldexp(rng.NormFloat64(), rng.IntN(20)))
 	}
 	mean := rng.NormFloat64()
-	var parts []deviations // of the blocks, then of pairs of these, and so on
+	var parts []deviations // deviations of the blocks, then of pairs of blocks, and so on
 	for at := 0; at < foldBlock; at += varianceBlock {
 		a := deviations{mean: mean}
 		for k, v := range x[at : at+varianceBlock] {

@@ -281,7 +281,7 @@ func vectorBinary64(op expr.Op) binary {
 	return binary{}
 }
 
-// streams reports whether a destination of that many bytes should be written with
+// streams reports whether a destination of the given size should be written with
 // non-temporal stores, because it would evict the cache's contents.
 func streams(bytes int) bool { return vectorAVX && bytes >= streamBytes }
 
@@ -316,7 +316,7 @@ func stream(dst, src unsafe.Pointer, n int) {
 	copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
 }
 
-// sumKernels are the loops for sums in A; nil if there is no assembly.
+// sumKernels holds the assembly loops for sums of type A. They are nil if there is no assembly.
 type sumKernels[A sum] struct {
 	chunk    func(x unsafe.Pointer) A                  // the sum of a full chunk
 	products func(x, y unsafe.Pointer) A               // the sum of the products of the elements of two full chunks

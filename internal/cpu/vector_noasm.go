@@ -27,7 +27,7 @@ func stream(dst, src unsafe.Pointer, n int) { copyBytes(dst, src, n) }
 
 func fenceStores() {}
 
-// sumKernels are the loops for sums in A; nil if there is no assembly.
+// sumKernels holds the assembly loops for sums of type A. They are nil if there is no assembly.
 type sumKernels[A sum] struct {
 	chunk    func(x unsafe.Pointer) A
 	products func(x, y unsafe.Pointer) A

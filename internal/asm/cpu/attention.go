@@ -64,7 +64,7 @@ func (e expTable) exp(x reg.Register) reg.Register {
 	return y
 }
 
-// weighColumns512 writes the weights of columns, of which four chains of rows are summed.
+// weighColumns512 writes the function that computes the weights of columns and adds them in four chains of rows.
 func weighColumns512(c *build.Context) {
 	asm.Function(c, "weighColumns512")
 	mask := columnMask(c)
@@ -122,7 +122,7 @@ func storePairwise(c *build.Context, combine func(...operand.Op), v []reg.VecPhy
 	asm.Return(c)
 }
 
-// maxColumns512 writes the maxima of columns, in four chains of rows.
+// maxColumns512 writes the function that computes the maxima of columns in four chains of rows.
 func maxColumns512(c *build.Context) {
 	asm.Function(c, "maxColumns512")
 	mask := columnMask(c)
@@ -154,7 +154,7 @@ func maxColumns512(c *build.Context) {
 	storePairwise(c, c.VMAXPS, largest, mask, "largest")
 }
 
-// rescale writes x = alpha x + y.
+// rescale writes the loop x = alpha x + y.
 func rescale(c *build.Context) {
 	asm.Function(c, "rescaleAVX")
 	p := asm.Load(c, "x", "y", "n")

@@ -66,13 +66,13 @@ func (s summand) products(x, y reg.Register) terms {
 	}}
 }
 
-// chunkProducts is chunkSum of products.
+// chunkProducts writes the function that adds the products of two chunks, element by element, in the order of chunkSum.
 func (s summand) chunkProducts() {
 	c := s.Context
 	asm.Function(c, "chunkProducts"+s.Name)
 	p := asm.Load(c, "x", "y")
 	t := s.products(p[0], p[1])
-	pair := func(k, offset int) vector { // of rows
+	pair := func(k, offset int) vector { // sums two rows
 		v := c.YMM()
 		t.load(k, offset, v)
 		t.add(k+1, offset, v)
@@ -155,7 +155,7 @@ func (s summand) store(x vector) {
 	s.MoveOne(s.Context, lower, asm.Result(s.Context))
 }
 
-// chunkSum prefetches the chunk after the next, 8192 bytes ahead.
+// chunkSum writes the function that adds the elements of a chunk. It prefetches the chunk after the next, 8192 bytes ahead.
 func (s summand) chunkSum() {
 	c := s.Context
 	asm.Function(c, "chunkSum"+s.Name)

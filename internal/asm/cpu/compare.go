@@ -118,12 +118,12 @@ func (w comparisons) write(name string, f asm.Float, compare comparing, negated 
 	asm.Function(c, name+f.Name)
 	p := asm.Load(c, "dst", "x", "y", "n", "xstep", "ystep")
 	dst, x, y, n, xstep, ystep := p[0], p[1], p[2], p[3], p[4], p[5]
-	asm.Bytes(c, 5+f.Log, xstep, ystep) // of 32 elements
+	asm.Bytes(c, 5+f.Log, xstep, ystep) // steps of 32 elements
 	one, groups := c.YMM(), c.YMM()
 	c.VPBROADCASTQ(w.ones, one)
 	c.VMOVDQU(w.order, groups)
 	asm.Down(c, "loop", n, 32, func() {
-		var masks [4]vector // of 8 elements each, 32 bits an element
+		var masks [4]vector // masks of 8 elements each, 32 bits per element
 		for i := range masks {
 			at := 8 * f.Size * i
 			masks[i] = w.eight(f, compare, asm.At(x, at), asm.At(y, at))

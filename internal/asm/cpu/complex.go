@@ -7,7 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// complexLoops writes element-wise operations on complex numbers. The sum of two vectors is that of their parts, and not here.
+// complexLoops writes element-wise operations on complex numbers. Two vectors are
+// added as vectors of real numbers, so there is no function for that here.
 func complexLoops(c *build.Context) {
 	for _, f := range asm.Floats {
 		k := complexLoop{Context: c, Float: f, integerLoops: integerLoops{c, "Complex" + map[bool]string{false: "64", true: "128"}[f.Double], 2 * f.Size}}

@@ -14,7 +14,7 @@ func floatConversions(c *build.Context) {
 	for _, k := range []struct {
 		name     string
 		from, to int // bytes of an element
-		lanes    int // of the instruction
+		lanes    int // lanes of the instruction
 		out      func() reg.VecVirtual
 		convert  func(...operand.Op)
 	}{

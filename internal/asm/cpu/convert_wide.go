@@ -32,8 +32,9 @@ func all(c *build.Context, name string, value operand.Constant) reg.VecVirtual {
 	return v
 }
 
-// int64sAVX2 writes the conversion to int64 of elements whose integer part is below 2^51. It is in the lowest bits of its sum with
-// 1.5 * 2^52. The function stops before 8 elements of which one is larger or NaN, and returns the number of those before.
+// int64sAVX2 writes the conversion to int64 of elements whose integer part is below 2^51. The integer part is in the lowest bits of
+// its sum with 1.5 * 2^52. The function stops before a group of 8 elements that contains a larger number or a NaN, and returns the
+// number of converted elements.
 func int64sAVX2(c *build.Context, f asm.Float) {
 	asm.Function(c, "int64sOf"+f.Name+"AVX2")
 	p := asm.Load(c, "dst", "src", "n")

@@ -36,7 +36,7 @@ type unpacked struct {
 
 	a    []reg.VecPhysical // elements of A, which take these registers in turn
 	sums []reg.VecPhysical // two for each row; a panel of one vector uses the first
-	mask reg.Register      // of a panel of one vector: an opmask with AVX-512, and with AVX2 the register of B's second vector
+	mask reg.Register      // mask of a panel of one vector: an opmask with AVX-512, and with AVX2 the register of B's second vector
 
 	m, c, ldc    reg.Register // rows left, row of C, bytes from one row to the next
 	panel        reg.Register // the panel's first row of A

@@ -52,7 +52,7 @@ type dotsOfRows struct {
 	left, offset reg.Register // elements left, bytes done
 	width, parts int
 	sums         []reg.VecPhysical
-	elements     []reg.VecPhysical // of x
+	elements     []reg.VecPhysical // elements of x
 }
 
 // at returns the memory of a row or of x, bytes after the next element.

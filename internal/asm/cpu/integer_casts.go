@@ -27,7 +27,7 @@ func integerCasts(c *build.Context) {
 	}
 }
 
-// castName returns the name of a conversion between integers with so many bytes.
+// castName returns the name of the conversion between integers of from and to bytes.
 func castName(from, to int, signed bool) string {
 	name := "Uint"
 	if signed {

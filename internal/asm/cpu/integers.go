@@ -282,7 +282,7 @@ func (w integerLoops) reduction(name string, of func(operands ...operand.Op)) {
 	asm.Return(w.Context)
 }
 
-// part returns the register for that many elements: v, or 16 bytes of it if they are fewer than 32 bytes.
+// part returns the register that holds the given number of elements: v, or its lower 16 bytes if they take less than 32 bytes.
 func (w integerLoops) part(v reg.VecVirtual, lanes int) reg.Register {
 	if lanes*w.size >= 32 {
 		return v
@@ -309,7 +309,7 @@ func (w integerLoops) broadcast(from operand.Mem, to reg.Register) {
 	}
 }
 
-// load loads up to 32 bytes of so many elements.
+// load loads the given number of elements, which take at most 32 bytes. A single one is broadcast.
 func (w integerLoops) load(lanes int, from operand.Mem, to reg.Register) {
 	switch {
 	case lanes == 1:
@@ -321,7 +321,7 @@ func (w integerLoops) load(lanes int, from operand.Mem, to reg.Register) {
 	}
 }
 
-// store stores up to 32 bytes of so many elements of the given size.
+// store stores the given number of elements of the given size, which take at most 32 bytes.
 func (w integerLoops) store(lanes, size int, from reg.Register, to operand.Mem) {
 	switch {
 	case lanes == 1 && size == 1:

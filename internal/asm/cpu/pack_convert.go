@@ -173,7 +173,7 @@ func join(c *build.Context, f asm.Float) {
 	c.SHRQ(asm.Number(5-f.Log), n)
 	c.JZ(operand.LabelRef("done"))
 	asm.Loop(c, "loop", n, func() {
-		real, imag, low, high := c.YMM(), c.YMM(), c.YMM(), c.YMM() // of each half
+		real, imag, low, high := c.YMM(), c.YMM(), c.YMM(), c.YMM() // low and high are interleaved within each half of a register
 		c.VMOVUPS(asm.At(re, 0), real)
 		c.VMOVUPS(asm.At(im, 0), imag)
 		f.UnpackLow(c, imag, real, low)

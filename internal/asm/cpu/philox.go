@@ -35,7 +35,7 @@ func philoxAVX2(c *build.Context) {
 	p := asm.Load(c, "words", "groups", "keys")
 	words, groups, keys := p[0], p[1], p[2]
 	at := func(offset int) operand.Mem { return asm.At(keys, offset) }
-	counters := broadcastWord(c, "counter") // of the next four blocks
+	counters := broadcastWord(c, "counter") // counters of the next four blocks
 	c.VPADDD(at(philoxFirst), counters, counters)
 	high := broadcastWord(c, "high")
 	factors := [2]vector{c.YMM(), c.YMM()}
@@ -63,7 +63,7 @@ func philoxAVX2(c *build.Context) {
 
 // philoxAVX512 is philoxAVX2 for groups of sixteen blocks.
 func philoxAVX512(c *build.Context) {
-	var interleave [2]operand.Mem // of the lower and of the upper halves of two vectors, in 64 bits
+	var interleave [2]operand.Mem // indices that interleave the lower, and the upper, halves of two vectors, in units of 64 bits
 	for half := range uint64(2) {
 		var order []operand.Constant
 		for i := 4 * half; i < 4*half+4; i++ {
@@ -124,7 +124,7 @@ func philoxRound512(c *build.Context, b blocks, factors [2]vector, keys operand.
 	c.VPMULUDQ(factors[0], b[0], product0)
 	c.VPSRLQ(operand.Imm(32), product1, word0)
 	c.VPSHUFD(operand.Imm(0xf5), product0, word2)
-	const xor = 0x96 // of three operands
+	const xor = 0x96 // truth table of the xor of three operands
 	c.VPTERNLOGQ_BCST(operand.U8(xor), keys, b[1], word0)
 	c.VPTERNLOGQ_BCST(operand.U8(xor), keys.Offset(32), b[3], word2)
 	return blocks{word0, product1, word2, product0}

@@ -14,7 +14,7 @@ import (
 type sortedKeys struct {
 	name  string
 	size  int
-	lanes int // of a vector
+	lanes int // lanes of a vector
 
 	move, min, max, subtract func(...operand.Op)
 	compare, compareSigned   func(...operand.Op)

@@ -13,13 +13,13 @@ import (
 type sortedKeys2 struct {
 	name  string
 	size  int
-	lanes int // of a vector
+	lanes int // lanes of a vector
 	sign  operand.Mem
 
 	broadcast, greater, extend func(...operand.Op)
 	signBits                   func(from, to operand.Op) // VMOVMSKPS or VMOVMSKPD
 	maskMove                   func(from, mask, to operand.Op)
-	infinity, nan, signed      uint64 // of the floating-point type: its infinity, the key of NaN, the sign bit
+	infinity, nan, signed      uint64 // for the floating-point type: its infinity, the key of NaN, the sign bit
 }
 
 // sortLoopsAVX2 writes the partition, the sorting networks and the conversions of keys with AVX2.

@@ -22,12 +22,12 @@ func existingLanes(c *build.Context) operand.Mem {
 	return asm.Constant(c, "existing", 1, values...)
 }
 
-// network2 is a sorting network while it is written: a list of steps on vectors of keys. If there are more vectors than
-// registers, some are in memory between two steps.
+// network2 builds a sorting network as a list of steps on vectors of keys. If there are more vectors than registers, some
+// of them are in memory between two steps.
 type network2 struct {
 	sortedKeys2
 	c     *build.Context
-	count int // of vectors
+	count int // number of vectors
 	steps []networkStep
 }
 
@@ -174,7 +174,7 @@ func (n *network2) order(r []reg.VecPhysical) {
 
 // mirrored begins the merge of groups of lanes: it compares each key with its mirror image in the group.
 func (n *network2) mirrored(width int, r []reg.VecPhysical) {
-	upper := map[int]uint8{8: 0xaa, 16: 0xcc, 32: 0xf0}[width*n.size] // of the parts of 4 bytes
+	upper := map[int]uint8{8: 0xaa, 16: 0xcc, 32: 0xf0}[width*n.size] // mask of the upper half of each group, in parts of 4 bytes
 	n.reverse(width, r[1])
 	n.order(r)
 	n.c.VPBLENDD(operand.U8(upper), r[1], r[0], r[2])

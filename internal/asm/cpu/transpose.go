@@ -54,7 +54,7 @@ func transpose(c *build.Context) {
 type transposer struct {
 	*build.Context
 	size    int // bytes of an element
-	columns int // of a block
+	columns int // columns of a block
 }
 
 // write writes the function. block gets the block's columns by four, the offset of its 16 bytes in a column and all

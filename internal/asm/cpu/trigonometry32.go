@@ -19,7 +19,7 @@ func (v single) unlessTiny(y, x vector, tiny string) vector {
 	return v.choose(condition{less, tiny}, v.and(x, v.k("abs")), x, y)
 }
 
-// sinAndCos returns sine and cosine of x minus a multiple of pi/2, whose number's low bits are those of quarter.
+// sinAndCos returns the sine and cosine of x - q pi/2 for an integer q near 2x/pi. The low bits of quarter are those of q.
 func (v single) sinAndCos(x vector) (sin, cos, quarter vector) {
 	r, low, quarter := v.reduceHalfPi(x)
 	z := v.mul(r, r)

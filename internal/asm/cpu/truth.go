@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// truth writes the reductions of truth values in bytes, of which each is true if it is not 0.
+// truth writes the reductions of truth values. A truth value is a byte, and true if it is not 0.
 func truth(c *build.Context) {
 	countFalse(c)
 	andTruths(c)

@@ -15,7 +15,7 @@ func radix4(c *build.Context) {
 	}
 }
 
-// vector4 writes rows of butterflies, of which each row has the same twiddle factors.
+// vector4 writes the function that computes rows of butterflies. The butterflies of a row have the same twiddle factors.
 func vector4(c *build.Context, f complexFloat) {
 	asm.Function(c, "vector4x"+f.Name)
 	p := asm.Load(c, "y", "x", "w", "ys", "xs", "n", "count")

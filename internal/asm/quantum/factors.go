@@ -33,7 +33,7 @@ type factorLoop struct {
 	*build.Context
 	factorFloat
 	width, points int
-	products      []reg.VecVirtual // of the first point with the panel, then of the second, ...
+	products      []reg.VecVirtual // products of the first point with the panel, then of the second, ...
 	ones          reg.VecVirtual   // with AVX-512
 	point, panel  reg.Register     // the coordinates of the points and of the panel, 128 bytes apart
 }

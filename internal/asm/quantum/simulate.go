@@ -18,7 +18,7 @@ func simulate(c *build.Context) {
 	}
 }
 
-// rotate writes e a to x, which may be a.
+// rotate writes the loop x = e a. x may be a.
 func rotate(c *build.Context, f asm.Float) {
 	asm.Function(c, "rotateAVX"+f.Name)
 	p := asm.Load(c, "xr", "xi", "ar", "ai", "n")
@@ -33,7 +33,7 @@ func rotate(c *build.Context, f asm.Float) {
 	asm.Return(c)
 }
 
-// double writes e[1] r0 to r1, and e[0] r0 in place.
+// double writes the loop r1 = e[1] r0, r0 = e[0] r0.
 func double(c *build.Context, f asm.Float) {
 	asm.Function(c, "doubleAVX"+f.Name)
 	p := asm.Load(c, "r0", "s0", "r1", "s1", "e", "n")
@@ -48,7 +48,7 @@ func double(c *build.Context, f asm.Float) {
 	asm.Return(c)
 }
 
-// times multiplies a by the factors fr + i fi.
+// times writes the loop that multiplies a by the factors fr + i fi.
 func times(c *build.Context, f asm.Float) {
 	asm.Function(c, "timesAVX"+f.Name)
 	p := asm.Load(c, "ar", "ai", "fr", "fi", "n")
@@ -61,7 +61,7 @@ func times(c *build.Context, f asm.Float) {
 	asm.Return(c)
 }
 
-// pairs multiplies the vector (r0, r1) by the matrix u, whose rows are u[0], u[1] and u[2], u[3].
+// pairs writes the loop that multiplies the vector (r0, r1) by the matrix u, whose rows are u[0], u[1] and u[2], u[3].
 func pairs(c *build.Context, f asm.Float) {
 	asm.Function(c, "pairsAVX"+f.Name)
 	p := asm.Load(c, "r0", "s0", "r1", "s1", "u", "n")
