@@ -15,7 +15,7 @@ type memoryBackend struct {
 	asked int
 	err   error
 
-	before, after func() // what others do around the look at left, once
+	before, after func() // run once each, before and after left is read
 }
 
 func (b *memoryBackend) memory() (free, total int64, err error) {

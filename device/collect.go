@@ -45,7 +45,7 @@ const (
 // elapsed time, and charged with the cost of each collection.
 type account struct {
 	balance time.Duration
-	at      time.Time        // of the last credit; zero: none yet
+	at      time.Time        // time of the last credit; zero: none yet
 	costs   [2]time.Duration // costs of the last collections
 }
 

@@ -12,11 +12,11 @@ import (
 type testCollector struct {
 	mu    sync.Mutex
 	clock time.Time
-	cost  time.Duration // of each collection
-	found []*Buffer     // what the next collection finds dropped
+	cost  time.Duration // cost of each collection
+	found []*Buffer     // buffers that the next collection finds unreferenced
 	runs  int
-	begun chan struct{} // where not nil: receives at each beginning
-	hold  chan struct{} // where not nil: a collection ends once it can receive from it
+	begun chan struct{} // if not nil, receives a value when a collection begins
+	hold  chan struct{} // if not nil, a collection ends only after it has received from it
 }
 
 // fakeCollector puts a testCollector in the place of d's.

@@ -254,7 +254,7 @@ func (s *codes) compiler() (compiler, error) {
 	info := &s.dev.info
 	switch _, ok := s.dev.backend.(moduleBackend); {
 	case !ok:
-		return nil, &nvrtc.Error{Err: fmt.Errorf("%v runs no code that is compiled at run time", s.dev)}
+		return nil, &nvrtc.Error{Err: fmt.Errorf("%v cannot run code that is compiled at run time", s.dev)}
 	case found.version()/1000 > info.CUDA/1000:
 		return nil, &nvrtc.Error{Err: fmt.Errorf("NVRTC %d.%d is newer than CUDA %d.%d, which is what driver %s runs; GPK_NVRTC can name an older one",
 			found.version()/1000, found.version()%1000/10, info.CUDA/1000, info.CUDA%1000/10, info.Driver)}

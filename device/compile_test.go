@@ -24,7 +24,7 @@ type coder struct {
 	dev      *Device
 	compiled atomic.Int32
 	hold     chan struct{} // compiling waits for it, where it is not nil
-	log      string        // what the compiler complains of
+	log      string        // the compiler's messages
 }
 
 func newCoder(t testing.TB, folder string) *coder {

@@ -60,7 +60,7 @@ func loadDriverFrom(library string) (driver, error) {
 	}
 	var version, count C.int
 	if code := C.gpk_cu_init(&version, &count); code != 0 {
-		return nil, fmt.Errorf("%s is there, but does not start: %w", library, cudaError("cuInit", code))
+		return nil, fmt.Errorf("%s was found, but does not start: %w", library, cudaError("cuInit", code))
 	}
 	return &cudaDriver{version: int(version), count: int(count)}, nil
 }

@@ -102,7 +102,7 @@ func (g *siblings) drop() {
 // one to two microseconds to make one.
 const maxIdleEvents = 64
 
-// idleEvents fills handles with freed events, as far as there are enough.
+// idleEvents fills handles with freed events until either list ends.
 func (d *Device) idleEvents(handles []uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -202,7 +202,7 @@ func cpu(t testing.TB, limit int64) *Device {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Trim() }) // what the system has given, Go does not take back
+	t.Cleanup(func() { _ = d.Trim() }) // Go's garbage collector does not free the system's memory
 	return d
 }
 

@@ -32,7 +32,7 @@ type Info struct {
 	Kind                 Kind
 	Index                int   // index among the devices of its kind: 1 in "cuda:1"
 	SM                   int   // compute capability of a GPU, 90 for 9.0; 0 for the CPU
-	MultiProcessors      int   // of a GPU; for a CPU hardware threads
+	MultiProcessors      int   // multiprocessors of a GPU, hardware threads of a CPU
 	TotalMemory          int64 // bytes; 0 if unknown
 	L2Bytes              int64 // size of a GPU's L2 cache
 	SharedMemoryPerBlock int64 // maximum per block, with opt-in

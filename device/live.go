@@ -5,7 +5,7 @@ import "sync"
 // LiveBuffer is one live buffer, as OutOfMemoryError.Live and LiveBuffers list it.
 type LiveBuffer struct {
 	Bytes  int64
-	Label  string // contents and origin
+	Label  string // what the buffer holds, and the operation that made it
 	Origin string // the operation that made it, such as "Add at main/main.go:17"; "" if unknown
 }
 

@@ -18,8 +18,8 @@ const (
 type Measurement struct {
 	Kind       WorkKind
 	Stream     *Stream
-	Bytes      int64     // of a copy; otherwise 0
-	Begin, End time.Time // of the host's call
+	Bytes      int64     // size of a copy; otherwise 0
+	Begin, End time.Time // when the host's call began and ended
 	Err        error
 	Data       any // for the observer's own use
 

@@ -60,7 +60,7 @@ func TestNil(t *testing.T) {
 			"RuntimeCompiler": runtimeCompiler, "NewFake": newFake, "NewFakeWithCode": newFakeWithCode,
 			"List": List, "Open": Open, "Default": Default, "Explain": Explain, "HostRoom": hostRoom,
 
-			"SetDefault": func(d *Device) error { // what it takes is what works are made on
+			"SetDefault": func(d *Device) error { // later operations run on the device that it is given
 				defer SetDefault(SetDefault(d))
 				return Default().Synchronize(context.Background())
 			},

@@ -12,7 +12,7 @@ import (
 // gpk remains usable after it.
 type OutOfMemoryError struct {
 	Device string
-	Bytes  int64        // of the request
+	Bytes  int64        // size of the request
 	Pool   PoolStats    // at the time of the request
 	Live   []LiveBuffer // the largest live buffers, largest first
 	Err    error        // the driver's error if it refused; otherwise ErrOutOfMemory

@@ -594,7 +594,7 @@ func TestEventsDropped(t *testing.T) {
 	list = nil
 	eventually(t, "the end of dropped events", func() bool {
 		runtime.GC()
-		return count() == 2 // that serve again
+		return count() == 2 // the two that are reused
 	})
 	for _, n := range []int{-1, maxEvents + 1} {
 		_, err := d.newEvents(n)

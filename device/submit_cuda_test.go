@@ -170,11 +170,11 @@ func TestQueuedDrains(t *testing.T) {
 		},
 		"Event":       func() error { return s.Record(&Event{dev: d, handle: event}) },
 		"Synchronize": func() error { return d.Synchronize(context.Background()) },
-		"Occupancy":   func() error { _, _, err := f.launchSize(64 << 10); return err }, // which changes the function
+		"Occupancy":   func() error { _, _, err := f.launchSize(64 << 10); return err }, // it changes an attribute of the function
 		"CopyToHost":  func() error { return d.CopyToHost(got[:], y, 0, nil) },
 		"Launch":      func() error { return d.Launch(nil, nil, nil, func(int, uint64) error { return nil }) },
 	})
-	try(map[string]func() error{ // what the others use
+	try(map[string]func() error{ // these end objects that the calls above use
 		"freeHost":    func() error { return b.freeHost(host) },
 		"free":        func() error { return b.free(more) },
 		"closeStream": func() error { return b.closeStream(spare) },

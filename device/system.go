@@ -218,7 +218,7 @@ func (s *system) startGPU(g *gpus, info Info) (*Device, error) {
 		err = s.usable(lib, info)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s (%s) is there, but %w", ErrNoGPU, info.label(), info.Name, err)
+		return nil, fmt.Errorf("%w: %s (%s) was found, but %w", ErrNoGPU, info.label(), info.Name, err)
 	}
 	limit, err := s.settings()
 	if err != nil {

@@ -105,7 +105,7 @@ func (c *Comm) check() error {
 	if c == nil || c.r == nil {
 		return errClosed
 	}
-	return named(c.r.node.Err())
+	return asRankError(c.r.node.Err())
 }
 
 // usable is check for a call with a context.
@@ -141,9 +141,9 @@ func (c *Comm) end(err error) error {
 		}
 	}
 	if failed := c.r.node.Err(); failed != nil {
-		return named(failed)
+		return asRankError(failed)
 	}
-	return named(c.r.fail(err))
+	return asRankError(c.r.fail(err))
 }
 
 // errEngine marks errors of an engine, which may be caused by another rank.

@@ -25,7 +25,7 @@ import (
 // rounds.
 type comparison struct {
 	c     *Comm
-	meet  *meeting // of the ranks in this process; nil if it has only one
+	meet  *meeting // where the ranks of this process meet; nil if there is only one
 	place int      // this rank's index among them
 	alone bool     // all ranks of the Comm are in this process
 
@@ -212,7 +212,7 @@ func (p *comparison) reach(n int) error {
 	case err := <-done:
 		return err
 	case <-p.c.r.node.Done():
-		return named(p.c.r.node.Err())
+		return asRankError(p.c.r.node.Err())
 	}
 }
 
@@ -264,7 +264,7 @@ func (p *comparison) run(ctx context.Context) {
 func (p *comparison) leave(ctx context.Context) {
 	cause := context.Cause(ctx)
 	if failed := p.c.r.node.Err(); failed != nil {
-		cause = named(failed)
+		cause = asRankError(failed)
 	}
 	p.mu.Lock()
 	waiting := len(p.calls) > 0

@@ -84,7 +84,7 @@ func testDifferent(t *testing.T, place func(g *Group), rank1 func(ctx context.Co
 		}
 		return errs[r]
 	})
-	errs[1] = nil // what it is told depends on who is the first
+	errs[1] = nil // the error of rank 1 depends on which rank fails first
 	for r, err := range append(errs, err) {
 		e, ok := errors.AsType[*RankError](err)
 		if r != 1 && (!ok || e.Rank != 1 || !errors.Is(err, want) || !strings.Contains(err.Error(), says)) {

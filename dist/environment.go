@@ -16,7 +16,7 @@ type place struct {
 	local      int // the rank among those of the same host; -1 if unknown
 	localSize  int // 0 if unknown
 	address    string
-	host       string // of rank 0, for an address with a port that is derived from job
+	host       string // host of rank 0, for an address with a port that is derived from job
 	job        string // a name that is the same for all ranks of the job and different for other jobs
 	mpi        string // the MPI whose launcher this is: "openmpi", "mpich", "pmi" (either), or ""
 }

@@ -160,8 +160,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestChooseIP chooses the address at which rank 0 listens, on machines some of which resolve their
-// own name to a loopback address.
+// TestChooseIP checks the address at which rank 0 listens. Some of the machines resolve their own
+// name to a loopback address.
 func TestChooseIP(t *testing.T) {
 	own := func(cidrs ...string) (out []net.Addr) {
 		for _, s := range cidrs {

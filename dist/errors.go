@@ -37,8 +37,8 @@ var (
 	ErrMissing      = control.ErrMissing      // the rank has not joined in time
 )
 
-// named converts a control.Failure to a RankError.
-func named(err error) error {
+// asRankError converts a control.Failure to a RankError.
+func asRankError(err error) error {
 	if err == nil {
 		return nil
 	}

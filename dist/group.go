@@ -26,7 +26,7 @@ type Group struct {
 
 	mu      sync.Mutex
 	runs    int
-	failure error // of the last Run
+	failure error // error of the last Run
 	closed  bool
 }
 
@@ -44,7 +44,7 @@ func Local(devices ...*device.Device) (*Group, error) {
 	}
 	nodes, err := control.Local(len(devices), hostName(), control.Config{Version: version})
 	if err != nil {
-		return nil, named(err)
+		return nil, asRankError(err)
 	}
 	g := &Group{how: []string{fmt.Sprintf("%d ranks in this process", len(devices)), "data moves in memory"}}
 	for i, n := range nodes {
@@ -132,9 +132,9 @@ func (g *Group) Run(ctx context.Context, f func(ctx context.Context, c *Comm) er
 	for _, err := range errs {
 		if err != nil {
 			g.mu.Lock()
-			g.failure = named(err)
+			g.failure = asRankError(err)
 			g.mu.Unlock()
-			return named(err)
+			return asRankError(err)
 		}
 	}
 	return nil

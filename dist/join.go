@@ -47,7 +47,7 @@ func Join(ctx context.Context, given ...Option) (*Group, error) {
 	}
 	g := &Group{how: []string{fmt.Sprintf("%s of %d, started by %s", p.own(), p.ranks(), p.launcher)}}
 	if err := g.join(ctx, o, p); err != nil {
-		return nil, errors.Join(named(err), g.release())
+		return nil, errors.Join(asRankError(err), g.release())
 	}
 	return g, nil
 }

@@ -129,7 +129,7 @@ var errUnlucky = errors.New("no luck")
 type fault struct {
 	name   string
 	f      func(ctx context.Context, c *Comm) error
-	change func(env map[string]string) Option // of rank 1
+	change func(env map[string]string) Option // changes the environment of rank 1
 	want   error
 	says   string
 }
@@ -146,7 +146,7 @@ func (f fault) test(t *testing.T) {
 	})
 	for rank, err := range errs {
 		var re *RankError
-		known := errors.Is(err, f.want) || f.want == errUnlucky // which only its own process knows
+		known := errors.Is(err, f.want) || f.want == errUnlucky // only the process of the rank knows that error
 		if !errors.As(err, &re) || re.Rank != 1 || re.Host == "" || !known || !strings.Contains(err.Error(), f.says) {
 			t.Errorf("rank %d: %v", rank, err)
 		}

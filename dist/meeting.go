@@ -17,8 +17,8 @@ type meeting struct {
 	ended atomic.Uint64 // the number of gatherings that have ended
 
 	mu       sync.Mutex
-	headings []*heading // headings of the ranks that have arrived for the next gathering
-	come     int
+	headings []*heading     // headings of the ranks that have arrived for the next gathering
+	arrived  int            // number of ranks that have arrived for the next gathering
 	err      error          // error of the first gathering with different calls, and of all later ones
 	woken    control.Signal // a gathering has ended
 }
@@ -32,7 +32,7 @@ type meetings struct {
 
 type opened struct {
 	meeting
-	taken int
+	fetched int // number of ranks that have it
 }
 
 // of returns the meeting of a Comm of which this process holds n ranks. Each of these ranks calls it once.
@@ -47,7 +47,7 @@ func (m *meetings) of(name string, n int) *meeting {
 		o = &opened{meeting: meeting{headings: make([]*heading, n)}}
 		m.list[name] = o
 	}
-	if o.taken++; o.taken == n {
+	if o.fetched++; o.fetched == n {
 		delete(m.list, name)
 	}
 	return &o.meeting
@@ -65,14 +65,14 @@ func (m *meeting) arrive(place int, h *heading, difference func(headings []*head
 	}
 	m.headings[place] = h
 	gathering = m.ended.Load() + 1
-	if m.come++; m.come < len(m.headings) {
+	if m.arrived++; m.arrived < len(m.headings) {
 		return gathering, nil
 	}
 	if m.err == nil && !compatible(m.headings) {
 		m.err = difference(m.headings)
 	}
 	clear(m.headings)
-	m.come = 0
+	m.arrived = 0
 	m.ended.Store(gathering)
 	m.woken.Send()
 	return gathering, nil

@@ -133,10 +133,10 @@ func (c *Comm) Recv(ctx context.Context, into *gpk.Array, from int) error {
 	}
 	mine := heading{Call: "Send", DType: into.DType().String(), Shape: into.Shape()}
 	if head.DType != mine.DType {
-		return fail(c.blame(from, fmt.Errorf("%w: it sends %v %s", gpk.ErrDType, head.Shape, head.DType)))
+		return fail(c.blame(from, fmt.Errorf("%w: the rank sends %v %s, but Recv writes to %v %s", gpk.ErrDType, head.Shape, head.DType, mine.Shape, mine.DType)))
 	}
 	if mine.differs(&head) != nil {
-		return fail(c.blame(from, fmt.Errorf("%w: it sends %v %s", gpk.ErrShape, head.Shape, head.DType)))
+		return fail(c.blame(from, fmt.Errorf("%w: the rank sends %v %s, but Recv writes to %v %s", gpk.ErrShape, head.Shape, head.DType, mine.Shape, mine.DType)))
 	}
 	if received != nil {
 		return into.CopyFrom(received.To(into.Device()))

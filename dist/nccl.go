@@ -72,7 +72,7 @@ func (g *gpuComm) watch() {
 		case <-g.leave:
 			return
 		case <-g.node.Done():
-			g.abort(named(g.node.Err()))
+			g.abort(asRankError(g.node.Err()))
 			return
 		case <-ticker.C:
 			if err := g.comm.AsyncError(); err != nil {
@@ -245,7 +245,7 @@ func (g *gpuComm) fail(err error) error {
 	case <-time.After(patience):
 		g.node.Fail(fmt.Errorf("%w: %w", errEngine, err))
 	}
-	return named(g.node.Err())
+	return asRankError(g.node.Err())
 }
 
 // wait waits for all work that was enqueued.

@@ -191,7 +191,7 @@ func (g *Group) useNCCL(ctx context.Context, must bool) error {
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return named(err)
+			return asRankError(err)
 		}
 	}
 	switch why := whys[0]; {

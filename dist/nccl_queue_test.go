@@ -204,7 +204,7 @@ func TestQueuedReplay(t *testing.T) {
 func TestQueuedSplitWaits(t *testing.T) {
 	g := queuedGroup(t, 2)
 	submittest.Open(0)
-	var opened atomic.Bool // by either rank
+	var opened atomic.Bool // set by the first rank that lets the queue continue
 	err := g.Run(t.Context(), func(ctx context.Context, c *Comm) error {
 		x, err := connected(c)
 		if err != nil {

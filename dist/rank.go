@@ -26,7 +26,7 @@ type rank struct {
 	mu          sync.Mutex
 	splits      map[string]mover // movers of the Comms that Split made in this Run, by name
 	gpus        []*gpuComm       // communicators of the same Comms, in the order in which all ranks made them
-	comparisons []*comparison    // of all Comms of this Run
+	comparisons []*comparison    // comparisons of all Comms of this Run
 }
 
 // beside is the state that the ranks of one process share.
@@ -135,7 +135,7 @@ func (r *rank) run(ctx context.Context, name string, f func(context.Context, *Co
 	r.background.Go(func() {
 		select {
 		case <-r.node.Done():
-			cancel(named(r.node.Err()))
+			cancel(asRankError(r.node.Err()))
 		case <-ctx.Done():
 			r.leaveGPUs(ctx, finished)
 		case <-finished:
@@ -204,7 +204,7 @@ func (r *rank) endCalls(ctx context.Context, c *Comm) error {
 // the error of an array, is attributed to that rank.
 func (r *rank) fail(err error) error {
 	me := r.node.Rank()
-	f := &control.Failure{Rank: me, Host: r.node.Host(me), Err: named(err)}
+	f := &control.Failure{Rank: me, Host: r.node.Host(me), Err: asRankError(err)}
 	var e *RankError
 	if errors.As(f.Err, &e) {
 		f.Rank, f.Host = e.Rank, e.Host

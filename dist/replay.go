@@ -22,7 +22,7 @@ type replays struct {
 }
 
 var (
-	errCaptured = fmt.Errorf("%w: a collective function in a captured sequence, without NCCL", gpk.ErrUnsupported)
+	errCaptured = fmt.Errorf("%w: collective functions can be captured only with NCCL", gpk.ErrUnsupported)
 	errReplayed = fmt.Errorf("%w: a captured sequence belongs to the Run in which it was captured, and that has ended", gpk.ErrUnsupported)
 )
 

@@ -97,7 +97,7 @@ func (l *Library) none() bool { return l == nil || l.lib == nil }
 type Entry[A any] struct {
 	dev   *device.Device
 	entry cutlass.KernelEntry
-	calls *sync.Pool // of *call[A]
+	calls *sync.Pool // holds *call[A]
 }
 
 // call is the work of one launch. Launch reuses it, so that a launch allocates nothing. The

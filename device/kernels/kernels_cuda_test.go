@@ -117,7 +117,7 @@ func TestLaunch(t *testing.T) {
 	}
 	reads, writes := []*device.Buffer{x}, []*device.Buffer{y}
 	none := axpyArgs{X: x.Addr(), Y: y.Addr()}
-	least := math.Inf(1) // of several rounds, because AllocsPerRun also counts other goroutines
+	least := math.Inf(1) // the minimum over several rounds, because AllocsPerRun also counts other goroutines
 	for range 5 {
 		least = min(least, testing.AllocsPerRun(100, func() {
 			if err := axpy.Launch(nil, reads, writes, none); err != nil {

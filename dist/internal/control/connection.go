@@ -16,7 +16,7 @@ type connection struct {
 	queue  []*frame
 	bytes  int           // total size of the frames that are not written yet
 	space  Signal        // sent when bytes is below maxQueued
-	more   chan struct{} // of capacity 1: wakes write when the queue is not empty
+	more   chan struct{} // capacity 1: wakes write when the queue is not empty
 	empty  *sync.Cond    // with mu: signalled when all frames were written or the connection is broken
 	busy   bool
 	broken bool

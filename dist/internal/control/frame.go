@@ -43,7 +43,7 @@ const (
 	maxToHub    = 2 << 20  // frames from a rank
 	maxToNode   = 64 << 20 // frames from the hub, which contain the payloads of all ranks
 	maxPayload  = 4 << 10  // payload of one rank in a round
-	maxDataBody = 1 << 20  // of data over TCP; longer messages take several frames
+	maxDataBody = 1 << 20  // bytes of data in a frame over TCP; longer messages take several frames
 )
 
 var errFrame = errors.New("malformed frame")
