@@ -22,7 +22,7 @@ type contents struct {
 	// version is the version of mem that has these contents.
 	version int
 
-	origin *origin // of contents without a node
+	origin *origin // the origin of data that no node computes
 
 	superseded bool   // its storage shows other contents by now
 	scope      *Scope // its memory is freed with this scope

@@ -48,7 +48,7 @@ func (s *scheduler) free(st *storage, by *call) (handOver func()) {
 			st.cur = gone.out
 		case m == nil && c.node.state == pending:
 			s.end(c.node, freed, nil, by)
-		case m != nil && (st.rec == nil || !st.rec.ended): // a graph keeps its memory
+		case m != nil && (st.rec == nil || !st.rec.ended): // unless a graph owns the memory
 			handOver = m.free(by)
 		}
 	}

@@ -20,7 +20,7 @@ type Graph struct {
 
 	mu      sync.Mutex // guards the fields below
 	run     *device.Graph
-	written []*place         // by each Replay
+	written []*place         // places that each Replay writes
 	unset   []*device.Buffer // outputs that wait for the first Replay
 	fixed   []*storage
 	told    []Replayed

@@ -155,7 +155,7 @@ func TestSmallSumAllocates(t *testing.T) {
 	if n := devicetest.LeastAllocs(runs, sum); n > 16 {
 		t.Errorf("%v allocations, want at most 16", n)
 	}
-	least := uint64(math.MaxUint64) // the least of several rounds, because other goroutines allocate too
+	least := uint64(math.MaxUint64) // the minimum over several rounds, because other goroutines allocate too
 	for range 5 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

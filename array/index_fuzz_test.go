@@ -124,11 +124,11 @@ func FuzzIndexing(f *testing.F) {
 			times := s.extreme()
 			ok = ok && times >= 0
 			if ok && times > 100 && n > 0 {
-				return // as large as it says
+				return // the result would be as large as times says
 			}
 			want := slices.Clone(shape)
 			if ok && times > 100 {
-				_ = a.Repeat(times, given).Err() // of nothing: long or too long
+				_ = a.Repeat(times, given).Err() // a has no elements; the axis becomes long, or too long
 				return
 			}
 			if ok {

@@ -76,8 +76,8 @@ func (in *inspection) fail(format string, args ...any) {
 	in.broken = append(in.broken, fmt.Sprintf(format, args...))
 }
 
-// storage checks that a readable storage shows the newest version of its memory, and that
-// a storage with a fixed address is stored.
+// storage checks a storage without an error: its contents are the newest version of its
+// memory, and they are stored if its address is fixed.
 func (in *inspection) storage(st *storage) {
 	c := st.cur
 	in.contents(c)

@@ -42,7 +42,7 @@ const (
 // The scheduler's mutex guards state, err, consumed, computed, kept and the operands.
 type node struct {
 	call
-	err error // of a failed or freed node, for its readers
+	err error // the error that readers of a failed or freed node get
 
 	// The small fields are side by side: with them a node and its contents take 640 bytes, else 704.
 	state    state
@@ -82,10 +82,10 @@ type rule struct {
 	// For an element-wise operation, the operand index of each argument. -1 and -2 stand for
 	// the first and the second of numbers.
 	args    [3]int8
-	arity   uint8 // of args
+	arity   uint8 // number of args
 	numbers [2]ops.Scalar
-	axes    []bool // of a reduction
-	along   *along // of softmax or a norm
+	axes    []bool // axes of a reduction
+	along   *along // the axis and parameters of softmax or a norm
 }
 
 // operand is a reference of a node to contents, with the view through which the node reads

@@ -79,7 +79,7 @@ func TestProductTwice(t *testing.T) {
 		dst := FromSlice([]float32{0}, 1, 1)
 		var steps []string
 		freed := false
-		check := func(err error) { // what is computed again from freed memory is an error
+		check := func(err error) { // an array that has to be computed again from freed memory returns an error
 			if err != nil && !(freed && errors.Is(err, device.ErrFreed)) {
 				t.Fatalf("%v after %s", err, strings.Join(steps, ", "))
 			}

@@ -52,7 +52,7 @@ func TestRowWrites(t *testing.T) {
 			for i := range tallRows {
 				r := c.read(w, i)
 				if name == "collected, all" && i%32 == 0 {
-					runtime.GC() // what is dropped and not collected is computed when 64 others wait
+					runtime.GC() // a dropped array that is not collected is computed once 64 others are pending
 				}
 				if c.kept {
 					readers = append(readers, r)

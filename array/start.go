@@ -24,7 +24,7 @@ type job struct {
 	plan    *planner         // nil: the node has no steps
 	spare   *planner         // zero, for the next plan; nil for none
 	steps   []*node          // nodes that the job computes as part of the chain
-	product *product.Product // of a product: a copy, with the views of its operands
+	product *product.Product // a copy of a product node's problem, with the views of its operands
 	fused   *chain.Plan
 	runs    func(j *job, s *device.Stream, dst device.View) error
 }

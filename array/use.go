@@ -68,7 +68,7 @@ func (u *use) end() {
 	}
 }
 
-// release unpins the memories, and wakes whoever waits for them. The mutex is not held.
+// release unpins the memories and wakes the goroutines that wait for them. The mutex is not held.
 func (s *scheduler) release(u *use) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

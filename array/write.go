@@ -61,7 +61,7 @@ func (w *write) do() error {
 		return err
 	}
 	err := w.attempt()
-	for errors.Is(err, device.ErrOutOfMemory) && w.readEarlier() {
+	for errors.Is(err, device.ErrOutOfMemory) && w.storeReader() {
 		err = w.attempt()
 	}
 	if err == nil {
@@ -98,10 +98,10 @@ func (w *write) attempt() error {
 	return err
 }
 
-// readEarlier is the last resort if memory is short. It stores one pending node that reads the memory, so that the
-// write may need neither a fresh buffer nor a copy of the old elements. It reports whether there was such a node and
+// storeReader computes one pending node that reads the memory and stores its result. It is the last resort if memory is
+// short: without the reader, the write may need neither a fresh buffer nor a copy of the old elements. It reports whether there was such a node and
 // memory for it. The mutex is held, but released in between.
-func (w *write) readEarlier() bool {
+func (w *write) storeReader() bool {
 	if w.fresh != nil {
 		w.fresh.Free()
 		w.fresh = nil

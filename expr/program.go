@@ -15,7 +15,7 @@ const (
 	MaxScalars = 8
 	MaxSteps   = 32
 	MaxDepth   = 16 // length of the longest chain of dependent steps
-	MaxDims    = 8  // of the shape
+	MaxDims    = 8  // axes of the shape
 )
 
 // Class is the access pattern of an operand over the shape of a call. The shape is
@@ -88,9 +88,9 @@ func (r Ref) String() string {
 // equal.
 type Step struct {
 	Op    Op
-	DType dtype.DType // of the result
+	DType dtype.DType // type of the result
 	Args  [3]Ref
-	N     int // of Args
+	N     int // number of Args
 }
 
 // Reduction folds the elements of the last step along some dimensions, as ops.Reduce does.
@@ -98,8 +98,8 @@ type Step struct {
 // the elements. On a GPU it may also be an operation along the last axis that keeps the
 // shape, softmax or a norm, as in ops.Along and ops.Norm.
 type Reduction struct {
-	Op    Op          // of kind Reduction, or along an axis; None: no reduction
-	DType dtype.DType // of the result
+	Op    Op          // an operation of kind Reduction, or along an axis; None: no reduction
+	DType dtype.DType // type of the result
 	Over  Over
 }
 

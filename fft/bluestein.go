@@ -9,7 +9,7 @@ import "math/bits"
 //	X[k] = c[k] sum over j of (x[j] c[j]) conj(c[k-j])
 type bluestein[C number] struct {
 	n      int
-	of     *plan[C] // of length m
+	of     *plan[C] // plan of length m
 	chirp  []C      // c
 	filter []C      // the transform of conj(c[-n+1 … n-1]), padded to m elements
 }

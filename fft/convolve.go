@@ -87,7 +87,7 @@ func checkLines(op *array.Operation, a, b *gpk.Array, mode Mode) error {
 		return err
 	}
 	if dt := a.DType(); dt.Real() != dtype.Float32 && dt.Real() != dtype.Float64 {
-		return fmt.Errorf("%w: %v; convolutions are of float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, dt)
+		return fmt.Errorf("%w: %v; convolutions support float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, dt)
 	}
 	if mode < Full || mode > Valid {
 		return fmt.Errorf("%w: Mode(%d); the modes are Full, Same and Valid", gpk.ErrUnsupported, int(mode))

@@ -46,7 +46,7 @@ func smooth(n int) int {
 func root(k, n int) complex128 {
 	// 4 k = quarter n + rest with |rest| <= n/2: the angle is quarter pi/2 + rest/n pi/2.
 	hi, lo := bits.Mul64(8, uint64(k))
-	q, _ := bits.Div64(hi, lo, uint64(n)) // of eighths
+	q, _ := bits.Div64(hi, lo, uint64(n)) // k/n in eighths of a turn, rounded down
 	quarter := (q + 1) / 2
 	rest := int64(4*uint64(k) - quarter*uint64(n)) // wraps to a small number
 	s, c := math.Sincos(math.Pi / 2 * (float64(rest) / float64(n)))

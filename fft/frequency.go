@@ -17,7 +17,7 @@ func frequencies(name string, dt gpk.DType, n int, full bool, d float64) *gpk.Ar
 		err = layout.Errorf("%d samples; at least 1 is needed", n)
 	}
 	if err == nil && dt != gpk.Float32 && dt != gpk.Float64 {
-		err = fmt.Errorf("%w: frequencies of %v; they are float32 or float64", gpk.ErrDType, dt)
+		err = fmt.Errorf("%w: frequencies of type %v; want float32 or float64", gpk.ErrDType, dt)
 	}
 	if err == nil {
 		err = deviceapi.HostRoom(16 * int64(n))

@@ -42,7 +42,7 @@ func begin(name string, a *gpk.Array, few int, k kind, given []Option) (op *oper
 	case dt.IsComplex() && k == realToComplex:
 		return op, fmt.Errorf("%w: %v; the transform takes real numbers, FFT complex ones", gpk.ErrDType, dt)
 	case dt.Real() != dtype.Float32 && dt.Real() != dtype.Float64:
-		return op, fmt.Errorf("%w: %v; transforms are of float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, dt)
+		return op, fmt.Errorf("%w: %v; transforms support float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, dt)
 	}
 	return op, op.resolve(a, few, k)
 }

@@ -40,7 +40,7 @@ type AttentionProblem struct {
 	DType          dtype.DType
 	Batch          int // number of sequences
 	Heads, KVHeads int
-	Queries, Keys  int // of one sequence; if ragged, of all sequences together
+	Queries, Keys  int // lengths of one sequence; if ragged, of all sequences together
 	Dim, ValueDim  int
 	Ragged, Causal bool
 	Mask           dtype.DType // Invalid for none

@@ -324,7 +324,7 @@ func (f *folding) otherRows(op expr.Op, v int) {
 // shape. Neighbouring dimensions of the same kind count as one.
 type denseDims struct {
 	run, step int   // length and stride of the innermost dimension
-	strides   []int // of all dimensions, innermost first
+	strides   []int // strides of all dimensions, innermost first
 }
 
 // dense returns the strides that the dimensions would have in dense elements.

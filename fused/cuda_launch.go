@@ -25,7 +25,7 @@ type kernelLaunch struct {
 	call    *Call
 	dst     Operand
 	shape   []int   // dimensions of a strided traversal, innermost first
-	strides [][]int // of the destination and of the leaves, in the order of shape
+	strides [][]int // strides of the destination and of the leaves, in the order of shape
 	bufs    [MaxLeaves + 2]*device.Buffer
 	writes  [2]*device.Buffer
 	queued  bool // the launch queue launches it

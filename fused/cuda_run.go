@@ -57,7 +57,7 @@ func compilerFits(d *device.Device) error {
 		return err
 	}
 	if lib := d.Library(); lib != nil && lib.CUDAVersion()/10 != version/10 {
-		return fmt.Errorf("%w: NVRTC %d.%d is not of CUDA %d.%d, which the kernel library was built with: results could differ in their last bits; GPK_NVRTC names another",
+		return fmt.Errorf("%w: NVRTC has version %d.%d, but the kernel library was built with CUDA %d.%d: results could differ in their last bits; set GPK_NVRTC to another NVRTC",
 			expr.ErrUnsupported, version/1000, version%1000/10, lib.CUDAVersion()/1000, lib.CUDAVersion()%1000/10)
 	}
 	return nil

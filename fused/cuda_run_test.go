@@ -22,7 +22,7 @@ type recorder struct {
 	// launches since the last take
 	launches []device.Launch
 	params   [][]byte
-	log      string // of the compiler
+	log      string // log of the compiler
 }
 
 func newRecorder() *recorder {

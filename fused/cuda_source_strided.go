@@ -31,8 +31,8 @@ func (s *source) mixed() {
 	s.line("  if (first < p.tail) at<1>(p, p.vectors * V + first);\n}")
 }
 
-// one writes the function that computes a vector of the result. The operands begin at the
-// offsets off, of which the first is the destination's.
+// one writes the function that computes a vector of the result. off holds the offset of the
+// destination, and then the offsets of the operands.
 func (s *source) one() {
 	s.line("template <int N>\n__device__ inline void at(Params const& p, int64_t const (&off)[%d]) {", 1+len(s.p.Leaves))
 	for i, l := range s.p.Leaves {

@@ -61,7 +61,7 @@ func steps(n, start, stop, step int) (out []int, ok bool) {
 	if stop < 0 {
 		stop += n
 	}
-	low, high := 0, n // of start and stop
+	low, high := 0, n // bounds of start and stop
 	if step < 0 {
 		low, high = -1, n-1
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// luFactors is a stack of matrices with one leading axis after their factorization by blocked.
+// luFactors holds the LU factors that an engine blocked computes for a stack of matrices with one leading axis.
 type luFactors struct {
 	packed *gpk.Array // L below the diagonal, U on and above
 	order  *gpk.Array // [batch, m], Int64: row i of L U is row order[i] of A

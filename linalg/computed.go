@@ -14,7 +14,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// input is an operand of which a function reads a part, all of whose elements must be finite.
+// input is an operand. A function reads the part of it that which names, and all elements of this part must be finite.
 type input struct {
 	name  string
 	a     *gpk.Array

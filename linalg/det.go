@@ -10,7 +10,7 @@ import (
 type determinants struct {
 	sign []complex128
 	size []scaled // the absolute values
-	lead []int
+	lead []int    // lengths of the stack's axes
 }
 
 // Det returns the determinants [...] of a stack a [..., n, n], the product of the diagonal of U

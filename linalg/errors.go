@@ -36,7 +36,7 @@ func (e *SingularError) Unwrap() error { return ErrSingular }
 // DefiniteError says which leading minor of which matrix is not positive.
 type DefiniteError struct {
 	Member []int // index of the matrix along the leading axes; empty if there are none
-	Order  int   // of the smallest leading minor that is not positive; from 1
+	Order  int   // order of the smallest leading minor that is not positive, counted from 1
 }
 
 // Error implements error.

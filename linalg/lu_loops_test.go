@@ -26,7 +26,7 @@ func TestLULoops(t *testing.T) {
 func luLoopsTwins[T float32 | float64](t *testing.T, r *rand.Rand, rows, cols int, zeros []bool) {
 	t.Helper()
 	a := newMatrix[T](rows, cols)
-	few := r.Float64() // of the elements are not 0
+	few := r.Float64() // fraction of the elements that are not 0
 	for i := range a.data {
 		if a.data[i] = T(r.NormFloat64()); zeros[i%cols] || r.Float64() > few {
 			a.data[i] = T(math.Copysign(0, r.NormFloat64()))

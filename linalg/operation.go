@@ -47,7 +47,7 @@ func begin(name string, given []Option, allowed Option, shape func(a *gpk.Array)
 		return op, err
 	}
 	if engines[as[0].DType()] == nil {
-		return op, fmt.Errorf("%w: %v; linear algebra is of float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, as[0].DType())
+		return op, fmt.Errorf("%w: %v; linear algebra supports float32, float64, complex64 and complex128: Cast first", gpk.ErrDType, as[0].DType())
 	}
 	if shape == nil {
 		return op, nil

@@ -129,7 +129,7 @@ type factors[T number] struct {
 	m        matrices[T]
 	pivots   [][]int
 	positive bool
-	adjoints matrices[T] // of Cholesky's factorization: the upper triangles
+	adjoints matrices[T] // Cholesky: the adjoints of the factors, which are upper triangles
 }
 
 // factor factors the matrices of m in place.

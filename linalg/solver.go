@@ -105,7 +105,7 @@ func (op *operation) call(kind cusolver.Kind, parts []array.Part, reads []*gpk.A
 // report holds cuSOLVER's int32 for each matrix of a stack: 0 for success.
 type report struct {
 	lead   []int
-	asked  bool // of waits for the call
+	asked  bool // the method of waits for the call and reads the values
 	values []int32
 }
 

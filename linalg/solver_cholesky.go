@@ -50,9 +50,9 @@ func (s solver) cholesky(op *operation, a *gpk.Array) (*gpk.Array, error) {
 	return l.Tril(), nil
 }
 
-// potrf factors matrices of which one triangle is read: the upper one if upper is set. The result is dense. By rows,
-// the same triangle of it holds the factor of A, or with conjugated that of the conjugate of A. The elements of the
-// other triangle are undefined.
+// potrf factors matrices. It reads one triangle: the upper one if upper is set. The result is dense. The same triangle
+// of the result, by rows, holds the factor of A or, with conjugated, the factor of the conjugate of A. The elements of
+// the other triangle are undefined.
 func (s solver) potrf(op *operation, a *gpk.Array, upper, conjugated bool) (*gpk.Array, error) {
 	which := lowerElements
 	if upper {

@@ -43,7 +43,7 @@ type solverSystem struct {
 	lead     []int
 	n        int
 	packed   *gpk.Array
-	pivots   *gpk.Array // of LU
+	pivots   *gpk.Array // pivots of LU
 }
 
 func (f *solverSystem) solve(op *operation, b *gpk.Array) (*gpk.Array, error) {

@@ -133,7 +133,7 @@ func (s choleskySystem) solveAdjoint(op *operation, y *gpk.Array) (*gpk.Array, e
 type luSystem struct {
 	blocked
 	luFactors
-	inverse *gpk.Array // of order
+	inverse *gpk.Array // inverse permutation of order
 }
 
 func (s luSystem) solve(op *operation, y *gpk.Array) (*gpk.Array, error) {

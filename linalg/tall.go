@@ -11,8 +11,8 @@ import (
 // SIAM J. Sci. Comput. 34, 2012). A block stays in the cache while its reflectors are computed.
 type tall[T number] struct {
 	rows, columns, height int
-	blocks                []reflectors[T] // of the height rows from row i height on; the last block has the remaining rows too
-	rest                  []reflectors[T] // of the first rows of each block, as many as there are columns
+	blocks                []reflectors[T] // reflectors of the height rows that begin at row i height; the last block has the remaining rows too
+	rest                  []reflectors[T] // reflectors of the first rows of each block, as many as there are columns
 }
 
 // tallBytes is the size of a block of rows.

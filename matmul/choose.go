@@ -32,7 +32,7 @@ type candidate struct {
 	copyOut          bool // the kernel writes to a temporary buffer, which is copied to D
 	separateEpilogue bool // separate kernels apply the epilogue
 	separateSquare   bool // a separate kernel computes the squared modulus
-	rows             int  // of one block of D; 0: D is one block
+	rows             int  // rows of one block of D; 0: D is one block
 	parts, partK     int  // number of parts of k, and the length of all but the last; 0: k is not split
 	cycles           float64
 	steps            []Step

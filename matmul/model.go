@@ -33,18 +33,18 @@ const (
 	cyclesPerMicrosecond = 1800
 
 	launchCycles   = 2500. // the part of a launch that the previous kernel does not hide
-	sharpness      = 2.8   // of the transition between the two bounds
+	sharpness      = 2.8   // sharpness of the transition between the two bounds
 	bytesPerCycle  = 2170. // the whole device: 3.9 TB/s
 	fewCTAs        = 0.27  // exponent of the bandwidth that CTAs on a part of the multiprocessors reach
-	peakReach      = 0.73  // of the peak rate, for wgmma in its best tiles
-	narrowReach    = 0.94  // of peakReach, for instructions 192 wide
+	peakReach      = 0.73  // fraction of the peak rate that wgmma reaches in its best tiles
+	narrowReach    = 0.94  // fraction of peakReach that instructions 192 wide reach
 	sharedRate     = 93.   // bytes a cycle that wgmma reads from shared memory
 	l2Rate         = 63.   // bytes a cycle from L2
 	narrowL2Rate   = 45.   // for instructions at most 32 wide and a row-major B
 	narrowColRate  = 56.   // likewise, for a column-major B
 	pairL2Rate     = 52.   // if two CTAs of a multiprocessor read the same lines of a row-major B
 	zeroFill       = 3.    // relative cost of rows outside the matrix, which TMA fills with zeros
-	sharedEnd      = 0.97  // of the memory time, if two CTAs share a multiprocessor and one computes while the other stores
+	sharedEnd      = 0.97  // factor of the memory time if two CTAs share a multiprocessor and one computes while the other stores
 	epilogueCycles = 370.
 	elementCycles  = 26.   // cycles an element in a thread's epilogue
 	shortFunction  = 12.   // activations a cycle of a multiprocessor: two special functions each
@@ -53,14 +53,14 @@ const (
 	orderCycles    = 900.  // delay of pingpong's second tile, until both warpgroups alternate
 	largeEpilogue  = 1500. // if each warpgroup stores its own part
 	largeTurn      = 800.  // likewise, between two tiles
-	sharedFunction = 0.5   // of an activation's time, lost by the other warpgroup of pingpong
+	sharedFunction = 0.5   // fraction of an activation's time that the other warpgroup of pingpong loses
 	directCycles   = 3000. // the store of the last tile's rows without TMA
 	longCycles     = 1.5e5
 	heat           = 0.3
 	heatFree       = 0.625 // shared-memory time over product time without an effect on the clock: that of a tile of 128 x 256
 
 	// For kernels that read the left operand from registers.
-	registerReach = 0.83 // of the peak
+	registerReach = 0.83 // fraction of the peak
 	registerStep  = 17.  // cycles a unit of k: one wait every 8
 	pingpongStep  = 13.
 	narrowStep    = 15. // for instructions at most 32 wide
@@ -76,22 +76,22 @@ var planesReach = map[[3]int]float64{
 
 // Constants of kernels without wgmma.
 const (
-	plainReach = 0.9  // of the peak
-	aloneRate  = 0.96 // of the peak, for a float64 tile that fills a multiprocessor, if there is one tile for each
+	plainReach = 0.9  // fraction of the peak
+	aloneRate  = 0.96 // fraction of the peak for a float64 tile that fills a multiprocessor, if there is one tile for each
 	ringReach  = 0.92
 	ringEnd    = 1500. // from a tile's last step to the next one's first
 	ringLong   = 2e6   // a kernel of more cycles lowers the clock, fully from twice as many on
 	ringHeat   = 0.07  // relative cost of the lower clock, beyond that of larger tiles
-	groupReach = 0.88  // of a ring whose groups of warps compute alternate steps
+	groupReach = 0.88  // fraction of the peak of a ring whose groups of warps compute alternate steps
 	groupEnd   = 4000. // the groups add their sums
 	clusterEnd = 7000. // two CTAs add their sums
-	splitReach = 0.77  // of a ring that splits its tiles in shared memory
+	splitReach = 0.77  // fraction of the peak of a ring that splits its tiles in shared memory
 	splitEnd   = 5300.
-	longReach  = 0.5   // of the multiplications of a kernel for a long k
+	longReach  = 0.5   // fraction of the peak rate of multiplications that a kernel for a long k reaches
 	longStart  = 1000. // its first loads
 	longSum    = 40.   // the sum of its threads, for each element of a tile
 	skinnyRate = 0.86
-	skinnyPart = 1.15 // of a TF32 kernel whose last column of tiles is part of one: up to 1.4 was measured
+	skinnyPart = 1.15 // factor of the bytes of a TF32 kernel whose last column of tiles is partial: up to 1.4 was measured
 	skinnyLead = 700. // its tile of 16 rows starts this many cycles before a kernel that needs descriptors for TMA
 )
 

@@ -64,7 +64,8 @@ func prepareOperand(s *device.Stream, v device.View, m matrix, batch int, how pr
 	return o, buf.Free, nil
 }
 
-// copied returns the matrix of the copy, with the kernel's k, and the number of its lines.
+// copied returns the layout of a copy of m that is padded to the kernel's k, and the number of
+// lines of the copy.
 func (m matrix) copied(copies int, how prep, k int, isB bool) (full matrix, lines int) {
 	full = m
 	if isB {

@@ -19,8 +19,8 @@ const (
 	maxParts    = 32
 	minPartK    = 512  // the shortest part of k
 	partsCycles = 6300 // the pass that adds the parts, without its memory traffic
-	partsShare  = 0.94 // of the model's time, for a kernel of a single wave
-	partsRate   = 1.5  // of the device's bandwidth: the parts are in L2
+	partsShare  = 0.94 // factor of the model's time, for a kernel of a single wave
+	partsRate   = 1.5  // factor of the device's bandwidth: the parts are in L2
 
 	// A very long k of a few tiles, such as that of a dot product, is divided in every type but the integers.
 	longK        = 1 << 14

@@ -141,7 +141,7 @@ func (c *candidate) blockRows(q Problem) int {
 type scratch struct {
 	workspace, parts *device.Buffer // nil if the kernel needs none
 	temp             device.View    // a block of the result before it is copied out
-	pitch            int            // of temp
+	pitch            int            // pitch of temp
 }
 
 // free frees the memory in stream order.

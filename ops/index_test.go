@@ -10,7 +10,7 @@ import (
 	"github.com/gpk-go/gpk/layout"
 )
 
-// TestTakeAlongNothing: no index lies on an axis of length 0.
+// TestTakeAlongNothing: on an axis of length 0, every index is out of range.
 func TestTakeAlongNothing(t *testing.T) {
 	dev, err := device.Open("cpu")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestTakeAlongNothing(t *testing.T) {
 	}
 }
 
-// TestScatterAddNothing: no index lies on an axis of length 0, and no index at all is no error.
+// TestScatterAddNothing: on an axis of length 0 every index is out of range, but no indices at all are no error.
 func TestScatterAddNothing(t *testing.T) {
 	s, values := hostView(t, []float64{1, 2}, 2, 1)
 	_, indices := hostView(t, []float64{0, 0}, 2)

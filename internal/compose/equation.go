@@ -14,7 +14,7 @@ type equation struct {
 	text    string
 	inputs  []subscript
 	output  subscript
-	lengths map[rune]int // of each label
+	lengths map[rune]int // length of each label's axis
 }
 
 // subscript holds the labels of an array's axes, with their positions in the text.

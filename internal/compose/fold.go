@@ -13,7 +13,7 @@ type folded struct {
 	layout.Reduction
 	set   []bool
 	terms int   // elements in each sum
-	shape []int // of the result
+	shape []int // shape of the result
 }
 
 // foldOf checks an operation on a and parses its axes and options. It rejects DDof unless

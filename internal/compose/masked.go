@@ -40,7 +40,7 @@ func Masked[A Operand](o Operation[A], a, mask A, values any) A {
 // oneValue returns the view of values that every true element of a mask is assigned.
 func oneValue[A Operand](o Operation[A], a, v A, rest []int) (A, error) {
 	one := v
-	if shape := v.Shape(); len(shape) == len(rest)+1 { // of length 1
+	if shape := v.Shape(); len(shape) == len(rest)+1 { // the first axis has length 1
 		one = reshape(o, v, shape[1:]...)
 	}
 	if !layout.Widens(one.Shape(), rest) {

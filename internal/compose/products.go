@@ -126,7 +126,7 @@ func VecDot[A Operand](o Operation[A], a, b A, axis ...int) A {
 	if err == nil {
 		m, n := lengthFromEnd(a.Shape(), len(shape)-d), lengthFromEnd(b.Shape(), len(shape)-d)
 		if m != n {
-			err = layout.Errorf("axis %d of %v and %v has the lengths %d and %d", d, a.Shape(), b.Shape(), m, n)
+			err = layout.Errorf("along axis %d, %v has length %d and %v has length %d; the lengths must be equal", d, a.Shape(), m, b.Shape(), n)
 		}
 	}
 	if dt := a.DType(); err == nil && dt != dtype.Bool && !dt.HasProducts() {

@@ -98,8 +98,8 @@ func outsideOf(axis, n int) error {
 	return layout.Errorf("an index lies outside axis %d, which has length %d", axis, n)
 }
 
-// normal returns indices into n elements, of which negative ones count from the end, as Int64 counted from 0. bad
-// says which are outside.
+// normal converts indices into n elements to Int64 counted from 0. Negative indices count from the end. bad says which
+// indices are outside.
 func normal[A Operand](o Operation[A], indices A, n int) (at, bad A) {
 	at = narrow(o, indices, dtype.Int64)
 	bad = o.Elementwise(expr.Or, o.Elementwise(expr.Lt, at, -n), o.Elementwise(expr.Ge, at, n))

@@ -80,7 +80,7 @@ type rankedFold[A Operand] struct {
 	a    A // the operand
 	axes []int
 	line A     // the elements in ascending order along the last axis; unset if terms is 0
-	axis int   // of line, the last one
+	axis int   // the axis of line, its last one
 	held []int // the positions of the elements of line; nil: all positions
 }
 

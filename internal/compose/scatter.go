@@ -127,7 +127,7 @@ func extremesAt[A Operand](o Operation[A], code expr.Op, r scatterRows[A]) A {
 	at = o.Elementwise(expr.Where, bad, r.n, at) // behind all rows
 	order := argsorted(o, at, 0, r.count, false)
 	sorted, rows := take(o, at, order, 0, nil), counted(o, r.n)
-	last := o.Elementwise(expr.Maximum, o.Elementwise(expr.Sub, searched(o, sorted, rows, true), 1), 0) // of each row, if it has one
+	last := o.Elementwise(expr.Maximum, o.Elementwise(expr.Sub, searched(o, sorted, rows, true), 1), 0) // last index of each row, if it has one
 	hit := o.Elementwise(expr.Eq, take(o, sorted, last, 0, nil), rows)
 	order = o.Elementwise(expr.Where, o.Elementwise(expr.Ge, sorted, r.n), r.count, order) // take reports these
 	v, places := take(o, r.values, order, 0, r.outside), reshape(o, sorted, r.count, 1)

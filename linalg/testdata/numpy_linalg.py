@@ -24,7 +24,7 @@ def emit(op, a, want, b=None, **more):
     more |= dict(op=op, shape=np.shape(a), data=pairs(a), wantshape=np.shape(want), want=pairs(want))
     if b is not None:
         more |= dict(bshape=np.shape(b), bdata=pairs(b))
-    # infinite for a matrix of the rank test, of which integers are compared
+    # the condition is infinite for matrices of the rank test, whose results are integers
     condition = min(1e6, float(linalg.cond(a).max()))
     print(json.dumps(more | dict(complex=bool(np.iscomplexobj(a)), condition=condition)))
 
