@@ -46,7 +46,7 @@ func TestAgain(t *testing.T) {
 		if rng.IntN(4) == 0 && call < 40 {
 			g := rng.IntN(12)
 			if call > 25 {
-				g = rng.IntN(16) // that entangle, too
+				g = rng.IntN(16) // gates that entangle, too
 			}
 			list = append(list, g)
 			gatesOf(c, list[len(list)-1:])

@@ -9,7 +9,7 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// TestCapture: what needs the host while it is recorded says so.
+// TestCapture: a function that needs the host returns an error in a Capture.
 func TestCapture(t *testing.T) {
 	onCPU(t)
 	x := arrayOf(randomSamples(testrand.New(t), 5, 3), 3)

@@ -11,7 +11,7 @@ import "math"
 // root of the number of terms. A GPU rotates pairs of amplitudes instead (rotate_pair in kernels/amplitudes.cuh): its sums
 // combine real and imaginary parts.
 type dither struct {
-	cos, sin []float64 // of the angles, twice: a stretch may begin anywhere in the first half
+	cos, sin []float64 // cosines and sines of the angles, twice: a stretch may begin anywhere in the first half
 }
 
 // dithered is the number of angles. A longer state is divided into stretches, each of which

@@ -38,7 +38,7 @@ func TestAlike(t *testing.T) {
 		}
 		return c
 	}
-	uniform := func(q int) *Circuit { // of one size, with a phase of the sample's
+	uniform := func(q int) *Circuit { // every wire has the same gates and the same angle
 		c := NewCircuit(q)
 		for i := range q {
 			c.H(i).RX(i, x)

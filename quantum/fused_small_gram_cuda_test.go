@@ -57,7 +57,7 @@ func TestFusedSmallGram(t *testing.T) {
 			}
 		}
 		for _, n := range []int{4, 132, 500, 1000} {
-			samples := randomSamples(rng, n, q+1) // one feature that no angle has
+			samples := randomSamples(rng, n, q+1) // one more feature than the angles use
 			for _, dt := range []gpk.DType{gpk.Float32, gpk.Float64} {
 				x := arrayOf(samples, q+1).Cast(dt).To(dev)
 				name := fmt.Sprintf("%d planar wires and %d others, %d samples %v", of.planar, of.full, n, dt)

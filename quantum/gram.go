@@ -17,7 +17,7 @@ type Result struct {
 	K      *gpk.Array // [n, m] float32, float64 for Double; nil if Options.Output, Group or Shard is set
 	Tiles  []Tile     // those of this rank, if Options.Group is set and File is not
 	Plan   Plan
-	Report Report // of the tiles of this call; mean, deviation and diagonal are those of all ranks of a Group
+	Report Report // report of the tiles of this call; mean, deviation and diagonal are those of all ranks of a Group
 
 	Complete bool // with Options.File: all ranks are done, and the file has its final name
 }

@@ -17,9 +17,9 @@ type cudaGram struct {
 	ctx context.Context
 	gpu *gpuKernels
 	s   *device.Stream
-	dt  gpk.DType // of K
+	dt  gpk.DType // type of K
 
-	sources [2]source // of x and y
+	sources [2]source // sources of x and y
 	codes   []*deviceCode
 	wires   *deviceCode
 	planar  int // number of wires with two coordinates
@@ -54,7 +54,7 @@ type cudaGram struct {
 	launches  int64
 	apart     bool             // some tile was computed by a separate product, followed by kernels for its postprocessing
 	events    [][]device.Event // in the groups in which they were made
-	unused    []device.Event   // of the newest group
+	unused    []device.Event   // unused events of the newest group
 	edge      *device.Event    // the last event on s, unless measured work followed it
 	owned     []*device.Buffer
 }

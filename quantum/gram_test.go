@@ -368,7 +368,7 @@ func TestProgressAndReport(t *testing.T) {
 	}
 	// All alike and all different.
 	for scale, want := range map[float64]string{1e-4: "collapsed", 100: "concentrated"} {
-		const qubits = 30 // of a few, single pairs are alike by chance
+		const qubits = 30 // with fewer qubits, single pairs are alike by chance
 		c := NewCircuit(qubits)
 		for i := range qubits {
 			c.RY(i, Feature(i).Scale(scale))

@@ -28,7 +28,7 @@ type Plan struct {
 	Workspace int64 // bytes of all other memory
 	OnHost    bool  // K does not fit into the GPU's memory with the states, and is collected in host memory
 	Builds    int   // the maximum number of times that a state is built
-	Qubits    int   // of the circuit
+	Qubits    int   // qubits of the circuit
 	Samples   [2]int
 	Ranks     RankPlan // with Options.Group or Shard
 
@@ -88,7 +88,7 @@ func PlanGram(c *Circuit, n, m int, d device.Info, o Options) (p Plan, err error
 		return Plan{}, err
 	}
 	if n > maxSamples || m > maxSamples {
-		return Plan{}, fmt.Errorf("%w: %d against %d samples, and more than %d have no plan", gpk.ErrShape, n, m, int64(maxSamples))
+		return Plan{}, fmt.Errorf("%w: %d against %d samples; at most %d can be planned", gpk.ErrShape, n, m, int64(maxSamples))
 	}
 	k, err := compileGram(c, o.Path)
 	if err != nil {

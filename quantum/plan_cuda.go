@@ -141,7 +141,7 @@ type gpuUse struct {
 func (k *kernel) use(p *Plan, n, m int, o Options) *gpuUse {
 	size := int64(o.Precision.dtype().Size())
 	u := &gpuUse{k: k, p: p, o: o, n: n, m: m, symmetric: p.symmetric, outside: p.OnHost || o.Output != nil}
-	rows := int64(max(n, m)) // of one set of samples
+	rows := int64(max(n, m)) // rows of one set of samples
 	all := int64(n)
 	if !u.symmetric {
 		all += int64(m)

@@ -92,7 +92,7 @@ func (k *kernel) planPart(pt *share, d device.Info, o Options) (Plan, error) {
 	return p, nil
 }
 
-// discard replaces K's file in a plan.
+// discard stands in for K's file in a plan. It drops what is written to it.
 type discard struct{}
 
 func (discard) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }

@@ -14,7 +14,7 @@ import (
 	"github.com/gpk-go/gpk/internal/testrand"
 )
 
-// reuploaded has complex states and nothing to drop.
+// reuploaded returns a circuit whose states are complex and of which no gate can be dropped.
 func reuploaded(q int) *Circuit {
 	w := make([]float64, q)
 	for i := range w {
@@ -189,7 +189,7 @@ func TestPlanHeap(t *testing.T) {
 	rng := testrand.New(t)
 	alive := func() int64 {
 		var m runtime.MemStats
-		runtime.GC() // what is kept for reuse alone goes with the second
+		runtime.GC() // sync.Pool drops its contents in the second collection
 		runtime.GC()
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
@@ -243,8 +243,8 @@ func TestPlanHeap(t *testing.T) {
 	t.Logf("at most %.2f of what plans say was alive", worst)
 }
 
-// TestPlanSingleWires: what single wires need of all samples is in the plan where blocks
-// beside them are built again.
+// TestPlanSingleWires: if blocks are built again, the plan includes the memory of the single
+// wires of all samples.
 func TestPlanSingleWires(t *testing.T) {
 	onCPU(t)
 	if testDevice(t).Kind() != device.CPU {

@@ -161,7 +161,7 @@ func (j *job) ranked(ctx context.Context, e engine, c *Circuit, against bool, be
 	j.plan, j.part = plan, p
 	var run runFile
 	if o.Group != nil && o.File == "" && j.dev.Kind() == device.CUDA {
-		j.agreed = j.agreeMeanwhile(c, p)
+		j.agreed = j.startAgreement(c, p)
 	} else if run, err = j.describe(c, p); err == nil && o.Group != nil {
 		_, err = j.agree(run)
 	}
@@ -211,9 +211,9 @@ func (j *job) runPart(ctx context.Context, e engine, against bool, begun time.Ti
 	return j.run(ctx, e, p.left(), begun)
 }
 
-// agreeMeanwhile starts to compare the arguments of the ranks, which takes as long as a part of a small matrix on a
-// GPU. wait waits for the result.
-func (j *job) agreeMeanwhile(c *Circuit, p *share) (wait func() (exchange bool, err error)) {
+// startAgreement starts to compare the arguments of the ranks in the background. The comparison takes as long as a
+// part of a small matrix on a GPU. wait waits for the result.
+func (j *job) startAgreement(c *Circuit, p *share) (wait func() (exchange bool, err error)) {
 	whole := *j
 	wait = sync.OnceValues(func() (bool, error) {
 		run, err := whole.describe(c, p)

@@ -258,7 +258,7 @@ func TestShards(t *testing.T) {
 		checkFile(t, file, bitsOf(t, whole.K))
 		o := q.o
 		o.File, o.Shard = file, Shard{0, shards}
-		if _, err := Gram(t.Context(), q.c, q.x, q.y, o); !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), "is there already") {
+		if _, err := Gram(t.Context(), q.c, q.x, q.y, o); !errors.Is(err, gpk.ErrUnsupported) || !strings.Contains(err.Error(), "already exists") {
 			t.Errorf("a shard of a finished file: %v", err)
 		}
 	})

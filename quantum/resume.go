@@ -69,7 +69,7 @@ func openRecord(file string, run runFile, p *share, replace bool) (_ *record, er
 	begun, err := r.begun()
 	if err == nil && !begun {
 		if info, wrong := os.Stat(file); wrong == nil && (!replace || !info.Mode().IsRegular()) {
-			return nil, fmt.Errorf("%w: %s is there already; a shard does not replace it: remove it first", gpk.ErrUnsupported, file)
+			return nil, fmt.Errorf("%w: %s already exists; a shard does not replace it, so remove it first", gpk.ErrUnsupported, file)
 		}
 		err = r.create()
 	}
@@ -296,7 +296,7 @@ func (r *record) complete() (bool, error) {
 		return false, nil
 	}
 	_, err := os.Stat(r.file)
-	return err == nil, nil // another rank was the last, unless the folder was removed
+	return err == nil, nil // if K exists, another rank has completed it; otherwise the folder was removed
 }
 
 // retire removes the folder. It first renames the folder, so that it disappears as a whole.

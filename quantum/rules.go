@@ -8,7 +8,7 @@ import (
 
 // block is a part of a circuit on at most 64 wires, as steps.
 type block struct {
-	wires []int // of the circuit; wire i of the block is wires[i]
+	wires []int // wires of the circuit; wire i of the block is wires[i]
 	steps []*step
 	phase Angle // global phase
 }

@@ -2,8 +2,8 @@ package quantum
 
 import "testing"
 
-// TestGrows: what has a gate in many places is scaled, what is embedded once by an angle
-// of its own on every wire is not.
+// TestGrows: grows is true if matrices follow the product of vectors, or if several wires share an
+// angle. It is false if each wire is embedded once by its own angle.
 func TestGrows(t *testing.T) {
 	x := Feature
 	alike := NewCircuit(3).RY(0, x(0)).RY(1, x(1)).RY(2, x(0)).CZ(0, 1).CZ(1, 2)

@@ -63,8 +63,8 @@ func (k *kernel) newPart(n, m int, o Options, rank, ranks int, gpu bool) (*share
 	if rows > maxTiles || cols > maxTiles {
 		return nil, fmt.Errorf("%w: %d x %d tiles of %d samples, and at most %d a row; a larger Tile, up to %d, makes fewer", gpk.ErrUnsupported, rows, cols, p.side, maxTiles, 2*most)
 	}
-	p.down = deal(rows, p.grid[0], func(i int) int64 { return int64(p.extent(i, p.n)) * (2*int64(p.m) - p.below(i)) })
-	p.across = deal(cols, p.grid[1], func(j int) int64 { return int64(p.extent(j, p.m)) * (1 + p.below(j)) })
+	p.down = deal(rows, p.grid[0], func(i int) int64 { return int64(p.extent(i, p.n)) * (2*int64(p.m) - p.twiceBelow(i)) })
+	p.across = deal(cols, p.grid[1], func(j int) int64 { return int64(p.extent(j, p.m)) * (1 + p.twiceBelow(j)) })
 	if o.pairs(gpu) {
 		p.pair(k, o)
 	}
@@ -103,10 +103,10 @@ func (p *share) chooseSide(k *kernel, o Options, gpu bool) (most int) {
 	return most
 }
 
-// below returns, for a symmetric K, twice the mean number of entries below the diagonal in a row of
+// twiceBelow returns, for a symmetric K, twice the mean number of entries below the diagonal in a row of
 // K within row t of tiles. It is also twice the mean number above the diagonal in a column of K
 // within column t of tiles.
-func (p *share) below(t int) int64 {
+func (p *share) twiceBelow(t int) int64 {
 	if !p.symmetric {
 		return 0
 	}

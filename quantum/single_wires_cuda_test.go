@@ -29,7 +29,7 @@ func singleWires() map[string]*Circuit {
 	return map[string]*Circuit{"planar": planar, "full": full, "mixed": mixed, "many": reuploadedWire(30)}
 }
 
-// reuploadedWire returns a circuit of one wire with that many gates of one angle.
+// reuploadedWire returns a circuit that uploads feature 0 to wire 0 n times.
 func reuploadedWire(n int) *Circuit {
 	c := NewCircuit(2).RY(1, Feature(1))
 	for range n {

@@ -155,7 +155,7 @@ func (s *sink[T]) gather(t bounds, tile []T, ld int) []laneSums {
 			high := min(strip, t.r-i)
 			if t.triangle {
 				from = i
-				for y := range high { // an entry equal to shift adds nothing
+				for y := range high { // on and below the diagonal, set entries to shift, which adds nothing to the moments
 					for x := range tile[(i+y)*ld+i:][:y+1] {
 						tile[(i+y)*ld+i+x] = T(shift)
 					}

@@ -20,14 +20,14 @@ const (
 type step struct {
 	kind    stepKind
 	wire    int      // wire of stepLocal; target of stepControlled
-	factors []factor // of stepLocal; the first acts first
+	factors []factor // factors of stepLocal; the first acts first
 
-	control int // of stepControlled
+	control int // control of stepControlled
 	axis    gateKind
 	angle   Angle
 
-	terms []term   // of stepDiagonal
-	cx    [][2]int // of stepLinear: control and target of each CX, in order
+	terms []term   // terms of stepDiagonal
+	cx    [][2]int // stepLinear: control and target of each CX, in order
 }
 
 // factor is a matrix on one wire: a rotation (gateRX, gateRY, gateP) by an angle,

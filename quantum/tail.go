@@ -103,9 +103,9 @@ func dropConstantTail(gates []gate, qubits int) (kept []gate, dropped int) {
 	return kept, dropped
 }
 
-// dropConstantControls removes controlled gates and two-qubit phases one of whose qubits is still
-// |0>. It runs before the connected wires are determined. It also renames the wires that SWAPs
-// exchange: out[w] is the final position of the user's wire w.
+// dropConstantControls replaces or removes controlled gates and two-qubit phases if one of their
+// qubits is still |0>. It runs before the connected wires are determined. It also renames the wires
+// that SWAPs exchange: out[w] is the final position of the user's wire w.
 func dropConstantControls(gates []gate, qubits int) (kept []gate, out []int) {
 	at := make([]int, qubits) // position of the user's wire w
 	for i := range at {
@@ -128,8 +128,8 @@ func dropConstantControls(gates []gate, qubits int) (kept []gate, out []int) {
 	return kept, at
 }
 
-// dropZeroControl returns an equivalent gate for wires of which only the woken ones may differ
-// from |0>, and wakes the wire that the gate changes. It returns false if the gate has no effect.
+// dropZeroControl returns a gate that has the same effect as g if only the woken wires may differ
+// from |0>. It wakes the wire that the gate changes. It returns false if the gate has no effect.
 func dropZeroControl(g gate, woken []bool) (gate, bool) {
 	switch g.kind {
 	case gateCX, gateCRX, gateCRY:
