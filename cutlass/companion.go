@@ -170,6 +170,6 @@ func (l *Library) sameBuild(path string, s Sidecar, remedy string) error {
 	if s.SameBuild(l.sidecar) {
 		return nil
 	}
-	return &LibraryError{path, fmt.Sprintf("kernel set %s, CUDA %d, for %s, where %s has %s, %d, %s: they are of different builds; %s", s.KernelSet, s.CUDA,
+	return &LibraryError{path, fmt.Sprintf("kernel set %s, CUDA %d, for %s, where %s has %s, %d, %s: they come from different builds; %s", s.KernelSet, s.CUDA,
 		strings.Join(s.Archs, " "), l.path, l.kernelSet, l.cuda, strings.Join(l.sidecar.Archs, " "), remedy), ErrDamaged}
 }

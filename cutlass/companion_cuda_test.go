@@ -160,7 +160,7 @@ func TestOpenCompanionNames(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
-	other := fake(t) // of the kernel set fakeset
+	other := fake(t) // a companion of the kernel set fakeset
 	withCompanion(t, other, nil)
 	if lib, err = openOne(other, new(bytes.Buffer)); err != nil {
 		t.Fatal(err)

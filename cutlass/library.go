@@ -119,7 +119,7 @@ type Library struct {
 	kernels   map[string]int
 	tried     []Attempt
 	entries   entries   //nolint:unused // empty without CUDA
-	prebuilt  *Prebuilt // the kernels in the program of which it is one; nil for a file
+	prebuilt  *Prebuilt // set if the library is in the program; nil if it is a file
 
 	mu     sync.Mutex
 	opened map[string]openedCompanion // by name; guarded by mu

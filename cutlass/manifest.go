@@ -64,7 +64,7 @@ type Unit struct {
 	File    string // a .cu file in src that needs only the headers of src; otherwise empty, and Source generates the text
 
 	Companion string // the companion to which the unit belongs; "": libgpk.so
-	text      string // of a companion's File
+	text      string // text of a companion's File
 }
 
 // family is a set of kernels of one unit that differ in majors and output type.

@@ -137,7 +137,7 @@ func longFamilies() []family {
 	for _, f := range []struct {
 		in, out dtype.DType
 		math    string
-		side    int // of the larger tile
+		side    int // side of the larger tile
 	}{
 		{dtype.Float32, dtype.Float32, "fp32", 8},
 		{dtype.Float32, dtype.Float32, "tf32", 8},

@@ -11,7 +11,7 @@ import (
 type GatedMLP struct {
 	Gate, Up, Down *Linear
 	Activation     Activation
-	Names          [3]string // of the layers, as Parts lists them
+	Names          [3]string // names of the layers, as Parts lists them
 
 	weights, biases derived
 }

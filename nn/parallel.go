@@ -12,7 +12,7 @@ import (
 // ColumnParallel, and Down as in RowParallel.
 type ParallelMLP struct {
 	*MLP              // the layer with the rank's features
-	Down *RowParallel // replaces MLP's; it adds over the ranks
+	Down *RowParallel // replaces MLP.Down; adds the products of all ranks
 }
 
 // NewParallelMLP returns the rank's part of a layer. It is ErrShape if the number of ranks does not divide
@@ -41,7 +41,7 @@ func (m *ParallelMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forward(m
 // ParallelGatedMLP is a GatedMLP whose hidden features are divided among the ranks of a Comm.
 type ParallelGatedMLP struct {
 	*GatedMLP              // the layer with the rank's features
-	Down      *RowParallel // replaces GatedMLP's; it adds over the ranks
+	Down      *RowParallel // replaces GatedMLP.Down; adds the products of all ranks
 }
 
 // NewParallelGatedMLP returns the rank's part of a layer. It is ErrShape if the number of ranks does not
@@ -73,7 +73,7 @@ func (m *ParallelGatedMLP) Forward(x *gpk.Array) *gpk.Array { return m.Down.Forw
 // rank's numbers.
 type ParallelAttention struct {
 	*MultiHeadAttention              // the layer with the rank's heads
-	Output              *RowParallel // replaces MultiHeadAttention's; it adds over the ranks
+	Output              *RowParallel // replaces MultiHeadAttention.Output; adds the products of all ranks
 }
 
 // NewParallelAttention returns the rank's part of a layer. It is ErrShape if the number of ranks does not

@@ -105,7 +105,7 @@ func TestParallelErrors(t *testing.T) {
 			return err
 		}
 		for i, k := range []struct {
-			x      *gpk.Array // of rank 2
+			x      *gpk.Array // argument of rank 2
 			chunks int
 			layer  *nn.ParallelMLP
 			is     error

@@ -9,8 +9,8 @@ import (
 	"github.com/gpk-go/gpk/nn"
 )
 
-// TestLoadPart fills a module from weights of which it is a part: names without the prefix
-// are skipped, and a name with it that the module lacks is unexpected.
+// TestLoadPart fills a module from the weights of a larger model. Names without the prefix
+// are skipped. A name with the prefix that the module lacks is unexpected.
 func TestLoadPart(t *testing.T) {
 	b, w := newBlock(), random(newBlock(), "model.layers.1.")
 	w["model.layers.0.norm.weight"], w["lm_head.weight"] = gpk.Ones(gpk.Float32, 8), gpk.Ones(gpk.Int64, 1)

@@ -121,7 +121,7 @@ func TestOverlap(t *testing.T) {
 		}
 		p.Chunks = chunks
 		x := gpk.Ones(gpk.Float32, rows, 4)
-		if err := gpk.Eval(x, p.Linear.Forward(gpk.Ones(gpk.Float32, 1, 4))); err != nil { // which packs the weight
+		if err := gpk.Eval(x, p.Linear.Forward(gpk.Ones(gpk.Float32, 1, 4))); err != nil { // Forward packs the weight
 			return err
 		}
 		allocations := func() uint64 { return c.Device().Pool().Allocs + c.Device().Pool().Reuses }

@@ -34,7 +34,7 @@ type chrome struct {
 	r      *Report
 	events []traceEvent
 	tracks map[trackKey]*traceTrack
-	order  []trackKey // of tracks
+	order  []trackKey // keys of the tracks, in order
 	arrows int
 }
 

@@ -210,7 +210,7 @@ func TestPprof(t *testing.T) {
 	if got != want {
 		t.Errorf("%d, want %d", got, want)
 	}
-	if n := len(p.Sample); n != 4*2+4 { // by goroutine, whose outer span is named after it, and name
+	if n := len(p.Sample); n != 4*2+4 { // one sample for each goroutine and name; an outer span is named after its goroutine
 		t.Errorf("%d samples", n)
 	}
 }

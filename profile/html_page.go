@@ -65,7 +65,7 @@ type cell struct {
 	// Percent is the length of the cell's bar; 0 draws none.
 	Percent float64
 	Indent  int
-	Verdict Verdict // of a cell that shows a verdict
+	Verdict Verdict // set if the cell shows a verdict
 	Unsure  bool    // the verdict is not significant
 }
 

@@ -15,10 +15,10 @@ type operation struct {
 	*observe.Operation
 	goroutine uint64
 	span      int
-	line      string // of the program
+	line      string // line of the program
 	kernel    string
 	work      []*device.Measurement
-	alone     [1]*device.Measurement // of work
+	alone     [1]*device.Measurement // memory for a work of length 1
 }
 
 // transfer is a recorded copy.

@@ -13,9 +13,9 @@ const (
 	maxFile    = 2 << 30 // bytes
 	maxList    = 4 << 20 // elements of a list of events
 	maxDevices = 1 << 10
-	maxStreams = 1 << 16 // of a device
+	maxStreams = 1 << 16 // maximum number of streams of a device
 	maxText    = 1 << 12 // bytes of a name, site or label
-	maxAxes    = 64      // of a shape
+	maxAxes    = 64      // maximum number of axes of a shape
 )
 
 // ErrFormat is the error of a file that is not a report, or has a version that this

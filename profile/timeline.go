@@ -160,7 +160,7 @@ func (r *Report) shortestDrawn() time.Duration {
 		return 0
 	}
 	slices.Sort(all)
-	return all[len(all)-maxDrawn-1] + 1 // of events with the same length, either all or none are drawn
+	return all[len(all)-maxDrawn-1] + 1 // either all events of one length are drawn, or none
 }
 
 // label returns the index of a text, which it truncates to the maximum length.

@@ -47,7 +47,7 @@ type Total struct {
 	TFlops      *float64 `json:"tflops,omitempty"`
 }
 
-// Time returns the time of all calls by Clock.
+// Time returns the total time of all calls, measured by Clock.
 func (t *Total) Time() time.Duration {
 	switch {
 	case t == nil:

@@ -141,7 +141,7 @@ func complete(path string) (resolved string, err error) {
 			return "", err
 		}
 		if !own.SameBuild(s) {
-			return "", fmt.Errorf("%s and %s are of different builds", file, resolved)
+			return "", fmt.Errorf("%s and %s come from different builds", file, resolved)
 		}
 	}
 	return resolved, nil

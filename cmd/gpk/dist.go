@@ -107,7 +107,7 @@ func timeRanks(ctx context.Context, c *dist.Comm, size int, w io.Writer) error {
 	for _, f := range []struct {
 		name string
 		call func() *gpk.Array
-		mean float64 // of the result's elements
+		mean float64 // mean of the result's elements
 	}{
 		{"AllReduce", func() *gpk.Array { return c.AllReduce(x, dist.Sum) }, sum},
 		{"AllGather", func() *gpk.Array { return c.AllGather(x, 0) }, sum / float64(c.Size())},

@@ -148,7 +148,7 @@ func (f *gramFlags) checkValues() error {
 	case f.tile < 0:
 		return fmt.Errorf("-tile %d: want a number of states for a pair of blocks, or 0 for the default", f.tile)
 	case !(f.jitter >= 0) || math.IsInf(f.jitter, 1):
-		return fmt.Errorf("-jitter %v: want a finite number of at least 0, which is added to the diagonal of ones", f.jitter)
+		return fmt.Errorf("-jitter %v: want a finite number of at least 0; it is added to the diagonal of K", f.jitter)
 	}
 	return f.checkWeights()
 }

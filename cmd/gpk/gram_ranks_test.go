@@ -37,7 +37,7 @@ func TestShardFlags(t *testing.T) {
 		{gram + " -shard 0/2", 0, "shard 0/2 is done; " + k + " is complete when all shards are"},
 		{gram + " -shard 1/2 -layers 3 -reupload", exitFailed, "was begun with another circuit"},
 		{gram + " -shard 1/2", 0, k + "\n"},
-		{gram + " -shard 1/2", exitFailed, "is there already"},
+		{gram + " -shard 1/2", exitFailed, "already exists"},
 		{"plan -samples 10", exitUsage, "-features 0"},
 		{"plan -samples 10 -features 3 -ranks 0", exitUsage, "-ranks 0"},
 		{"plan -samples 10 -features 3 -circuit cz", exitUsage, "-circuit \"cz\""},

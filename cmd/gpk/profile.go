@@ -119,7 +119,7 @@ func (f *profileFlags) replaceable() error {
 	}
 	for _, name := range []string{f.report, f.against} {
 		if in, err := os.Stat(name); err == nil && os.SameFile(in, out) {
-			return fmt.Errorf("-o %s: it is a report that is read", f.out)
+			return fmt.Errorf("-o %s would overwrite a report that is an input", f.out)
 		}
 	}
 	return nil

@@ -75,7 +75,7 @@ func TestProfileRefuses(t *testing.T) {
 		{[]string{bad}, 1, "bad.json: profile: not a profile report of format 1: field duration_ns: -1 is negative"},
 		{[]string{report, "-against", bad}, 1, "bad.json"},
 		{[]string{report, "-o", dir}, 1, "not a regular file"},
-		{[]string{report, "-o", report}, 1, "a report that is read"},
+		{[]string{report, "-o", report}, 1, "a report that is an input"},
 		{[]string{report, "-o", filepath.Join(dir, "none", "page.html")}, 1, "-o"},
 	} {
 		var out, errs bytes.Buffer

@@ -34,7 +34,7 @@ func setupCommand(ctx context.Context, args []string, std streams) error {
 	}
 	quantum := kernels.Companion()
 	if cutlass.CompanionDigest(quantum.Name) != quantum.Digest() { // the kernel set would name other sources than those that are compiled
-		return errors.New("cutlass/companions.txt is not that of quantum/kernels; run `go generate ./...` in the checkout")
+		return errors.New("cutlass/companions.txt does not match quantum/kernels; run `go generate ./...` in the checkout")
 	}
 	opt := setup.Options{WheelsDir: *wheels, Jobs: *jobs, NVCC: *nvcc, Compile: *compile, CheckSASS: *sass, Progress: std.err, Companions: []cutlass.Companion{quantum}}
 	if *arch != "" {

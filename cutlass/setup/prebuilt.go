@@ -169,7 +169,7 @@ func checkDriver(module string, s cutlass.Sidecar) error {
 	major, _, _ := strings.Cut(version, ".")
 	have, err := strconv.Atoi(major)
 	if need := cutlass.MinDriver(s.CUDA); err == nil && (need == 0 || have < need) {
-		return fmt.Errorf("%w: %s was built with CUDA %s, which needs driver %d or newer, here is %s; install a newer driver, or run `gpk setup -compile` with the CUDA toolkit of this driver",
+		return fmt.Errorf("%w: %s was built with CUDA %s, which needs driver %d or newer, but this machine has %s; install a newer driver, or run `gpk setup -compile` with the CUDA toolkit of this driver",
 			ErrPrebuilt, module, cudaText(s.CUDA), need, version)
 	}
 	return nil

@@ -47,7 +47,7 @@ func (p *progress) say(format string, args ...any) {
 	p.draw()
 }
 
-// begin starts the bar for the given work, of which some is already done.
+// begin starts the bar for total units of work. done of them are finished already.
 func (p *progress) begin(total, done int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -50,7 +50,7 @@ type UnitResult struct {
 	Unit     cutlass.Unit
 	Object   string        // its object in the cache
 	Cached   bool          // it already existed
-	Duration time.Duration // of the compilation
+	Duration time.Duration // time of the compilation
 }
 
 // builder is the state of one Run.

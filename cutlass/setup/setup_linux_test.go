@@ -570,7 +570,7 @@ func TestTools(t *testing.T) {
 		dir := world(t)
 		t.Setenv("FAKE_RELEASE", "12.3")
 		_, err := build(dir, func(o *Options) { o.NVCC = filepath.Join(dir, "nvcc.sh") })
-		if !errors.Is(err, ErrMissingTool) || !strings.Contains(err.Error(), "CUDA 12.3, the kernels need 12.4") {
+		if !errors.Is(err, ErrMissingTool) || !strings.Contains(err.Error(), "CUDA 12.3; the kernels need 12.4") {
 			t.Errorf("error %v", err)
 		}
 		t.Setenv("FAKE_RELEASE", "12.4")
@@ -584,7 +584,7 @@ func TestTools(t *testing.T) {
 		script(t, filepath.Join(dir, "bin", "nvcc"), "#!/bin/sh\necho release 11.8\n")
 		var out bytes.Buffer
 		res, err := build(dir, func(o *Options) { o.Progress = &out })
-		if err != nil || !strings.HasPrefix(res.NVCC, filepath.Join(dir, "cache")) || !strings.Contains(out.String(), "is of CUDA 11.8") {
+		if err != nil || !strings.HasPrefix(res.NVCC, filepath.Join(dir, "cache")) || !strings.Contains(out.String(), "belongs to CUDA 11.8") {
 			t.Errorf("nvcc %s, %v\n%s", res.NVCC, err, &out)
 		}
 	})

@@ -123,7 +123,7 @@ func probeNVCC(ctx context.Context, path string) (tool, error) {
 	minor, _ := strconv.Atoi(string(m[2]))
 	t := tool{path: path, version: fmt.Sprintf("%d.%d", major, minor), banner: string(out), cuda: major*1000 + minor*10}
 	if t.cuda < minCUDA {
-		return tool{}, fmt.Errorf("%w: %s is of CUDA %s, the kernels need 12.4 or newer", ErrMissingTool, path, t.version)
+		return tool{}, fmt.Errorf("%w: %s belongs to CUDA %s; the kernels need 12.4 or newer", ErrMissingTool, path, t.version)
 	}
 	return t, nil
 }

@@ -29,7 +29,7 @@ type result struct {
 	answers map[int]int     // by status
 	refused int             // connections that were not made
 	broken  []error         // requests that were sent, and got no answer
-	took    []time.Duration // of the requests with status 200
+	took    []time.Duration // times of the requests with status 200
 	wall    time.Duration
 }
 

@@ -52,7 +52,7 @@ func forward(x, w1, b1, w2, b2 *gpk.Array) (h, p *gpk.Array) {
 func step(x, y, w1, b1, w2, b2 *gpk.Array) error {
 	return gpk.Scoped(func(s *gpk.Scope) error { // frees what the step computes
 		h, p := forward(s.In(x), w1, b1, w2, b2)
-		d2 := p.Sub(y).Div(points)                           // of the output, before the sigmoid
+		d2 := p.Sub(y).Div(points)                           // gradient with respect to the output, before the sigmoid
 		d1 := d2.MatMul(w2.T()).Mul(h.Square().Neg().Add(1)) // tanh' = 1 - tanh^2
 		g1, g2 := x.T().MatMul(d1), h.T().MatMul(d2)         // before the weights change
 		return errors.Join(

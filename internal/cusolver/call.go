@@ -65,12 +65,12 @@ type Call struct {
 	Batch      int
 	A, B, C, D Operand
 	Info       *device.Buffer // an int32 for every member of the batch
-	Sigma      []float64      // of Gesvdp, one for every member
+	Sigma      []float64      // Gesvdp: one value for every member
 }
 
 var errCall = errors.New("invalid call of cuSOLVER")
 
-// types are cudaDataType of the element types: CUDA_R_32F, CUDA_R_64F, CUDA_C_32F and CUDA_C_64F.
+// types maps element types to values of cudaDataType: CUDA_R_32F, CUDA_R_64F, CUDA_C_32F and CUDA_C_64F.
 var types = map[dtype.DType]int{dtype.Float32: 0, dtype.Float64: 1, dtype.Complex64: 4, dtype.Complex128: 5}
 
 // check returns an error for arguments that cuSOLVER would reject, or with which it would access

@@ -135,7 +135,7 @@ func (o *owner) end(list []*handle) {
 // request holds the arguments of Run other than the call.
 type request struct {
 	stream, work, pointers uint64
-	bytes, host            int64 // of the workspaces
+	bytes, host            int64 // sizes of the workspaces
 }
 
 // Run starts a call on a stream. It reads and writes the buffers in which the operands are, and works in memory of

@@ -10,7 +10,7 @@ type StatusError struct {
 	Library string // the library's name
 	Call    string // the function
 	Code    int
-	Name    string // of the code
+	Name    string // name of the code
 	Detail  string // what else the library says, or ""
 }
 

@@ -20,7 +20,7 @@ var numpyText string
 
 // numpyEntry is a line of numpy.txt.
 type numpyEntry struct {
-	names                      []string // of NumPy
+	names                      []string // NumPy's names
 	target, code, remark, miss string
 }
 

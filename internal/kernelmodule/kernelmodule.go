@@ -30,7 +30,7 @@ type Options struct {
 	Library string    // the file libgpk.so for one target, with its description and its companions beside it
 	License string    // the text of the licence
 	GPK     string    // the version of gpk that the module requires: v1.2.3
-	Time    time.Time // of the release
+	Time    time.Time // time of the release
 
 	Companions []string // the names of the companions
 }
@@ -97,7 +97,7 @@ func Write(proxy string, o Options) (Module, error) {
 			return Module{}, err
 		}
 		if !own.SameBuild(s) {
-			return Module{}, fmt.Errorf("%s and %s are of different builds; run `gpk setup -compile`", at, path)
+			return Module{}, fmt.Errorf("%s and %s come from different builds; run `gpk setup -compile`", at, path)
 		}
 		file, describedIn := cutlass.PrebuiltCompanionFiles(c)
 		if files[file], files[describedIn], err = pack(at, own); err != nil {

@@ -82,9 +82,9 @@ type Call struct {
 	Send, Recv uint64
 	Count      int
 	Type       Type
-	Op         Op  // of a reduction
-	Peer       int // of Broadcast, Send and Recv
-	Ranks      int // of AllToAll
+	Op         Op  // operation of a reduction
+	Peer       int // root of Broadcast, other rank of Send and Recv
+	Ranks      int // number of ranks of AllToAll
 	Stream     uint64
 }
 
@@ -95,7 +95,7 @@ type Class struct {
 	typ    Type
 	op     Op
 	peer   int
-	length int // of the number of bytes, in bits
+	length int // bits.Len64 of the number of bytes
 }
 
 // Class returns the class of a call.

@@ -186,8 +186,8 @@ func (c *Comm) Abort() error {
 	return c.abort()
 }
 
-// Destroy ends a communicator whose work is done and of which the queue has no call. All ranks must call it at the same
-// time.
+// Destroy ends a communicator. Its work must be done, and the queue must have no call of it. All ranks must call Destroy
+// at the same time.
 func (c *Comm) Destroy() error {
 	if !c.end() {
 		return nil

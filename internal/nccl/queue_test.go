@@ -125,7 +125,7 @@ func TestQueuedFailure(t *testing.T) {
 	}
 }
 
-// TestQueuedSkipped: where the queue leaves a call out, the communicator fails, and no later call is made.
+// TestQueuedSkipped: if the queue leaves a call out, the communicator fails, and no later call is made.
 func TestQueuedSkipped(t *testing.T) {
 	fake(t)
 	cs, call, result := pair(t)

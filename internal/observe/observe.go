@@ -58,7 +58,7 @@ type Operation struct {
 	Shape  []int
 	DType  string
 	Bytes  int64         // read and written
-	Flops  int64         // of products
+	Flops  int64         // floating-point operations of products
 	Kernel func() string // returns the kernel, as in Explain; only for EndOperation
 	Whole  bool          // its time is all of the call: it computes in goroutines of the host
 	Err    error

@@ -109,6 +109,6 @@ func (r *row) reset() { r.length = 0 }
 type Failure struct {
 	Function uintptr
 	Code     int
-	// First is, by stream, the Seq of the first call that failed or was not made.
+	// First maps each stream to the Seq of its first call that failed or was not made.
 	First map[uint64]uint64
 }

@@ -5,7 +5,7 @@ package submit
 // Queue is always nil in a program built without CUDA.
 type Queue struct {
 	row         row
-	Stream, Seq uint64 // of the next records
+	Stream, Seq uint64 // stream and sequence number of the next records
 }
 
 // New returns nil.

@@ -55,7 +55,7 @@ func nested(cells []string, shape, full []int) string {
 type printer struct {
 	text  strings.Builder
 	shape []int // shape of the printed elements
-	full  []int // of the array
+	full  []int // shape of the array
 }
 
 // axis prints the part of the array at one index of every axis before d.

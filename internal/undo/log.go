@@ -19,11 +19,11 @@ type Saved struct {
 // Log is not safe for use by many goroutines.
 type Log struct {
 	Saved  []Saved
-	NBytes int64 // of all saved elements
+	NBytes int64 // size of all saved elements
 }
 
-// Save starts a copy of the elements of p from memory to the buffer to, in which they are
-// dense.
+// Save starts a copy of the elements of p from memory to the buffer to, where they are stored
+// without gaps.
 func (p *Part) Save(s *device.Stream, to, memory *device.Buffer) error {
 	return ops.Cast(s, p.dense(to), p.In(memory))
 }

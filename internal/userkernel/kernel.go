@@ -28,7 +28,7 @@ type UserKernel struct {
 // occupancy, and one thread for each element of the largest array.
 type LaunchOptions struct {
 	Grid, Block [3]int         // all 0: as above; otherwise 0 means 1
-	SharedBytes int            // of dynamic shared memory
+	SharedBytes int            // bytes of dynamic shared memory
 	Stream      *device.Stream // nil: the stream of the first array
 	Written     []int          // the arguments that the kernel writes, counted from 0; nil: every array
 }

@@ -220,4 +220,4 @@ func toTensor(a *gpk.Array, names []string) (tensor.Interface, error) {
 	return tensor.New(data, shape, nil, names), nil
 }
 
-var errNil = fmt.Errorf("%w: nil, of no type", gpk.ErrDType)
+var errNil = fmt.Errorf("%w: nil, which has no element type", gpk.ErrDType)

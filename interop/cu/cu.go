@@ -122,7 +122,7 @@ func check(d *device.Device, p cu.DevicePtr, dt gpk.DType, shape []int) (int64, 
 			return fmt.Errorf("%w: %v is not memory of %s: %v", gpk.ErrDevice, p, d.Info().Name, err)
 		}
 		if end := int64(base) + held; int64(p)+n > end {
-			return fmt.Errorf("%w: %v %v takes %d bytes, and %d are there", gpk.ErrShape, shape, dt, n, end-int64(p))
+			return fmt.Errorf("%w: %v %v takes %d bytes, but only %d are allocated from there on", gpk.ErrShape, shape, dt, n, end-int64(p))
 		}
 		return nil
 	})

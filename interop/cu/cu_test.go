@@ -140,7 +140,7 @@ func TestFromPtr(t *testing.T) {
 
 func TestPtr(t *testing.T) {
 	a := gpk.FromSlice(ramp(0, 12), 3, 4)
-	sum := a.Add(1) // open until Ptr starts it
+	sum := a.Add(1) // pending until Ptr starts it
 	p, err := Ptr(sum)
 	if err != nil {
 		t.Fatal(err)

@@ -154,7 +154,7 @@ func TestIn(t *testing.T) {
 		if x.Strides == nil {
 			x.Strides = []int64{}
 		}
-		if r.IntN(5) == 0 { // dense rows, of which nothing is said
+		if r.IntN(5) == 0 { // no strides, which means dense rows
 			x.Strides, origin, elements = nil, 0, 1
 			for _, d := range x.Shape {
 				elements *= int(d)

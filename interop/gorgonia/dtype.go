@@ -57,7 +57,7 @@ func check(t *tensor.Dense) (carrier, error) {
 	case t == nil:
 		return nil, fmt.Errorf("%w: a nil tensor", gpk.ErrShape)
 	case t.Dtype().Type == nil:
-		return nil, fmt.Errorf("%w: a zero tensor, of no type", gpk.ErrDType)
+		return nil, fmt.Errorf("%w: a zero tensor, which has no element type", gpk.ErrDType)
 	case !t.IsNativelyAccessible():
 		return nil, fmt.Errorf("%w: the tensor's memory cannot be read by Go", gpk.ErrUnsupported)
 	case len(t.Mask()) > 0:

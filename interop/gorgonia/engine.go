@@ -238,7 +238,7 @@ func refused(name string, err error) error { return site.Fail("gorgonia", name, 
 func (p product) summable() error {
 	switch dt := p.carrier.dtype(); dt {
 	case gpk.Int8, gpk.Uint8:
-		return fmt.Errorf("%w: a product of %v is of int32 in gpk, which a tensor of %v does not hold; convert the operands to int32 first", gpk.ErrDType, dt, dt)
+		return fmt.Errorf("%w: gpk returns a product of %v as int32, which a tensor of %v cannot hold; convert the operands to int32 first", gpk.ErrDType, dt, dt)
 	case gpk.Bool:
 		return fmt.Errorf("%w: no product of bool matrices; convert the operands to int32, which counts", gpk.ErrDType)
 	default:

@@ -161,7 +161,7 @@ func TestZipPartly(t *testing.T) {
 	if len(got) != 2 || !slices.Equal(arraytest.Elements[float32](t, got["a"]), []float32{1, 2}) || !slices.Equal(arraytest.Elements[float32](t, got["b"]), []float32{7}) {
 		t.Errorf("%v", got)
 	}
-	if !errors.Is(err, gpk.ErrDType) { // of the objects
+	if !errors.Is(err, gpk.ErrDType) { // objects.npy holds Python objects
 		t.Fatalf("%v", err)
 	}
 	lines := strings.Split(err.Error(), "\n")

@@ -44,7 +44,7 @@ func TestSite(t *testing.T) {
 		op, ok := errors.AsType[*gpk.OpError](err)
 		lines := 1
 		if strings.HasPrefix(name, "freed") {
-			lines = 2 // that of Free too
+			lines = 2 // the line of Free, too
 		}
 		if !ok || op.Site != want || strings.Count(err.Error(), ".go:") != lines || strings.Count(err.Error(), "site_test.go:") != lines {
 			t.Errorf("%s: %v, want the line %s and %d in all", name, err, want, lines)

@@ -323,8 +323,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestBomb: what the device may not hold is refused before it is read, and nothing of it
-// stays.
+// TestBomb: tensors that exceed the device's memory limit are refused before they are read, and
+// nothing remains allocated.
 func TestBomb(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.safetensors")
 	const n = 96 << 20

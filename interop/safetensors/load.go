@@ -44,7 +44,7 @@ func (f *File) loadOne(name string, cut func(tensor) (tensor, error), opts []Opt
 		return nil, err
 	}
 	if o.only != nil {
-		return nil, fmt.Errorf("%w: Only in a Load, which names its tensor", gpk.ErrUnsupported)
+		return nil, fmt.Errorf("%w: the option Only in a call that names its tensor", gpk.ErrUnsupported)
 	}
 	t, err := f.tensor(name)
 	if err == nil {

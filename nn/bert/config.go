@@ -23,7 +23,7 @@ type config struct {
 	vocabulary, positions, types        int
 	eps                                 float64
 	activation                          nn.Activation
-	maxTokens                           int // of a text, with its special tokens
+	maxTokens                           int // maximum number of tokens of a text, with its special tokens
 	pooling                             pooling
 	normalize                           bool
 }

@@ -5,8 +5,8 @@ func (e *Encoder) SetLimits(batchTokens, windowTexts int) {
 	e.batchTokens, e.windowTexts = batchTokens, windowTexts
 }
 
-// UseGraphs makes an encoder use graphs, at most that many and of at most that many bytes together,
-// on a CPU too.
+// UseGraphs makes an encoder use graphs, on a CPU too: at most `most` graphs, of at most the given
+// number of bytes together.
 func (e *Encoder) UseGraphs(most int, bytes int64) {
 	e.graphs.on, e.graphs.most, e.graphs.bytes = true, most, bytes
 }

@@ -61,7 +61,7 @@ func TestGraphs(t *testing.T) {
 			e.SetLimits(200, 5)
 			var inputs [][][]int32
 			var want [][]float32
-			for _, n := range []int{1, 2, 3, 7, 30, 90} { // of one batch, and of several
+			for _, n := range []int{1, 2, 3, 7, 30, 90} { // texts of one batch, and of several
 				inputs = append(inputs, randomTexts(rng, n, tinyPositions))
 				want = append(want, embedded(t, plain, inputs[len(inputs)-1]))
 			}

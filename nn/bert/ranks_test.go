@@ -106,7 +106,7 @@ func TestEmbedRanksErrors(t *testing.T) {
 	m := newTiny(t, rng, "")
 	texts := words(rng, 17)
 	wrong := slices.Clone(texts)
-	wrong[13] = "\xff" // of the second round of 12: rank 1 tokenizes 13
+	wrong[13] = "\xff" // in the second round of 12 texts: rank 1 tokenizes text 13
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := onRanks(t, m, 4, func(ctx context.Context, c *dist.Comm, e *bert.Encoder) error {

@@ -113,7 +113,7 @@ func (t *Tokenizer) parseMerges(n node, p *byteBPE) error {
 		if !ok {
 			return damaged(item().path, "the vocabulary lacks %.80q", joined)
 		}
-		p.merges[pairOf(ia, ib)] = merge{rank, id} // of equal pairs the last one counts
+		p.merges[pairOf(ia, ib)] = merge{rank, id} // if a pair occurs twice, the last one counts
 		rank++
 		return nil
 	})

@@ -12,7 +12,7 @@ const maxScan = 48
 // number of remaining ids. It always merges the pair of the smallest rank, and of several
 // the leftmost.
 func (p *byteBPE) mergeShort(ids []int32) int {
-	var ranks, into [maxScan]int32 // of the pair that begins at i
+	var ranks, into [maxScan]int32 // rank and result of the pair that begins at i
 	n := len(ids)
 	pair := func(i int) {
 		ranks[i] = math.MaxInt32

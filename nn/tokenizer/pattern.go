@@ -167,8 +167,8 @@ func (p *scanner) newlines(s string, i int) int {
 	return i
 }
 
-// spaces returns the end of the white space at i, the beginning of its last code point,
-// and the end of its last newline, or i without one.
+// spaces scans the white space that begins at i. It returns the end, the beginning of the
+// last code point, and the end of the last newline. line is i if there is no newline.
 func (p *scanner) spaces(s string, i int) (end, last, line int) {
 	end, last, line = i, i, i
 	for {

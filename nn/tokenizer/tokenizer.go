@@ -26,7 +26,7 @@ type Tokenizer struct {
 	words    wordSplitter
 	template template
 	decoder  decoder
-	scratch  sync.Pool // of *scratch
+	scratch  sync.Pool // holds *scratch
 }
 
 // Load reads the file tokenizer.json of a folder. A file that needs a feature that this

@@ -35,11 +35,11 @@ type Batcher[In, Out any] struct {
 	o Options
 
 	mu      sync.Mutex
-	queue   list.List // of *item, in the order of arrival
+	queue   list.List // holds *item, in the order of arrival
 	batch   *running  // nil if none runs
 	serving bool      // the goroutine is running
 	closed  bool
-	wake    chan struct{} // of capacity 1: wakes the goroutine when a batch may be able to start
+	wake    chan struct{} // capacity 1: wakes the goroutine when a batch may be able to start
 	idle    chan struct{} // closed once the goroutine has ended after Close
 	counted Stats         // all fields except Queued
 }

@@ -130,7 +130,7 @@ func TestFunctionErrors(t *testing.T) {
 		name string
 		f    func(context.Context, []int) ([]int, error)
 		want error
-		odd  bool // of odd items alone
+		odd  bool // only the odd items fail
 	}{
 		{"whole", func(context.Context, []int) ([]int, error) { return nil, broken }, broken, false},
 		{"items", func(_ context.Context, in []int) ([]int, error) { return odd(len(in)) }, broken, true},

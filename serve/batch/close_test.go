@@ -35,7 +35,7 @@ func TestClose(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if took := time.Since(begin); took != 3*time.Second { // of three batches, and no linger
+		if took := time.Since(begin); took != 3*time.Second { // three batches of a second each, without lingering
 			t.Errorf("closing took %v", took)
 		}
 		if err := b.Close(t.Context()); err != nil {

@@ -15,7 +15,7 @@ import (
 // Leak says that the bytes in use grew by more than Options.Growth in a window.
 type Leak struct {
 	From, To Snapshot // the beginning and the end of the window
-	Growth   float64  // of the bytes in use: 0.21 is 21 %
+	Growth   float64  // growth of the bytes in use: 0.21 is 21 %
 	Sites    []Site   // the memory that was allocated in the window and is still in use, by operation, the most bytes first
 }
 

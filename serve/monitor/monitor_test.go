@@ -23,9 +23,9 @@ type fake struct {
 	trimErr  error
 	trims    int
 	collects int
-	garbage  int64 // what Collect takes off InUse
+	garbage  int64 // bytes that Collect subtracts from InUse
 	buffers  uint64
-	live     map[uint64][]device.LiveBuffer // by what they are after
+	live     map[uint64][]device.LiveBuffer // keyed by the argument of LiveBuffers
 	at       time.Time
 }
 

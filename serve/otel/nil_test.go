@@ -44,7 +44,7 @@ func TestNil(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	r := newReading(t) // of zero and nil values
+	r := newReading(t) // metrics of zero and nil values
 	for _, f := range []func() (metric.Registration, error){
 		func() (metric.Registration, error) { return otel.Batcher(r, "b", b) },
 		func() (metric.Registration, error) { return otel.Worker(r, "w", w) },

@@ -20,7 +20,7 @@ const (
 // and is safe for use by many goroutines.
 type Model struct {
 	host, gpu *device.Device // gpu is nil if there is none
-	rates     [2]rates       // of the CPU and of the GPU
+	rates     [2]rates       // rates of the CPU and of the GPU
 	up, down  curve          // copies to the GPU and back, by their bytes
 
 	available func() (int64, error) // free bytes of the GPU

@@ -12,7 +12,7 @@ import (
 	"github.com/gpk-go/gpk/internal/devicetest"
 )
 
-// fakes returns a CPU and a GPU of which only the kind is used.
+// fakes returns a fake CPU and a fake GPU. Tests use only their kinds.
 func fakes() (host, gpu *device.Device) {
 	return devicetest.NewFake(device.Info{Name: "a CPU", Kind: device.CPU}, device.Capabilities{}),
 		devicetest.NewFake(device.Info{Name: "a GPU", Kind: device.CUDA, TotalMemory: 1 << 30, Driver: "580.1"}, device.Capabilities{})
@@ -219,7 +219,7 @@ func TestCurve(t *testing.T) {
 		{4, 1e-6},
 		{8, math.Sqrt2 * 1e-6}, // half way between 4 and 16
 		{16, 2e-6},
-		{64, 8e-6}, // and between 16 and 256
+		{64, 8e-6}, // half way between 16 and 256
 		{256, 32e-6},
 		{512, 64e-6},
 		{1 << 40, 32e-6 * (1 << 32)},

@@ -12,9 +12,9 @@ import (
 // effort says how long a survey measures.
 type effort struct {
 	passes int           // over every point of all curves; the shortest time of a point counts
-	round  time.Duration // least time of a round of calls
+	round  time.Duration // minimum time of a round of calls
 	last   time.Duration // a curve ends with the first call that takes longer; larger work is predicted at its rate
-	budget time.Duration // of the first pass, divided evenly among the curves, which no later pass continues; 0: none
+	budget time.Duration // time for the first pass, divided evenly among the curves; later passes do not extend a curve; 0: no limit
 }
 
 var (

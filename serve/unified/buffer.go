@@ -38,7 +38,7 @@ type Buffer[T gpk.Elem] struct {
 	unpin    func() // releases the host's side; nil for memory of Go's heap
 	cleanup  runtime.Cleanup
 	arr      *gpk.Array    // the device's side; nil until the first call of Device
-	version  array.Version // of arr when state was set
+	version  array.Version // version of arr when state was set
 	state    State
 	up, down int
 	closed   bool

@@ -19,7 +19,7 @@ type message[In, Out any] struct {
 type reply[Out any] struct {
 	out  Out
 	err  error
-	done chan struct{} // of capacity 1: out and err are set
+	done chan struct{} // capacity 1: out and err are set
 }
 
 func (m *message[In, Out]) answer(out Out, err error) {
@@ -38,7 +38,7 @@ func (m *message[In, Out]) fail(err error) {
 // waiter is a sender that waits for room in the queue.
 type waiter[In, Out any] struct {
 	m       message[In, Out]
-	settled chan error    // of capacity 1: nil once the message is in the queue
+	settled chan error    // capacity 1: nil once the message is in the queue
 	place   *list.Element // nil once settled
 }
 

@@ -11,7 +11,7 @@ import (
 type request struct {
 	ctx  context.Context
 	to   State
-	done chan error // of capacity 1
+	done chan error // capacity 1
 }
 
 // illegal returns the error of a transition that the state does not allow. The mutex is

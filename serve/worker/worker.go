@@ -67,7 +67,7 @@ type core struct {
 	name string
 	o    Options
 	born time.Time
-	turn chan struct{} // of capacity 1: Launch, Activate and Deactivate run one after the other
+	turn chan struct{} // capacity 1: Launch, Activate and Deactivate run one after the other
 	done chan struct{} // closed when everything was freed
 
 	mu       sync.Mutex

@@ -39,7 +39,7 @@ all_types["five axes"] = of(np.arange(6, dtype=np.int32).reshape(1, 2, 1, 3, 1))
 all_types["é \"\\/\n\t\x01\x7f \u2028 <&> 世 😀"] = of(np.array([7], np.uint8))
 (here / "types.safetensors").write_bytes(serialize(all_types, {"format": "é \"\\\n<&>"}))
 
-# Types that gpk lacks, between some that it has.
+# Types that gpk lacks, mixed with some that it has.
 other = {
     "I16": of(numbers.astype(np.int16)),
     "U16": of(numbers.astype(np.uint16)),

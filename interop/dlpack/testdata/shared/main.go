@@ -51,8 +51,8 @@ func to(a *gpk.Array, versioned C.int) unsafe.Pointer {
 //export gpk_error
 func gpk_error() *C.char { return C.CString(last) }
 
-// gpk_make lends the transpose of 0, 1, ... as [rows, columns], of which the array is freed
-// at once. It is nil where that fails.
+// gpk_make lends the transpose of 0, 1, ... as a tensor [rows, columns], and frees the array at
+// once. It returns nil if that fails.
 //
 //export gpk_make
 func gpk_make(dev *C.char, dt, rows, columns, versioned C.int) unsafe.Pointer {

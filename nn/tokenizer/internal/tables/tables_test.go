@@ -26,7 +26,7 @@ func TestNFC(t *testing.T) {
 		{"\uac00\u11a7", "\uac00\u11a7"},
 		{"\uac01\u11a8", "\uac01\u11a8"},
 		{"\u1100\u1176", "\u1100\u1176"},
-		{"a" + strings.Repeat("\u0300", 100), "\u00e0" + strings.Repeat("\u0300", 99)}, // no joiner within
+		{"a" + strings.Repeat("\u0300", 100), "\u00e0" + strings.Repeat("\u0300", 99)}, // no combining grapheme joiner is inserted
 	} {
 		got, _ := table.NFC(c.text, nil)
 		if got != c.want {
