@@ -249,8 +249,8 @@ func NaNMin(a *Array, axes ...int) *Array { return a.NaNMin(axes...) }
 // outside 0 to 1 is ErrUnsupported. It is NumPy's nanquantile.
 func NaNQuantile(a *Array, q float64, axes ...int) *Array { return a.NaNQuantile(q, axes...) }
 
-// NaNStd returns the standard deviation of the elements that are not NaN, the square root of NaNVar, with its axes and
-// options. It is NumPy's nanstd.
+// NaNStd returns the standard deviation of the elements that are not NaN. It is the square root of NaNVar, and takes its
+// axes and options. It is NumPy's nanstd.
 func NaNStd(a *Array, axes ...int) *Array { return a.NaNStd(axes...) }
 
 // NaNSum returns the sum of the elements that are not NaN, over the given axes, which the result lacks unless KeepDims

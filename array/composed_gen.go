@@ -188,8 +188,8 @@ func (a *Array) NaNQuantile(q float64, axes ...int) *Array {
 	return compose.NaNQuantile(a.op("NaNQuantile"), a, q, axes...)
 }
 
-// NaNStd returns the standard deviation of the elements that are not NaN, the square root of NaNVar, with its axes and
-// options. It is NumPy's nanstd.
+// NaNStd returns the standard deviation of the elements that are not NaN. It is the square root of NaNVar, and takes its
+// axes and options. It is NumPy's nanstd.
 func (a *Array) NaNStd(axes ...int) *Array { return compose.NaNStd(a.op("NaNStd"), a, axes...) }
 
 // NaNSum returns the sum of the elements that are not NaN, over the given axes, which the result lacks unless KeepDims

@@ -6,7 +6,7 @@ import (
 	"github.com/gpk-go/gpk"
 )
 
-// luFactors holds the LU factors that an engine blocked computes for a stack of matrices with one leading axis.
+// luFactors holds the LU factors of a stack of matrices with one leading axis. The engine blocked computes them.
 type luFactors struct {
 	packed *gpk.Array // L below the diagonal, U on and above
 	order  *gpk.Array // [batch, m], Int64: row i of L U is row order[i] of A

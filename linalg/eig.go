@@ -19,7 +19,7 @@ import (
 // computed by gonum's implementation of LAPACK. Complex ones are balanced (James, Langou and Lowery, On matrix
 // balancing and eigenvector computation, 2014), reduced to a Hessenberg and then to a triangular matrix by the QR
 // method with Wilkinson's shifts (Golub and Van Loan, Matrix Computations, 2013, section 7.5). All of it runs on the
-// CPU; arrays on a GPU are copied there and back, as Explain of the results says.
+// CPU. An array on a GPU is copied to the CPU, and the results are copied back; Explain of the results says so.
 //
 // Balancing keeps small eigenvalues accurate if rows and columns have very different sizes. Residuals A V - V diag(values)
 // are then small in comparison with the balanced matrix, not with A. The eigenvectors of a matrix that is not

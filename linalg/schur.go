@@ -132,6 +132,7 @@ func turnColumns(row []complex128, turns []rotation) {
 	row[len(turns)] = u
 }
 
+// conj128 is conj without its switch on the type, for loops.
 func conj128(x complex128) complex128 { return complex(real(x), -imag(x)) }
 
 // schur overwrites the Hessenberg matrix h by the upper triangular Q^H h Q, and multiplies q by Q from the right unless
@@ -254,7 +255,8 @@ func negligible(h matrix[complex128], k int, ulp, least float64) bool {
 	return ba*(ab/s) <= max(least, ulp*(bb*(aa/s)))
 }
 
-// wilkinson returns the eigenvalue of the two by two matrix that ends at (hi, hi) that is nearer to its last element.
+// wilkinson returns Wilkinson's shift. Of the two by two block whose last element is h[hi, hi], it is the eigenvalue that is nearer
+// to that element.
 func wilkinson(h matrix[complex128], hi int) complex128 {
 	d := h.at(hi, hi)
 	u := cmplx.Sqrt(h.at(hi-1, hi)) * cmplx.Sqrt(h.at(hi, hi-1))
@@ -271,8 +273,9 @@ func wilkinson(h matrix[complex128], hi int) complex128 {
 	return d - u*(v/(x+y))
 }
 
-// triangularVectors returns the eigenvectors of the upper triangular matrix t, whose parts are at most about its number of
-// rows. Row k is the conjugate of the vector for t[k, k], and its largest element is about 1.
+// triangularVectors returns the eigenvectors of the upper triangular matrix t. Row k of the result is the conjugate of the
+// eigenvector for t[k, k], scaled so that its largest element is about 1. The elements of t must not be much larger than the
+// number of its rows.
 func triangularVectors(t matrix[complex128]) matrix[complex128] {
 	const huge = 0x1p400
 	n := t.rows

@@ -46,8 +46,8 @@ func NaNVar[A Operand](o Operation[A], a A, axes ...int) A {
 	return narrow(o, p.variance(wide(o, a)), a.DType().Real())
 }
 
-// NaNStd returns the standard deviation of the elements that are not NaN, the square root of NaNVar, with its axes and
-// options. It is NumPy's nanstd.
+// NaNStd returns the standard deviation of the elements that are not NaN. It is the square root of NaNVar, and takes its
+// axes and options. It is NumPy's nanstd.
 //
 //gpk:row Over axes | the same; the real type for complex types | floating point, complex | the standard deviation of the elements that are not NaN; NaN for none
 func NaNStd[A Operand](o Operation[A], a A, axes ...int) A {

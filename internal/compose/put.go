@@ -98,8 +98,8 @@ func outsideOf(axis, n int) error {
 	return layout.Errorf("an index lies outside axis %d, which has length %d", axis, n)
 }
 
-// normal converts indices into n elements to Int64 counted from 0. Negative indices count from the end. bad says which
-// indices are outside.
+// normal converts indices into n elements to Int64 counted from 0. Negative indices count from the end. bad is true for
+// the indices that are outside the axis.
 func normal[A Operand](o Operation[A], indices A, n int) (at, bad A) {
 	at = narrow(o, indices, dtype.Int64)
 	bad = o.Elementwise(expr.Or, o.Elementwise(expr.Lt, at, -n), o.Elementwise(expr.Ge, at, n))

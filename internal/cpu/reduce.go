@@ -54,8 +54,8 @@ type reduceArgs struct {
 	x     unsafe.Pointer
 	xs    []int
 	dst   unsafe.Pointer
-	// y, if not nil, has elements that those of x are multiplied by before they are added. The type is Float32 or Float64, both
-	// operands have no gaps, and the last axes are reduced.
+	// y, if not nil, holds the second factors: the terms of the sum are the products of the elements of x and y. Then the type is
+	// Float32 or Float64, both operands have no gaps, and the last axes are reduced.
 	y unsafe.Pointer
 }
 
